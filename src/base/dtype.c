@@ -51,7 +51,6 @@ static const struct { const char *name; tg_dtype dtype; } synonyms[] = {
     {"bool", TG_PRED}, {"bool_", TG_PRED},
     {"int1", TG_S1}, {"int2", TG_S2}, {"int4", TG_S4}, {"int8", TG_S8}, {"int16", TG_S16},
     {"int32", TG_S32}, {"int64", TG_S64}, {"short", TG_S16}, {"int", TG_S32}, {"long", TG_S64},
-    {"byte", TG_S8}, /* NumPy's byte is signed; PyTorch's torch.uint8 has no name "byte" as a dtype */
     {"uint1", TG_U1}, {"uint2", TG_U2}, {"uint4", TG_U4}, {"uint8", TG_U8}, {"uint16", TG_U16},
     {"uint32", TG_U32}, {"uint64", TG_U64},
     {"float16", TG_F16}, {"half", TG_F16}, {"bfloat16", TG_BF16}, {"float32", TG_F32},

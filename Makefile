@@ -1,0 +1,65 @@
+# The two commands of a newcomer are `make demo` and `make check`. Meson does the building; this file
+# sets it up from nothing (tools/setup) and remembers the commands.
+
+PREFIX       ?= /usr/local
+LIBDIR       ?= lib
+FUZZ_SECONDS ?= 600
+FUZZ_SEED    ?= 0
+JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+
+PYTHON := python3
+VENV   := .venv/bin
+MESON  := $(VENV)/meson
+
+export PYTHONDONTWRITEBYTECODE := 1
+# Meson takes the ninja that this names, not the first one in PATH.
+export NINJA := $(CURDIR)/$(VENV)/ninja
+
+.PHONY: all setup demo check fuzz bench install symbols clean distclean help
+
+all: setup build/build.ninja
+	@$(NINJA) -C build -j $(JOBS) --quiet
+
+setup:
+	@$(PYTHON) tools/setup build
+
+build/build.ninja: | setup
+	@$(MESON) setup build --prefix "$(abspath $(PREFIX))" --libdir $(LIBDIR)
+
+demo: all
+	@TEGULA=build/tegula PYTHON=$(VENV)/python sh examples/demo.sh
+
+check:
+	@$(PYTHON) tools/setup check
+	@$(VENV)/python tools/check --jobs $(JOBS)
+
+fuzz:
+	@$(PYTHON) tools/setup check
+	@$(VENV)/python tools/check --jobs $(JOBS) --fuzz-seconds $(FUZZ_SECONDS) --fuzz-seed $(FUZZ_SEED) --only fuzz
+
+bench: all
+	@$(NINJA) -C build -j $(JOBS) --quiet bench_relayout
+	@build/bench_relayout
+
+install: all
+	@$(MESON) configure build -Dprefix="$(abspath $(PREFIX))" -Dlibdir=$(LIBDIR)
+	@$(MESON) install -C build
+
+symbols: all
+	@$(PYTHON) tools/symbols --update build/libtegula.so
+
+clean:
+	rm -rf build build-*/
+
+distclean: clean
+	rm -rf .venv
+
+help:
+	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
+	@echo 'make demo               a tensor goes to its tiled device layout and back'
+	@echo 'make check              build with gcc and clang, run every test; a few minutes'
+	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
+	@echo 'make bench              speed of relayout against memcpy'
+	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
+	@echo 'make symbols            accept the exported symbols of the build as the list'
+	@echo 'make clean, distclean   remove what was built; and the Python tools in .venv as well'

@@ -1,0 +1,76 @@
+/* tegula index: where an element lives. */
+#include "cli.h"
+
+#include <stdlib.h>
+
+static const char help[] =
+    "tegula index - say where an element lives\n"
+    "\n"
+    "usage: tegula index LAYOUT COORDINATE [--json]\n"
+    "\n"
+    "Prints the place of the element in elements from the start of the storage. The coordinate has one number for\n"
+    "each dimension, counted from 0, with commas between; brackets around it are fine. For a scalar it is ''.\n"
+    "With --json also the byte and, for elements of less than a byte, the bit in it.\n"
+    "\n"
+    "example:\n"
+    "  $ tegula index 'bf16[32,32,4096]{2,1,0:T(8,128)(2,1)}' 3,13,1000\n"
+    "  433873\n";
+
+static int read_coordinate(int64_t coord[TG_MAX_NDIM], const tg_layout *layout, const cli_text *text) {
+    size_t   place[TG_MAX_NDIM] = {0};
+    int32_t  n = 0;
+    tg_error err;
+    const int status = cli_read_ints(coord, place, TG_MAX_NDIM, &n, text);
+    if (status != CLI_OK) return status;
+    if (n != layout->ndim)
+        return cli_fail(CLI_USAGE, text->name, "%d number%s, but the layout has %d dimension%s", n, n == 1 ? "" : "s",
+                        layout->ndim, layout->ndim == 1 ? "" : "s");
+    if (tg_layout_in_bounds(layout, coord, &err)) return CLI_OK;
+    return cli_fail_at(text, err.dim >= 0 && err.dim < n ? place[err.dim] : 0, err.message);
+}
+
+/* offset * bits = 8 * byte + bit, with bit in [0, 8) also for a negative offset. */
+static int locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
+    const int64_t rest = (offset % 8 + 8) % 8;
+    const int64_t eights = (offset - rest) / 8;
+    int64_t       whole = 0;
+    if (__builtin_mul_overflow(eights, (int64_t)bits, &whole) ||
+        __builtin_add_overflow(whole, rest * bits / 8, byte))
+        return cli_fail(CLI_USAGE, "layout", "the byte offset of element %lld does not fit 64 bits", (long long)offset);
+    *bit = rest * bits % 8;
+    return CLI_OK;
+}
+
+static int print_json(int64_t offset, int32_t bits) {
+    int64_t   byte = 0, bit = 0;
+    const int status = locate(&byte, &bit, offset, bits);
+    if (status != CLI_OK) return status;
+    json_t *answer = cli_json_object();
+    cli_json_put(answer, "offset", cli_json_int(offset));
+    cli_json_put(answer, "byte_offset", cli_json_int(byte));
+    cli_json_put(answer, "bit", cli_json_int(bit));
+    return cli_print_json(answer);
+}
+
+static int run(const cli_args *args) {
+    tg_desc desc;
+    int64_t coord[TG_MAX_NDIM] = {0};
+    int     status = cli_read_layout(&desc, "layout", args->argument[0]);
+    if (status != CLI_OK) return status;
+    cli_text text = cli_text_of("coordinate", args->argument[1]);
+    status = read_coordinate(coord, &desc.layout, &text);
+    free(text.bytes);
+    if (status != CLI_OK) return status;
+    const int64_t offset = tg_layout_offset(&desc.layout, coord);
+    if (args->json) return print_json(offset, desc.layout.elem_bits);
+    printf("%lld\n", (long long)offset);
+    return CLI_OK;
+}
+
+const cli_command cli_index = {
+    .name = "index",
+    .summary = "where an element lives: coordinate to offset",
+    .help = help,
+    .arguments = {"LAYOUT", "COORDINATE"},
+    .run = run,
+};

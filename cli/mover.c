@@ -1,0 +1,196 @@
+/* Moving and checking a tensor while a person watches.
+ *
+ * Memory: both files are maps, and pages that were touched count as this process's memory until they are given
+ * back. So they are given back after every RELEASE_BYTES; the contents stay in the files.
+ *
+ * Interruption: a signal is only noted, and looked at between the steps of the plan. The check has no steps, so it
+ * runs in a child process, which can be ended at any time; a thread in it gives pages back. */
+#include "mover.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RELEASE_BYTES = 64 << 20, TICK_MS = 100, PATIENCE_MS = 500, BAR = 32 };
+
+/* ---- signals ------------------------------------------------------------------------------------- */
+
+static volatile sig_atomic_t noted_signal = 0;
+
+static void note_signal(int number) { noted_signal = number; }
+
+void mover_watch_signals(void) {
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        struct sigaction now, then;
+        memset(&now, 0, sizeof now);
+        now.sa_handler = note_signal; /* no SA_RESTART: read() and write() return */
+        /* What was ignored stays so, as for a program started with nohup. */
+        if (sigaction(numbers[i], NULL, &then) == 0 && then.sa_handler != SIG_IGN)
+            (void)sigaction(numbers[i], &now, NULL);
+    }
+}
+
+int mover_interrupted(void) { return noted_signal != 0 ? 128 + noted_signal : 0; }
+
+/* ---- progress -------------------------------------------------------------------------------------- */
+
+static double now_seconds(void) {
+    struct timespec t = {0, 0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+typedef struct progress {
+    bool   shown, wanted;
+    double start, last;
+} progress;
+
+static progress progress_start(void) {
+    const double   now = now_seconds();
+    const progress p = {false, cli_is_terminal(stderr), now, now};
+    return p;
+}
+
+/* Whether it is time to draw again. */
+static bool progress_is_due(progress *p) {
+    const double now = now_seconds();
+    if (!p->wanted || (now - p->start) * 1000 < PATIENCE_MS || (now - p->last) * 1000 < TICK_MS) return false;
+    p->last = now;
+    p->shown = true;
+    return true;
+}
+
+static void progress_draw(progress *p, double part, int64_t bytes) {
+    char      bar[BAR + 1];
+    const int full = (int)(part * BAR);
+    if (!progress_is_due(p)) return;
+    for (int i = 0; i < BAR; i++) bar[i] = i < full ? '#' : '.';
+    bar[BAR] = '\0';
+    fprintf(stderr, "\r  moving [%s] %3.0f %%  %.1f GB/s ", bar, 100 * part,
+            part * (double)bytes / (p->last - p->start) * 1e-9);
+    (void)fflush(stderr);
+}
+
+static void progress_tick(progress *p, const char *what) {
+    if (!progress_is_due(p)) return;
+    fprintf(stderr, "\r  %s, %.0f s ", what, p->last - p->start);
+    (void)fflush(stderr);
+}
+
+static void progress_end(const progress *p) {
+    if (p->shown) fputs("\r\033[K", stderr);
+}
+
+/* ---- moving ------------------------------------------------------------------------------------------ */
+
+static void release(const mover *m) {
+    tg_file_release(m->in);
+    tg_file_release(m->out);
+}
+
+static int run_steps(mover *m, const tg_executor *executor) {
+    const int64_t steps = tg_plan_steps(m->plan);
+    const double  bytes_per_step = steps > 0 ? (double)m->bytes / (double)steps : 0;
+    double        held = 0;
+    progress      p = progress_start();
+    tg_error      err;
+    int           status = CLI_OK;
+    for (int64_t i = 0; i < steps && status == CLI_OK; i++) {
+        const tg_status run = tg_plan_run_step(m->plan, i, m->dst, m->src, executor, &err);
+        held += bytes_per_step;
+        if (held >= RELEASE_BYTES) {
+            release(m);
+            held = 0;
+        }
+        progress_draw(&p, (double)(i + 1) / (double)steps, m->bytes);
+        if (run != TG_OK) status = CLI_NO;
+        else status = mover_interrupted();
+    }
+    m->seconds = now_seconds() - p.start;
+    progress_end(&p);
+    if (status == CLI_NO) (void)cli_fail_error("relayout", &err);
+    return status;
+}
+
+int mover_run(mover *m) {
+    tg_threads *threads = NULL;
+    tg_error    err;
+    if (m->threads <= 1) return run_steps(m, NULL);
+    if (tg_threads_create(&threads, m->threads, &err) != TG_OK) return cli_fail_error("--threads", &err);
+    const tg_executor executor = tg_threads_executor(threads);
+    const int         status = run_steps(m, &executor);
+    tg_threads_destroy(&threads);
+    return status;
+}
+
+/* ---- checking ------------------------------------------------------------------------------------------ */
+
+/* What the child tells; one write() to a pipe, so it arrives whole. */
+typedef struct verdict {
+    tg_status     status;
+    mover_finding finding;
+    tg_error      error;
+} verdict;
+
+_Static_assert(sizeof(verdict) <= 512, "POSIX writes this much to a pipe in one piece");
+
+static void *keep_releasing(void *context) {
+    const struct timespec tick = {0, TICK_MS * 1000000L / 4};
+    for (;;) {
+        (void)nanosleep(&tick, NULL);
+        release(context);
+    }
+    return NULL;
+}
+
+/* The child's work; does not return. */
+static void check_and_tell(int to, const mover *m) {
+    mover     copy = *m;
+    verdict   v;
+    pthread_t releaser;
+    memset(&v, 0, sizeof v);
+    (void)pthread_create(&releaser, NULL, keep_releasing, &copy); /* if not, it only takes more memory */
+    v.status = tg_plan_verify(&v.finding.equal, v.finding.coord, &v.finding.offset, m->plan, m->dst, m->src, &v.error);
+    _exit(write(to, &v, sizeof v) == (ssize_t)sizeof v ? 0 : 1);
+}
+
+/* Wait for the verdict; a status, or the one of a signal. */
+static int listen_to(verdict *out, int from) {
+    struct pollfd wait = {from, POLLIN, 0};
+    progress      p = progress_start();
+    ssize_t       got = -1;
+    while (mover_interrupted() == 0 && poll(&wait, 1, TICK_MS) <= 0) progress_tick(&p, "verifying");
+    if (mover_interrupted() == 0) got = read(from, out, sizeof *out);
+    progress_end(&p);
+    if (mover_interrupted() != 0) return mover_interrupted();
+    return got == (ssize_t)sizeof *out ? CLI_OK : cli_fail(CLI_IO, "verify", "the check was ended before it was done");
+}
+
+static int verdict_to(mover_finding *out, const verdict *v) {
+    if (v->status != TG_OK) return cli_fail_error("verify", &v->error);
+    *out = v->finding;
+    return CLI_OK;
+}
+
+int mover_verify(mover_finding *out, const mover *m) {
+    verdict v;
+    int     ends[2];
+    if (pipe(ends) != 0) return cli_fail(CLI_IO, "verify", "%s", strerror(errno));
+    (void)fflush(NULL); /* or the child would print it again */
+    const pid_t child = fork();
+    if (child == 0) check_and_tell(ends[1], m);
+    (void)close(ends[1]);
+    int status = child > 0 ? listen_to(&v, ends[0]) : cli_fail(CLI_IO, "verify", "%s", strerror(errno));
+    (void)close(ends[0]);
+    if (child > 0) {
+        (void)kill(child, SIGKILL);
+        while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+    }
+    return status == CLI_OK ? verdict_to(out, &v) : status;
+}

@@ -1,0 +1,37 @@
+/* Moving and checking a tensor while a person watches: progress, Ctrl-C, bounded memory. */
+#ifndef TEGULA_CLI_MOVER_H
+#define TEGULA_CLI_MOVER_H
+
+#include "cli.h"
+
+#include <tegula/io.h>
+
+typedef struct mover {
+    const tg_plan *plan;
+    tg_file       *in, *out;
+    const void    *src;
+    void          *dst;
+    int64_t        bytes; /* read and written together */
+    int32_t        threads;
+    double         seconds; /* that moving took */
+} mover;
+
+typedef struct mover_finding {
+    bool    equal;
+    int64_t coord[TG_MAX_NDIM]; /* of the first element that differs; coord[0] = -1 for padding */
+    int64_t offset;             /* where it is in the output */
+} mover_finding;
+
+/* From now on SIGINT, SIGTERM and SIGHUP are only noted. */
+void mover_watch_signals(void);
+
+/* 0, or the exit status for the signal that came. */
+int mover_interrupted(void);
+
+/* Run the plan step by step. */
+int mover_run(mover *m);
+
+/* Compare source and destination from the definition of their layouts. */
+int mover_verify(mover_finding *out, const mover *m);
+
+#endif

@@ -1,0 +1,149 @@
+/* The same bits elsewhere.
+ *
+ * A rectangle whose lines are contiguous on both sides is moved line by line: by memcpy, or, where a
+ * line is one 128-byte stick, by moves of fixed size that cost no call. Anything else moves element
+ * by element. Packed elements are bytes in the middle of a line, if both sides begin at the same bit
+ * of a byte, and single elements at its ends. */
+#include "kernels/kernels.h"
+
+#include <string.h>
+
+enum { STICK_BYTES = 128 };
+
+/* Storage may begin at any byte and holds any type. */
+#define UNALIGNED __attribute__((aligned(1), may_alias))
+typedef uint8_t UNALIGNED  unit8;
+typedef uint16_t UNALIGNED unit16;
+typedef uint32_t UNALIGNED unit32;
+typedef uint64_t UNALIGNED unit64;
+typedef struct __attribute__((packed, may_alias)) {
+    uint64_t part[2];
+} unit128;
+
+static void copy_lines(uint8_t *restrict d, const uint8_t *restrict s, int64_t rows, size_t n, int64_t drow,
+                       int64_t srow) {
+    if (n == STICK_BYTES) {
+        for (int64_t r = 0; r < rows; r++) memcpy(d + r * drow, s + r * srow, STICK_BYTES);
+        return;
+    }
+    for (int64_t r = 0; r < rows; r++) memcpy(d + r * drow, s + r * srow, n);
+}
+
+#define DEFINE_COPY(UNIT)                                                                                        \
+    static int64_t copy_##UNIT(const tg_kernel *kernel, void *restrict dst, const void *restrict src,            \
+                               const tg_rect *r) {                                                               \
+        UNIT       *d = (UNIT *)dst + r->dst.first;                                                              \
+        const UNIT *s = (const UNIT *)src + r->src.first;                                                        \
+        (void)kernel;                                                                                            \
+        if (r->dst.col == 1 && r->src.col == 1) {                                                                \
+            const int64_t size = (int64_t)sizeof(UNIT);                                                          \
+            copy_lines((uint8_t *)d, (const uint8_t *)s, r->rows, (size_t)(r->cols * size), r->dst.row * size,   \
+                       r->src.row * size);                                                                       \
+            return -1;                                                                                           \
+        }                                                                                                        \
+        for (int64_t y = 0; y < r->rows; y++, d += r->dst.row, s += r->src.row)                                  \
+            for (int64_t x = 0; x < r->cols; x++) d[x * r->dst.col] = s[x * r->src.col];                         \
+        return -1;                                                                                               \
+    }
+
+DEFINE_COPY(unit8)
+DEFINE_COPY(unit16)
+DEFINE_COPY(unit32)
+DEFINE_COPY(unit64)
+DEFINE_COPY(unit128)
+
+/* ---- packed elements ---- */
+
+static unsigned get_packed(const uint8_t *base, int64_t index, int32_t bits) {
+    const int64_t bit = index * bits;
+    return (unsigned)base[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
+}
+
+static void put_packed(uint8_t *base, int64_t index, int32_t bits, unsigned value) {
+    const int64_t  bit = index * bits;
+    const unsigned mask = ((1u << bits) - 1) << (bit % 8);
+    base[bit / 8] = (uint8_t)((base[bit / 8] & ~mask) | (value << (bit % 8) & mask));
+}
+
+/* One contiguous line; both sides begin at the same bit of a byte. */
+static void copy_packed_line(uint8_t *d, int64_t to, const uint8_t *s, int64_t from, int64_t n, int32_t bits) {
+    const int64_t per_byte = 8 / bits;
+    int64_t       i = 0;
+    for (; i < n && (to + i) % per_byte != 0; i++) put_packed(d, to + i, bits, get_packed(s, from + i, bits));
+    const int64_t whole = (n - i) / per_byte;
+    if (whole > 0) memcpy(d + (to + i) / per_byte, s + (from + i) / per_byte, (size_t)whole);
+    for (i += whole * per_byte; i < n; i++) put_packed(d, to + i, bits, get_packed(s, from + i, bits));
+}
+
+static int64_t copy_packed(const tg_kernel *kernel, void *restrict dst, const void *restrict src, const tg_rect *r) {
+    const int32_t bits = kernel->dst.bits;
+    for (int64_t y = 0; y < r->rows; y++) {
+        const int64_t to = r->dst.first + y * r->dst.row, from = r->src.first + y * r->src.row;
+        if (r->dst.col == 1 && r->src.col == 1 && (to - from) * bits % 8 == 0) {
+            copy_packed_line(dst, to, src, from, r->cols, bits);
+            continue;
+        }
+        for (int64_t x = 0; x < r->cols; x++)
+            put_packed(dst, to + x * r->dst.col, bits, get_packed(src, from + x * r->src.col, bits));
+    }
+    return -1;
+}
+
+bool tg_kernel_copy(tg_kernel *out, int32_t bits) {
+    const tg_encoding e = {TG_KIND_BITS, bits, bits};
+    tg_kernel         k = {NULL, e, e, NULL, NULL};
+    switch (bits) {
+    case 1:
+    case 2:
+    case 4: k.move = copy_packed; break;
+    case 8: k.move = copy_unit8; break;
+    case 16: k.move = copy_unit16; break;
+    case 32: k.move = copy_unit32; break;
+    case 64: k.move = copy_unit64; break;
+    case 128: k.move = copy_unit128; break;
+    default: return false;
+    }
+    *out = k;
+    return true;
+}
+
+/* ---- filling ---- */
+
+/* A block of copies doubles until it is all that is left. */
+static void fill_bytes(uint8_t *d, int64_t nbytes, const uint8_t *element, int64_t size) {
+    enum { BLOCK = 4096 };
+    if (nbytes <= 0) return;
+    const int64_t block = nbytes < BLOCK ? nbytes : BLOCK;
+    memcpy(d, element, (size_t)size);
+    for (int64_t done = size; done < block;) {
+        const int64_t n = done < block - done ? done : block - done;
+        memcpy(d + done, d, (size_t)n);
+        done += n;
+    }
+    for (int64_t done = block; done < nbytes;) {
+        const int64_t n = block < nbytes - done ? block : nbytes - done;
+        memcpy(d + done, d, (size_t)n);
+        done += n;
+    }
+}
+
+static void fill_packed(uint8_t *d, int64_t first, int64_t n, unsigned value, int32_t bits) {
+    const int64_t per_byte = 8 / bits, end = first + n;
+    for (; first < end && first % per_byte != 0; first++) put_packed(d, first, bits, value);
+    uint8_t byte = 0;
+    for (int64_t i = 0; i < per_byte; i++) put_packed(&byte, i, bits, value);
+    const int64_t whole = (end - first) / per_byte;
+    if (whole > 0) memset(d + first / per_byte, byte, (size_t)whole);
+    for (first += whole * per_byte; first < end; first++) put_packed(d, first, bits, value);
+}
+
+bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t bits) {
+    if (bits < 8) {
+        fill_packed(dst, first, n, get_packed(element, 0, bits), bits);
+        return true;
+    }
+    const int64_t size = bits / 8;
+    if (bits % 8 != 0) return false;
+    fill_bytes((uint8_t *)dst + first * size, n * size, element, size);
+    return true;
+}

@@ -1,0 +1,69 @@
+/* What a stored element means: element type and device format together.
+ *
+ * Formats that a type is not stored in have no row, which is how a conversion that makes no sense
+ * (float32 as SENINT8) is refused. Source of the pairs: spec/spyre.md 1.7 and 2.4. */
+#include "kernels/kernels.h"
+
+#include <stddef.h>
+
+typedef struct encoding_row {
+    tg_dtype  dtype;
+    tg_format format;
+    tg_kind   kind;
+    int32_t   bits;
+} encoding_row;
+
+static const encoding_row rows[] = {
+    {TG_F16, TG_IEEE_FP16, TG_KIND_F16, 16},        {TG_F16, TG_SEN169_FP16, TG_KIND_DLF16, 16},
+    {TG_F16, TG_IEEE_FP32, TG_KIND_F32, 32},        {TG_F16, TG_BFLOAT16, TG_KIND_BF16, 16},
+    {TG_BF16, TG_BFLOAT16, TG_KIND_BF16, 16},       {TG_BF16, TG_SEN169_FP16, TG_KIND_DLF16, 16},
+    {TG_BF16, TG_IEEE_FP32, TG_KIND_F32, 32},       {TG_BF16, TG_IEEE_FP16, TG_KIND_F16, 16},
+    {TG_F32, TG_IEEE_FP32, TG_KIND_F32, 32},        {TG_F32, TG_SEN169_FP16, TG_KIND_DLF16, 16},
+    {TG_F32, TG_BFLOAT16, TG_KIND_BF16, 16},        {TG_F32, TG_IEEE_FP16, TG_KIND_F16, 16},
+    {TG_F8E4M3FN, TG_SEN143_FP8, TG_KIND_BITS, 8},  {TG_F8E5M2FNUZ, TG_SEN152_FP8, TG_KIND_BITS, 8},
+    {TG_PRED, TG_BOOL, TG_KIND_BOOL, 8},            {TG_PRED, TG_SEN169_FP16, TG_KIND_DLF16, 16},
+    {TG_PRED, TG_IEEE_FP32, TG_KIND_F32, 32},
+    {TG_S64, TG_IEEE_INT64, TG_KIND_SINT, 64},      {TG_S64, TG_IEEE_INT32, TG_KIND_SINT, 32},
+    {TG_S64, TG_SENUINT32, TG_KIND_UINT, 32},       {TG_S32, TG_IEEE_INT32, TG_KIND_SINT, 32},
+    {TG_S32, TG_IEEE_INT64, TG_KIND_SINT, 64},      {TG_U32, TG_SENUINT32, TG_KIND_UINT, 32},
+    {TG_U8, TG_SENUINT32, TG_KIND_UINT, 32},        {TG_S16, TG_SENINT16, TG_KIND_SINT, 16},
+    {TG_S8, TG_SENINT8, TG_KIND_SINT, 8},           {TG_S4, TG_SENINT4, TG_KIND_SINT, 4},
+    {TG_S2, TG_SENINT2, TG_KIND_SINT, 2},           {TG_U2, TG_SENUINT2, TG_KIND_UINT, 2},
+};
+
+static tg_kind native_kind(tg_dtype dtype) {
+    switch (dtype) {
+    case TG_F16: return TG_KIND_F16;
+    case TG_BF16: return TG_KIND_BF16;
+    case TG_F32: return TG_KIND_F32;
+    default: break;
+    }
+    switch (tg_dtype_get_class(dtype)) {
+    case TG_CLASS_INT: return TG_KIND_SINT;
+    case TG_CLASS_UINT: return TG_KIND_UINT;
+    case TG_CLASS_PRED: return TG_KIND_BOOL;
+    case TG_CLASS_FLOAT:
+    case TG_CLASS_COMPLEX: return TG_KIND_BITS;
+    default: return TG_KIND_NONE;
+    }
+}
+
+/* Elements as wide as their type or packed; bool also in lanes of 16 and 32 bits. */
+static tg_encoding native(tg_dtype dtype, int32_t elem_bits) {
+    tg_encoding e = {native_kind(dtype), elem_bits, tg_dtype_bits(dtype)};
+    const bool  lane = dtype == TG_PRED && (elem_bits == 16 || elem_bits == 32);
+    if (elem_bits != e.value_bits && elem_bits != tg_dtype_storage_bits(dtype) && !lane) e.kind = TG_KIND_NONE;
+    return e;
+}
+
+tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32_t elem_bits) {
+    if (format == TG_FORMAT_NATIVE) return native(dtype, elem_bits);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const encoding_row *r = &rows[i];
+        if (r->dtype != dtype || r->format != format || r->bits != elem_bits) continue;
+        const tg_encoding e = {r->kind, r->bits, r->kind == TG_KIND_BOOL ? 1 : r->bits};
+        return e;
+    }
+    const tg_encoding none = {TG_KIND_NONE, elem_bits, 0};
+    return none;
+}

@@ -1,0 +1,101 @@
+/* What moves elements: kernels know rectangles of elements, never layouts.
+ *
+ * A rectangle is `rows` lines of `cols` elements, each side with a first element and two steps. One
+ * call moves one rectangle, so the cost of choosing is paid once for some kilobytes. Elements of
+ * less than a byte are packed, first element in the low bits; all counts are elements there too.
+ *
+ * An encoding is what the bits of a stored element mean. Equal encodings are copied; others are
+ * converted by way of a common middle (float32 or int64), so that n encodings need 2n loops, and
+ * only pairs that must be fast have a loop of their own.
+ *
+ * encoding.c  which encoding an element type has in a device format
+ * copy.c      the same bits elsewhere; filling
+ * convert.c   loops over runs that convert
+ * ref.c       the definition of load, store and convert for one element; shares no loop with these
+ */
+#ifndef TG_KERNELS_KERNELS_H
+#define TG_KERNELS_KERNELS_H
+
+#include <tegula/tegula.h>
+
+/* ---- encodings ---- */
+
+typedef enum tg_kind {
+    TG_KIND_NONE = 0,
+    TG_KIND_BITS, /* compared as bits only; unused bits of a wider store are zero */
+    TG_KIND_SINT, /* two's complement, sign-extended to the store */
+    TG_KIND_UINT,
+    TG_KIND_BOOL, /* zero or not */
+    TG_KIND_F16,
+    TG_KIND_BF16,
+    TG_KIND_F32,
+    TG_KIND_DLF16 /* DLFloat16, SEN169_FP16: 1 sign, 6 exponent, 9 fraction */
+} tg_kind;
+
+typedef struct tg_encoding {
+    tg_kind kind;
+    int32_t bits;       /* stored */
+    int32_t value_bits; /* of them with meaning, <= bits */
+} tg_encoding;
+
+/* How elements of dtype are stored in `format` with elem_bits each; kind NONE if we do not know. */
+tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32_t elem_bits);
+
+static inline bool tg_encoding_same(tg_encoding a, tg_encoding b) {
+    return a.kind == b.kind && a.bits == b.bits && a.value_bits == b.value_bits;
+}
+
+static inline bool tg_is_float(tg_kind kind) { return kind >= TG_KIND_F16; }
+
+/* ---- kernels ---- */
+
+typedef struct tg_line {
+    int64_t first, row, col; /* elements: where the rectangle begins, what one step adds */
+} tg_line;
+
+typedef struct tg_rect {
+    int64_t rows, cols;
+    tg_line dst, src;
+} tg_rect;
+
+typedef struct tg_kernel tg_kernel;
+
+/* Moves one rectangle; dst and src point at element 0 of their storage, at any byte address.
+ * Returns -1, or the place (row * cols + col) of an integer that does not fit dst's encoding. */
+typedef int64_t tg_move(const tg_kernel *kernel, void *restrict dst, const void *restrict src, const tg_rect *rect);
+
+/* Converts n neighbours of whole bytes (packed elements are spread to one byte each). Returns n, or
+ * the place of an integer that does not fit. */
+typedef int64_t tg_convert(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to, tg_encoding from);
+
+struct tg_kernel {
+    tg_move    *move;
+    tg_encoding dst, src;
+    tg_convert *convert, *then; /* src -> dst, or src -> middle and then middle -> dst; NULL: copies */
+};
+
+/* All return false where there is no such kernel. */
+bool tg_kernel_copy(tg_kernel *out, int32_t bits);
+bool tg_kernel_convert(tg_kernel *out, tg_encoding dst, tg_encoding src);
+
+/* Elements [first, first + n) of dst become copies of `element`. */
+bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t bits);
+
+/* ---- the definition, one element at a time ---- */
+
+/* The bits of one stored element, low first. */
+typedef struct tg_word {
+    uint64_t lo, hi;
+} tg_word;
+
+/* bits is 1, 2, 4, 8, 16, 32, 64 or 128; base points at element 0. */
+tg_word tg_ref_load(const void *base, int64_t index, int32_t bits);
+void    tg_ref_store(void *base, int64_t index, int32_t bits, tg_word word);
+
+/* False where an integer does not fit; `to` and `from` must be convertible (tg_kernel_convert). */
+bool tg_ref_convert(tg_word *out, tg_encoding to, tg_encoding from, tg_word in);
+
+/* The value of an integer or bool, for messages. */
+int64_t tg_ref_int(tg_encoding encoding, tg_word in);
+
+#endif

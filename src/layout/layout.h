@@ -1,0 +1,95 @@
+/* Private to the layout room and the rooms above it: how layouts are put together and taken apart. */
+#ifndef TG_LAYOUT_LAYOUT_H
+#define TG_LAYOUT_LAYOUT_H
+
+#include "base/checked.h"
+#include "base/error.h"
+
+/* ---- putting together (build.c) ---- */
+
+/* An empty layout of this shape: no modes yet, axes for the dimensions, offset 0, span 0. */
+tg_status tg_layout_begin(tg_layout *out, tg_dtype dtype, tg_format format, int32_t elem_bits, int32_t ndim,
+                          const int64_t *shape, tg_error *err);
+
+/* Append a mode (count is computed by tg_layout_end). */
+tg_status tg_layout_push(tg_layout *l, tg_mode mode, tg_error *err);
+
+/* Append an axis that digits will be folded into; its size is computed by tg_layout_end. */
+tg_status tg_layout_push_axis(tg_layout *l, int32_t *axis, tg_error *err);
+
+/* Bring a value into its invariants: memory modes first (stable), chain order, axis sizes of folds,
+ * counts; digits that are always 0 become padding modes. Checks everything tg_layout_validate does. */
+tg_status tg_layout_end(tg_layout *l, tg_error *err);
+
+/* Give the memory modes dense row-major strides by size, offset 0, span = product of sizes. */
+tg_status tg_layout_make_dense(tg_layout *l, tg_error *err);
+
+/* A layout with no elements: every dimension at stride 0, span kept from `span`. */
+tg_status tg_layout_make_empty(tg_layout *l, int64_t span, tg_error *err);
+
+/* ---- asking (query.c) ---- */
+
+static inline bool tg_is_memory(const tg_mode *m) { return m->into == TG_TO_MEMORY; }
+
+/* Lowest and highest offset of any coordinate (copies too); both equal offset if there is none. */
+void tg_layout_bounds(const tg_layout *l, int64_t *lowest, int64_t *highest);
+
+/* First offset of the storage: 0, or the lowest offset if that is negative. */
+int64_t tg_layout_base(const tg_layout *l);
+
+/* Product of a shape; false on overflow. A zero anywhere gives 0, whatever the rest. */
+bool tg_product(int64_t *out, const int64_t *values, int32_t n);
+
+/* Row-major coordinate stepping: false after the last one. */
+bool tg_next_coord(int64_t *coord, const int64_t *shape, int32_t ndim);
+
+/* Bound of the digit at chain position i: what its axis' coordinate (or the remainder that earlier
+ * digits leave) is below. */
+int64_t tg_chain_bound(const tg_layout *l, int32_t i);
+
+/* ---- digits of a number (digits.c) ---- */
+
+/* A function of one number x in [0, size): f(x) = sum stride[i] * q[i], q the greedy digits of x for
+ * weight[0] > weight[1] > ... > weight[n-1] = 1. */
+typedef struct tg_digits {
+    int32_t n;
+    int64_t size;
+    int64_t weight[TG_MAX_MODES];
+    int64_t stride[TG_MAX_MODES];
+} tg_digits;
+
+/* The part of l's map that the dimensions dims[0..n) make, as digits of their row-major number
+ * (dims[0] most significant), all other coordinates 0 and without l->offset. False where that is no
+ * such function: a fold that takes these dimensions in another order, or with others, or digits. */
+bool tg_digits_of_dims(tg_digits *out, const tg_layout *l, const int32_t *dims, int32_t n);
+
+int64_t tg_digits_eval(const tg_digits *f, int64_t x);
+
+/* Merge digits where that leaves the function unchanged; drop those that are always 0. */
+void tg_digits_coalesce(tg_digits *f);
+
+/* Cut f's number x = hi * low + lo into digits of hi and of lo, low >= 1 dividing f->size; f(x) =
+ * hi's + lo's. False where a digit would need both. */
+bool tg_digits_cut(tg_digits *hi, tg_digits *lo, const tg_digits *f, int64_t low);
+
+/* Decide f == g on [0, f->size); *x is where they differ. TG_ERR_LIMIT after 2^16 steps. */
+tg_status tg_digits_equal(bool *equal, int64_t *x, const tg_digits *f, const tg_digits *g, tg_error *err);
+
+/* ---- whole numbers in boxes (solve.c) ---- */
+
+/* Find values lo[i] <= v[i] <= hi[i] with sum stride[i] * v[i] == target, trying v[0], v[1], ... in
+ * increasing order (so the first found is the lexicographically smallest that accept() likes).
+ * accept may be NULL. *steps counts down; 0 left means undecided. */
+typedef struct tg_solve {
+    int32_t        n;
+    const int64_t *stride, *lo, *hi;
+    bool (*accept)(void *context, const int64_t *v);
+    void   *context;
+    int64_t steps;
+} tg_solve;
+
+typedef enum tg_solved { TG_SOLVED_NO = 0, TG_SOLVED_YES, TG_SOLVED_UNDECIDED } tg_solved;
+
+tg_solved tg_solve_box(int64_t *v, tg_solve *problem, int64_t target);
+
+#endif

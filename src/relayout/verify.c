@@ -1,0 +1,83 @@
+/* Verifying from the definition: for every coordinate, what tg_layout_offset says on both sides and
+ * the scalar conversion; nothing here knows of runs, rectangles or kernels.
+ *
+ * A replicating destination is asked the other way round, offset by offset, since tg_layout_offset
+ * knows the first copy only; so is the padding. */
+#include "relayout/plan.h"
+
+#include "base/error.h"
+#include "layout/layout.h"
+
+#include <string.h>
+
+typedef struct check {
+    const tg_plan *plan;
+    const void    *dst, *src;
+    bool           copies; /* bits are compared as they are */
+} check;
+
+static bool same_bits(tg_word a, tg_word b) { return a.lo == b.lo && a.hi == b.hi; }
+
+/* An integer that does not fit has no right result. */
+static bool element_equal(const check *c, int64_t dst_offset, int64_t src_offset) {
+    const tg_plan *p = c->plan;
+    const tg_word  got = tg_ref_load(c->dst, dst_offset, p->dst_layout.elem_bits);
+    tg_word        want = tg_ref_load(c->src, src_offset, p->src_layout.elem_bits);
+    if (!c->copies && !tg_ref_convert(&want, p->dst_encoding, p->src_encoding, want)) return false;
+    return same_bits(got, want);
+}
+
+static bool has_copies(const tg_layout *l) {
+    for (int32_t m = 0; m < l->nmodes; m++)
+        if (l->mode[m].axis == TG_AXIS_COPY && l->mode[m].size > 1) return true;
+    return false;
+}
+
+static bool coords_equal(const check *c, int64_t *coord, int64_t *offset) {
+    const tg_layout *d = &c->plan->dst_layout, *s = &c->plan->src_layout;
+    memset(coord, 0, TG_MAX_NDIM * sizeof coord[0]);
+    if (tg_layout_numel(d) == 0) return true;
+    do {
+        *offset = tg_layout_offset(d, coord);
+        if (!element_equal(c, *offset, tg_layout_offset(s, coord))) return false;
+    } while (tg_next_coord(coord, d->shape, d->ndim));
+    return true;
+}
+
+/* Every offset of dst, data if `data`, padding if the plan wrote it. */
+static tg_status offsets_equal(bool *equal, int64_t *coord, int64_t *offset, const check *c, bool data, tg_error *err) {
+    const tg_plan *p = c->plan;
+    const tg_word  pad = tg_ref_load(p->pad, 0, p->dst_layout.elem_bits);
+    *equal = true;
+    for (int64_t at = 0; at < p->dst_layout.span && *equal; at++) {
+        tg_slot         slot;
+        const tg_status s = tg_layout_coord(&slot, coord, &p->dst_layout, at, err);
+        if (s != TG_OK) return s;
+        *offset = at;
+        if (slot == TG_SLOT_DATA) {
+            if (data) *equal = element_equal(c, at, tg_layout_offset(&p->src_layout, coord));
+        } else if (p->verify_pad) {
+            *equal = same_bits(tg_ref_load(c->dst, at, p->dst_layout.elem_bits), pad);
+            if (!*equal) coord[0] = -1;
+        }
+    }
+    return TG_OK;
+}
+
+tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan *plan, const void *dst,
+                         const void *src, tg_error *err) {
+    const tg_layout *d = &plan->dst_layout, *s = &plan->src_layout;
+    const check      c = {plan, dst, src, d->format == s->format && d->elem_bits == s->elem_bits};
+    const bool       replicated = has_copies(d);
+    int64_t          where[TG_MAX_NDIM] = {0}, at = 0;
+    bool             same = replicated || coords_equal(&c, where, &at);
+    if (same && (replicated || plan->write_pad)) {
+        const tg_status status = offsets_equal(&same, where, &at, &c, replicated, err);
+        if (status != TG_OK) return status;
+    }
+    *equal = same;
+    if (same) return TG_OK;
+    if (coord != NULL) memcpy(coord, where, (size_t)(where[0] == -1 ? 1 : d->ndim) * sizeof coord[0]);
+    if (offset != NULL) *offset = at;
+    return TG_OK;
+}

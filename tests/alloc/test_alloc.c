@@ -1,0 +1,93 @@
+/* Every allocation of the library fails once in turn: the call says TG_ERR_NOMEM, leaves its output
+ * alone and loses nothing, and works when memory is back.
+ *
+ * Linked with -Wl,--wrap=malloc,--wrap=pthreadpool_create against the static library, so that the
+ * library's own calls come here; what pthreadpool allocates inside counts as one allocation. */
+#include <tegula/tegula.h>
+
+#include <pthreadpool.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void         *__real_malloc(size_t size);
+void         *__wrap_malloc(size_t size);
+pthreadpool_t __real_pthreadpool_create(size_t n);
+pthreadpool_t __wrap_pthreadpool_create(size_t n);
+
+static int countdown = -1; /* allocations until one fails; negative: none does */
+static int made;
+
+static bool fails_now(void) {
+    if (countdown < 0) return false;
+    made++;
+    return countdown-- == 0;
+}
+
+void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
+
+pthreadpool_t __wrap_pthreadpool_create(size_t n) { return fails_now() ? NULL : __real_pthreadpool_create(n); }
+
+/* Calls attempt() with the first, second, ... allocation failing until one call needs no more. */
+static int fail_each(tg_status (*attempt)(tg_error *err)) {
+    for (int n = 0;; n++) {
+        tg_error err = {TG_OK, 0, 0, ""};
+        countdown = n;
+        made = 0;
+        const tg_status s = attempt(&err);
+        countdown = -1;
+        if (s == TG_OK) return made;
+        assert_int_equal(made, n + 1);
+        assert_int_equal(s, TG_ERR_NOMEM);
+        assert_int_equal(err.status, TG_ERR_NOMEM);
+        assert_true(err.message[0] != '\0');
+    }
+}
+
+static tg_status make_plan(tg_error *err) {
+    const int64_t        shape[] = {4, 6};
+    const uint16_t       pad = 0;
+    tg_layout            l;
+    tg_plan             *p = NULL;
+    const tg_plan_params params = {&l, &l, &pad, 0, 0};
+    assert_int_equal(tg_layout_strided(&l, TG_F16, 2, shape, NULL, 0, NULL), TG_OK);
+    const tg_status s = tg_plan_create(&p, &params, err);
+    if (s != TG_OK) {
+        assert_null(p);
+        return s;
+    }
+    uint16_t src[24] = {1, 2, 3}, dst[24];
+    bool     equal = false;
+    assert_int_equal(tg_plan_run(p, dst, src, NULL, NULL), TG_OK); /* and neither of these allocates */
+    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, p, dst, src, NULL), TG_OK);
+    assert_true(equal);
+    tg_plan_destroy(&p);
+    return TG_OK;
+}
+
+static tg_status make_threads(tg_error *err) {
+    tg_threads     *t = NULL;
+    const tg_status s = tg_threads_create(&t, 2, err);
+    if (s != TG_OK) assert_null(t);
+    tg_threads_destroy(&t);
+    return s;
+}
+
+static void test_plan(void **state) {
+    (void)state;
+    assert_int_equal(fail_each(make_plan), 1);
+}
+
+static void test_threads(void **state) {
+    (void)state;
+    assert_int_equal(fail_each(make_threads), 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_threads)};
+    return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
+}

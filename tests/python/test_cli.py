@@ -1,0 +1,417 @@
+"""The command as a user meets it: exact answers (tests/cli/*.txt), JSON, terminals, files, signals, failing output."""
+import json
+import os
+import pathlib
+import pty
+import re
+import resource
+import select
+import shutil
+import signal
+import subprocess
+import sys
+import termios
+import time
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import console
+
+TEGULA = str(console.TEGULA)
+CLI = console.ROOT / "cli"
+COMMANDS = ["show", "index", "coord", "equal", "convert", "relayout"]
+SESSIONS = sorted((console.ROOT / "tests" / "cli").glob("*.txt"))
+
+
+def tegula(*arguments, **options):
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "timeout": 60} | options
+    return subprocess.run([TEGULA, *map(str, arguments)], **options)
+
+
+def answer(*arguments, status=0):
+    done = tegula(*arguments, "--json")
+    assert done.returncode == status, done.stderr.decode()
+    lines = done.stdout.decode().splitlines()
+    assert len(lines) == 1, "JSON is one line"
+    return json.loads(lines[0])
+
+
+@pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
+def test_session(path):
+    found = console.problems(path.name, console.read_session(path.read_text().splitlines()), check_status=True)
+    assert not found, "\n\n" + "\n\n".join(found)
+
+
+# ---- the contract ----------------------------------------------------------------------------------
+
+SHOW = {
+    "schema": "tegula.layout/1", "text": "f16[5,100,150] spyre", "notation": "spyre", "dtype": "f16", "element_bits": 16,
+    "shape": [5, 100, 150], "strides": [15000, 150, 1], "offset": 0, "elements": 75000, "physical_elements": 96000,
+    "bytes": 192000, "padding_elements": 21000, "unique": True, "exhaustive": False, "memory_space": 0,
+    "spyre": {
+        "device_size": [100, 3, 5, 64], "stride_map": [150, 64, 15000, 1], "dim_map": [1, 2, 0, 2],
+        "device_dtype": "SEN169_FP16", "elements_per_stick": 64, "element_arrangement": "STANDARD",
+        "str": "SpyreTensorLayout(device_size=[100, 3, 5, 64], stride_map =[150, 64, 15000, 1], "
+               "device_dtype=DataFormats.SEN169_FP16)",
+    },
+}
+XLA = {"minor_to_major": [2, 1, 0], "tiles": [[8, 128], [2, 1]], "tail_padding": 1, "element_size_in_bits": 0,
+       "physical_shape": [32, 4, 32, 4, 128, 2, 1]}
+
+
+def test_show_is_the_contract_field_for_field():
+    given = answer("show", "f16[5,100,150] spyre")
+    assert given == SHOW
+    assert list(given) == list(SHOW)
+
+
+def test_show_xla_is_the_contract():
+    given = answer("show", "bf16[32,32,4096]{2,1,0:T(8,128)(2,1)S(1)}")
+    assert given["xla"] == XLA
+    assert given["memory_space"] == 1
+    assert given["strides"] is None
+    assert answer("show", "f32[<=5,3]{0,1}")["xla"]["dynamic"] == [True, False]
+
+
+def test_other_answers_are_the_contract():
+    tiled = "bf16[32,32,4096]{2,1,0:T(8,128)(2,1)S(1)}"
+    assert answer("index", tiled, "3,13,1000") == {"offset": 433873, "byte_offset": 867746, "bit": 0}
+    assert answer("coord", tiled, 433873) == {"coord": [3, 13, 1000]}
+    assert answer("coord", "f16[5,100,150] spyre", 95999, status=1) == {"coord": None}
+    different = answer("equal", "f16[64,64]", "f16[64,64]{0,1}", status=1)
+    assert different == {"equal": False, "witness": [0, 1], "reason": "map", "a": 1, "b": 64}
+    assert answer("equal", "f16[64,64]", "f16[64,64]{1,0}") == {"equal": True}
+
+
+@pytest.mark.parametrize("text", ["f16[5,100,150] spyre", "f16[5,100,150]", "bf16[3,5]{0,1:T(2,2)}", "s4[7]{0:E(4)}"])
+def test_canonical_text_is_a_fixed_point(text):
+    once = answer("show", text)
+    assert answer("show", once["text"]) == once
+
+
+def test_convert_shows_the_result():
+    given = answer("convert", "f16[64,64]{0,1}", "--to", "strided")
+    assert given["layout"] == answer("show", given["text"])
+
+
+def test_index_and_coord_are_inverse():
+    layout = "bf16[3,5,7]{1,2,0:T(2,4)(2,1)}"
+    seen = {}
+    for offset in range(answer("show", layout)["physical_elements"]):
+        done = tegula("coord", layout, offset)
+        if done.returncode == 0:
+            seen[offset] = done.stdout.decode().strip()
+    assert len(seen) == 3 * 5 * 7
+    for offset, coord in list(seen.items())[::7]:
+        assert int(tegula("index", layout, coord).stdout) == offset
+
+
+# ---- help, completion, manual -------------------------------------------------------------------------
+
+def options_of(command):
+    return set(re.findall(r"--[a-z]+", tegula("help", command).stdout.decode())) | {"--json", "--help"}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example_that_works(command):
+    text = tegula(command, "--help").stdout.decode()
+    assert text == tegula("help", command).stdout.decode()
+    lines = [line[2:] for line in text.split("example:\n")[1].splitlines()]
+    found = console.problems(f"{command} --help", console.read_session(lines), check_status=False)
+    assert not found or command in ("show", "relayout"), found  # their examples show no output
+    assert lines[0].startswith(f"$ tegula {command} ")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_know_every_command_and_option(shell):
+    text = (CLI / "completions" / shell).read_text()
+    for command in COMMANDS:
+        assert re.search(rf"\b{command}\b", text)
+        for option in options_of(command):
+            name = option.removeprefix("--")
+            assert re.search(rf"(--|-l ){name}\b", text), (command, option)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completions_are_read_by_their_shell(shell):
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    subprocess.run([shell, "-n", CLI / "completions" / shell], check=True)
+
+
+def complete(*words):
+    """What bash offers for the last of some words."""
+    script = 'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tegula; printf "%s\\n" "${COMPREPLY[@]}"'
+    done = subprocess.run(["bash", "-c", script, "bash", CLI / "completions" / "bash", *words], stdout=subprocess.PIPE,
+                          check=True)
+    return done.stdout.decode().split()
+
+
+def test_bash_completes():
+    assert complete("tegula", "con") == ["convert"]
+    assert complete("tegula", "help", "re") == ["relayout"]
+    assert complete("tegula", "equal", "A", "--st") == ["--storage"]
+    assert complete("tegula", "convert", "A", "--to", "s") == ["strided", "spyre"]
+    assert complete("tegula", "relayout", "--v") == ["--verify"]
+
+
+def test_manual_names_every_command_and_option():
+    text = (CLI / "tegula.1").read_text().replace("\\-", "-")
+    for command in COMMANDS:
+        assert f".Cm {command}" in text
+        for option in options_of(command):
+            assert f"Fl -{option.removeprefix('--')}" in text, option
+
+
+def test_manual_is_well_formed():
+    if shutil.which("mandoc") is None:
+        pytest.skip("no mandoc here")
+    done = subprocess.run(["mandoc", "-T", "lint", "-W", "warning", CLI / "tegula.1"], stdout=subprocess.PIPE)
+    assert done.returncode == 0, done.stdout.decode()
+
+
+# ---- terminals ------------------------------------------------------------------------------------------
+
+def on_terminal(*arguments, columns=80, **environment):
+    """All that the command writes to a terminal of that width."""
+    main, side = pty.openpty()
+    termios.tcsetwinsize(side, (24, columns))
+    env = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"} | environment
+    process = subprocess.Popen([TEGULA, *arguments], stdin=side, stdout=side, stderr=side, env=env)
+    os.close(side)
+    text = b""
+    while select.select([main], [], [], 30)[0]:
+        try:
+            piece = os.read(main, 1 << 16)
+        except OSError:  # Linux says EIO when the other side is closed
+            piece = b""
+        if not piece:
+            break
+        text += piece
+    os.close(main)
+    process.wait(30)
+    return text.decode().replace("\r\n", "\n")
+
+
+def test_colour_only_on_a_terminal():
+    assert "\033[" in on_terminal("show", "f16[4]")
+    assert "\033[" in on_terminal("show", "f16[")
+    assert b"\033[" not in tegula("show", "f16[4]").stdout
+    assert b"\033[" not in tegula("show", "f16[").stderr
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colour_can_be_refused(environment):
+    assert "\033[" not in on_terminal("show", "f16[4]", **environment)
+    assert "\033[" not in on_terminal("show", "f16[", **environment)
+
+
+def test_empty_no_color_refuses_nothing():
+    assert "\033[" in on_terminal("show", "f16[4]", NO_COLOR="")
+
+
+@pytest.mark.parametrize("columns", [20, 40, 80, 132])
+@pytest.mark.parametrize("blanks", [0, 1, 30, 60, 75, 76, 77, 78, 79, 80, 200])
+def test_caret_stands_under_the_place_in_any_width(columns, blanks):
+    text = "f16[4]" + " " * blanks + "?" + " " * (200 - blanks) + "end"
+    message, line, caret = on_terminal("show", text, columns=columns, NO_COLOR="1").splitlines()
+    assert len(line) <= columns and len(caret) <= columns
+    assert line[caret.index("^")] == "?"
+
+
+def test_raw_bytes_do_not_go_to_a_terminal(tmp_path):
+    (tmp_path / "in").write_bytes(bytes(4))
+    said = on_terminal("relayout", "--from", "f32[1]", "--to", "f32[1]", str(tmp_path / "in"), "-", NO_COLOR="1")
+    assert said.startswith("tegula: standard output: it is a terminal")
+
+
+# ---- output that fails --------------------------------------------------------------------------------
+
+def test_full_disk_is_an_error():
+    with open("/dev/full", "wb") as full:
+        for arguments in (["show", "f16[4]"], ["--help"], ["index", "f16[4]", "1", "--json"]):
+            done = tegula(*arguments, stdout=full)
+            assert done.returncode == 4
+            assert done.stderr == b"tegula: standard output: No space left on device\n"
+
+
+def test_closed_pipe_is_an_error():
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = tegula("show", "f16[4]", stdout=writer)
+    os.close(writer)
+    assert done.returncode == 4
+    assert done.stderr == b"tegula: standard output: Broken pipe\n"
+
+
+# ---- relayout ------------------------------------------------------------------------------------------
+
+def offsets(layout, shape):
+    """Where each element lives, from `tegula index`: slow, and no code of relayout."""
+    return {coord: int(tegula("index", layout, ",".join(map(str, coord))).stdout) for coord in np.ndindex(*shape)}
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("layout", ["s16[3,5,7] spyre", "s16[3,5,7]{0,2,1:T(2,4)(2,1)}", "s16[3,5,7] strides=[1,3,15]"])
+def test_relayout_puts_each_element_in_its_place(tmp_path, layout, order):
+    array = np.asarray(np.random.default_rng(1).integers(-30000, 30000, (3, 5, 7), "i2"), order=order)
+    np.save(tmp_path / "in.npy", array)
+    given = answer("relayout", "--to", layout, tmp_path / "in.npy", tmp_path / "out", "--verify", "--pad", "-7")
+    stored = np.fromfile(tmp_path / "out", "<i2")
+    assert given["bytes_read"] == array.nbytes and given["bytes_written"] == stored.nbytes and given["verified"] is True
+    expected = np.full(stored.size, -7, "i2")
+    for coord, offset in offsets(layout, array.shape).items():
+        expected[offset] = array[coord]
+    assert (stored == expected).all()
+    done = tegula("relayout", "--from", layout, "--to", "s16[3,5,7]", tmp_path / "out", tmp_path / "back.npy")
+    assert done.returncode == 0, done.stderr
+    assert (np.load(tmp_path / "back.npy") == array).all()
+
+
+def test_not_verified_is_null(tmp_path):
+    np.save(tmp_path / "in.npy", np.zeros(3, "f4"))
+    assert answer("relayout", "--to", "f32[3]", tmp_path / "in.npy", tmp_path / "out")["verified"] is None
+
+
+@pytest.mark.parametrize("name", ["pred", "s4", "u4", "s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64", "f16", "bf16",
+                                  "f32", "f64", "c64", "c128"])
+def test_numpy_files_of_every_type(tmp_path, name):
+    dtype = {"pred": "?", "s4": ml_dtypes.int4, "u4": ml_dtypes.uint4, "bf16": ml_dtypes.bfloat16, "c64": "c8",
+             "c128": "c16"}.get(name) or name.replace("s", "i") + ("" if name[0] in "f" else "")
+    if isinstance(dtype, str) and dtype[1:].isdigit() and dtype[0] in "iuf":
+        dtype = f"{dtype[0]}{int(dtype[1:]) // 8}"
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    np.save(tmp_path / "in.npy", array.view(np.uint8) if name in ("s4", "u4") else array)
+    done = tegula("relayout", "--from", f"{name}[2,3]", "--to", f"{name}[2,3]{{0,1}}", tmp_path / "in.npy",
+                  tmp_path / "out", "--verify")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out").read_bytes() == array.T.tobytes()
+
+
+PADS = [(name, value) for name in ("float16", "bfloat16", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3fn",
+                                   "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float32", "float64")
+        for value in ("0", "1", "-1.5", "0.1", "1e-3", "0.0625", "2.5e-5", "3.3", "-7", "15", "nan", "inf", "-inf", "-0",
+                      "1e-30", "65504", "1e9")]
+
+
+@pytest.mark.parametrize("name", sorted({name for name, _ in PADS}))
+def test_pad_is_rounded_as_ml_dtypes_rounds(tmp_path, name):
+    dtype = np.dtype(getattr(ml_dtypes, name, name))
+    with np.errstate(all="ignore"):
+        for value in [value for each, value in PADS if each == name]:
+            exact = np.float64(value)
+            wanted = exact.astype(dtype)
+            done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]{{0:T(2)}}", "--pad", value, "-", "-",
+                          stdin=open_bytes(tmp_path, dtype.itemsize))
+            back = wanted.astype(np.float64)
+            if (np.isnan(back) and not np.isnan(exact)) or (np.isinf(back) and not np.isinf(exact)):
+                assert done.returncode == 2, (value, wanted)
+                assert b"has no" in done.stderr
+            elif np.isfinite(exact) and abs(exact) > float(ml_dtypes.finfo(dtype).max):
+                assert done.returncode in (0, 2)  # rounds to the largest number, or is refused
+            else:
+                assert done.returncode == 0, (value, done.stderr)
+                assert done.stdout[dtype.itemsize:] == wanted.tobytes(), value
+
+
+def open_bytes(folder, count):
+    (folder / "zeros").write_bytes(bytes(count))
+    return open(folder / "zeros", "rb")
+
+
+@pytest.mark.parametrize("name,value,stored", [
+    ("s8", "-128", b"\x80"), ("u8", "255", b"\xff"), ("s64", "-9223372036854775808", b"\0" * 7 + b"\x80"),
+    ("u64", "18446744073709551615", b"\xff" * 8), ("pred", "true", b"\1"), ("s4", "-8", b"\xf8"), ("u4", "15", b"\x0f"),
+    ("c64", "1", b"\0\0\x80\x3f\0\0\0\0"), ("f8e8m0fnu", "2", b"\x80"), ("f4e2m1fn", "-6", b"\x0f")])
+def test_pad_of_other_types(tmp_path, name, value, stored):
+    done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]{{0:T(2)}}", "--pad", value, "-", "-",
+                  stdin=open_bytes(tmp_path, len(stored)))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout[len(stored):] == stored
+
+
+@pytest.mark.parametrize("name,value", [
+    ("s8", "128"), ("s8", "-129"), ("s8", "1.5"), ("s8", ""), ("u8", "-1"), ("u8", "256"), ("s4", "8"), ("pred", "2"),
+    ("s64", "9223372036854775808"), ("u64", "18446744073709551616"), ("f8e8m0fnu", "0"), ("f8e8m0fnu", "3"),
+    ("f8e8m0fnu", "-1"), ("f4e2m1fn", "nan"), ("f4e2m1fn", "9"), ("f8e4m3fn", "inf"), ("f64", "1e999"), ("f16", "1 2")])
+def test_pad_that_does_not_fit(tmp_path, name, value):
+    done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]", "--pad", value, "-", "-",
+                  stdin=open_bytes(tmp_path, 8))
+    assert done.returncode == 2
+    assert done.stderr.startswith(b"tegula: --pad: ")
+    assert done.stdout == b""
+
+
+def test_spyre_padding_is_in_the_device_format(tmp_path):
+    np.save(tmp_path / "in.npy", np.ones(1, "f2"))
+    done = tegula("relayout", "--to", "f16[1] spyre", "--pad", "1", tmp_path / "in.npy", "-")
+    assert done.returncode == 0, done.stderr
+    stick = np.frombuffer(done.stdout, "<u2")
+    assert stick.size == 64 and (stick == 31 << 9).all()  # 1.0 in DLFloat16: exponent 31, fraction 0
+
+
+def test_int_out_of_range_of_the_device_format(tmp_path):
+    np.save(tmp_path / "in.npy", np.array([1, 2**40], "i8"))
+    done = tegula("relayout", "--to", "s64[2] spyre", tmp_path / "in.npy", tmp_path / "out")
+    assert done.returncode == 1
+    assert not (tmp_path / "out").exists()
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+def test_old_output_survives_a_failure(tmp_path):
+    (tmp_path / "out").write_bytes(b"old")
+    assert tegula("relayout", "--from", "f32[2]", "--to", "f32[2]", tmp_path / "none", tmp_path / "out").returncode == 4
+    assert (tmp_path / "out").read_bytes() == b"old"
+
+
+def test_memory_stays_bounded(tmp_path):
+    """A quarter of a GiB there and back; each file alone would be more than the process may hold."""
+    mib = 256
+    with open(tmp_path / "in", "wb") as file:
+        file.truncate(mib << 20)
+    rows = (mib << 20) // 4096
+    script = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
+              "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)")
+    done = subprocess.run([sys.executable, "-c", script, TEGULA, "relayout", "--from", f"s16[{rows},2048]", "--to",
+                           f"s16[{rows},2048] spyre", tmp_path / "in", tmp_path / "out"], stdout=subprocess.PIPE,
+                          check=True, timeout=120)
+    assert int(done.stdout.split()[-1]) < 224 * 1024  # KiB
+    assert (tmp_path / "out").stat().st_size == mib << 20
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_leaves_nothing(tmp_path, number):
+    env = os.environ | {"TMPDIR": str(tmp_path)}
+    process = subprocess.Popen([TEGULA, "relayout", "--from", "f32[9]", "--to", "f32[9]", "-", tmp_path / "out"],
+                               stdin=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    process.stdin.write(b"1")
+    process.stdin.flush()
+    wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()))
+    process.send_signal(number)
+    assert process.wait(30) == 128 + number
+    assert process.stderr.read() == b""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signal_ends_a_long_check(tmp_path):
+    with open(tmp_path / "in", "wb") as file:
+        file.truncate(512 << 20)
+    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[536870912]", "--to", "s8[536870912]", "--verify",
+                                tmp_path / "in", tmp_path / "out"], stderr=subprocess.PIPE)
+    wait_until(lambda: children(process.pid))
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    assert [file.name for file in tmp_path.iterdir()] == ["in"]
+
+
+def children(pid):
+    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+def wait_until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)

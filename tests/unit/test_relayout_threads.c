@@ -1,0 +1,226 @@
+/* Moves on several threads give what one thread gives. Under the thread sanitizer only our own executor
+ * runs: the system's pthreadpool is not instrumented, and its synchronisation would not be seen. */
+#include <tegula/tegula.h>
+
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#if defined(__SANITIZE_THREAD__)
+#  define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define THREAD_SANITIZER 1
+#  endif
+#endif
+#ifndef THREAD_SANITIZER
+#  define THREAD_SANITIZER 0
+#endif
+
+/* ---- an executor of four threads that take the next task each ---- */
+
+typedef struct crew {
+    void (*task)(void *arg, size_t index);
+    void  *arg;
+    size_t next, ntasks;
+} crew;
+
+static void *work(void *arg) {
+    crew *c = arg;
+    for (;;) {
+        const size_t i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
+        if (i >= c->ntasks) return NULL;
+        c->task(c->arg, i);
+    }
+}
+
+static void run_crew(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    pthread_t thread[4];
+    crew      c = {task, arg, 0, ntasks};
+    ++*(int *)context;
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&thread[i], NULL, work, &c), 0);
+    for (int i = 0; i < 4; i++) assert_int_equal(pthread_join(thread[i], NULL), 0);
+}
+
+/* ---- moves ---- */
+
+enum { ROWS = 520, COLS = 384 };
+
+/* [ROWS, COLS] -> [COLS/tile][ROWS][tile], or the same with the dimensions exchanged */
+static tg_layout tiled(tg_dtype dtype, int64_t tile, bool across) {
+    const int64_t shape[] = {ROWS, COLS};
+    const int32_t along_cols[] = {1, 0, 2}, along_rows[] = {0, 2, 1};
+    tg_layout     l;
+    assert_int_equal(tg_layout_strided(&l, dtype, 2, shape, NULL, 0, NULL), TG_OK);
+    assert_int_equal(tg_layout_split(&l, &l, across ? 0 : 1, tile, NULL), TG_OK);
+    assert_int_equal(tg_layout_reorder(&l, &l, across ? along_rows : along_cols, NULL), TG_OK);
+    return l;
+}
+
+typedef struct move {
+    const char *name;
+    tg_layout   dst, src;
+} move;
+
+static move make_move(int i) {
+    const int64_t shape[] = {ROWS, COLS};
+    move          m = {"sticks", tiled(TG_F16, 64, false), {0}};
+    assert_int_equal(tg_layout_strided(&m.src, TG_F16, 2, shape, NULL, 0, NULL), TG_OK);
+    if (i == 1) {
+        m.name = "converted";
+        m.dst.format = TG_SEN169_FP16;
+    } else if (i == 2) {
+        m.name = "across";
+        m.dst = tiled(TG_F16, 40, true);
+    } else if (i == 3) {
+        m.name = "packed: one task";
+        assert_int_equal(tg_layout_strided(&m.src, TG_S4, 2, shape, NULL, 0, NULL), TG_OK);
+        m.dst = tiled(TG_S4, 8, false);
+        m.dst.elem_bits = 4;
+    } else if (i == 4) {
+        m.name = "back";
+        const tg_layout t = m.src;
+        m.src = m.dst;
+        m.dst = t;
+    }
+    return m;
+}
+
+enum { MOVES = 5, BYTES = ROWS * COLS * 2 };
+
+static uint8_t src[BYTES], want[BYTES], got[BYTES];
+
+static tg_plan *plan_of(const move *m, int32_t threads) {
+    static const uint16_t zero = 0;
+    const tg_plan_params  params = {&m->dst, &m->src, &zero, threads, 0};
+    tg_plan              *p = NULL;
+    tg_error              err;
+    if (tg_plan_create(&p, &params, &err) != TG_OK) fail_msg("%s: %s", m->name, err.message);
+    return p;
+}
+
+static void check_executor(const tg_executor *e) {
+    for (int i = 0; i < MOVES; i++) {
+        const move m = make_move(i);
+        for (int32_t threads = 0; threads < 20; threads += 7) {
+            tg_plan *p = plan_of(&m, threads);
+            bool     equal = false;
+            memset(want, 0xa5, BYTES);
+            memset(got, 0xa5, BYTES);
+            assert_int_equal(tg_plan_run(p, want, src, NULL, NULL), TG_OK);
+            assert_int_equal(tg_plan_verify(&equal, NULL, NULL, p, want, src, NULL), TG_OK);
+            assert_true(equal);
+            assert_int_equal(tg_plan_run(p, got, src, e, NULL), TG_OK);
+            if (memcmp(got, want, BYTES) != 0) fail_msg("%s with %d threads", m.name, (int)e->threads);
+            tg_plan_destroy(&p);
+        }
+    }
+}
+
+static void test_own_executor(void **state) {
+    (void)state;
+    int               calls = 0;
+    const tg_executor e = {run_crew, &calls, 4};
+    check_executor(&e);
+    assert_true(calls > 0);
+}
+
+static void test_pool(void **state) {
+    (void)state;
+    for (int32_t n = 1; n <= (THREAD_SANITIZER ? 0 : 4); n++) {
+        tg_threads *threads = NULL;
+        assert_int_equal(tg_threads_create(&threads, n, NULL), TG_OK);
+        const tg_executor e = tg_threads_executor(threads);
+        assert_int_equal(e.threads, n);
+        check_executor(&e);
+        tg_threads_destroy(&threads);
+        assert_null(threads);
+        tg_threads_destroy(&threads);
+    }
+}
+
+static void test_pool_refused(void **state) {
+    (void)state;
+    tg_threads *threads = NULL;
+    tg_error    err = {TG_OK, 0, 0, ""};
+    assert_int_equal(tg_threads_create(&threads, 0, &err), TG_ERR_ARGUMENT);
+    assert_string_equal(err.message, "threads: 0 threads; at least 1 is needed");
+    assert_null(threads);
+    assert_int_equal(tg_threads_create(NULL, 2, &err), TG_ERR_ARGUMENT);
+}
+
+/* ---- one plan on many threads at once ---- */
+
+typedef struct runner {
+    const tg_plan *plan;
+    uint8_t       *dst;
+} runner;
+
+static void *run_alone(void *arg) {
+    const runner *r = arg;
+    for (int i = 0; i < 5; i++)
+        if (tg_plan_run(r->plan, r->dst, src, NULL, NULL) != TG_OK) return arg;
+    return NULL;
+}
+
+static void test_shared_plan(void **state) {
+    (void)state;
+    const move m = make_move(1);
+    tg_plan   *p = plan_of(&m, 0);
+    pthread_t  thread[4];
+    runner     r[4];
+    assert_int_equal(tg_plan_run(p, want, src, NULL, NULL), TG_OK);
+    for (int i = 0; i < 4; i++) {
+        r[i].plan = p;
+        r[i].dst = malloc(BYTES);
+        assert_int_equal(pthread_create(&thread[i], NULL, run_alone, &r[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        void *failed;
+        assert_int_equal(pthread_join(thread[i], &failed), 0);
+        assert_null(failed);
+        assert_memory_equal(r[i].dst, want, BYTES);
+        free(r[i].dst);
+    }
+    tg_plan_destroy(&p);
+}
+
+/* Several tasks meet a bad value; one of them is reported. */
+static void test_overflow(void **state) {
+    (void)state;
+    enum { N = 100000 };
+    const int64_t shape[] = {N};
+    tg_layout     s, d;
+    int           calls = 0;
+    const tg_executor e = {run_crew, &calls, 4};
+    assert_int_equal(tg_layout_strided(&s, TG_S64, 1, shape, NULL, 0, NULL), TG_OK);
+    d = s;
+    d.format = TG_IEEE_INT32;
+    d.elem_bits = 32;
+    const tg_plan_params params = {&d, &s, NULL, 8, 0};
+    tg_plan             *p = NULL;
+    tg_error             err = {TG_OK, 0, 0, ""};
+    int64_t *const       in = malloc(N * sizeof in[0]);
+    int32_t *const       out = malloc(N * sizeof out[0]);
+    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
+    for (int i = 0; i < N; i++) in[i] = i % 10000 == 9999 ? INT64_MAX : i;
+    assert_int_equal(tg_plan_run(p, out, in, &e, &err), TG_ERR_OVERFLOW);
+    assert_non_null(strstr(err.message, "value 9223372036854775807"));
+    tg_plan_destroy(&p);
+    free(in);
+    free(out);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_own_executor), cmocka_unit_test(test_pool),     cmocka_unit_test(test_pool_refused),
+        cmocka_unit_test(test_shared_plan),  cmocka_unit_test(test_overflow),
+    };
+    for (uint32_t i = 0, x = 1; i < BYTES; i++, x = x * 1664525u + 1013904223u) src[i] = (uint8_t)(x >> 24);
+    return cmocka_run_group_tests_name("relayout threads", tests, NULL, NULL);
+}

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Build the library the way somebody does who copied it: with a compiler and nothing else.
+
+    tools/check_vendoring.py [--root DIR]
+
+Three promises: one line of shell compiles all of src/; base, layout and notation make a program with
+libc alone; and those three rooms call nothing of libc but <string.h>, so no allocation and no stdio.
+The program asks where element (3,13,1000) of an XLA layout lives, which needs all three.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PURE_ROOMS = ("base", "layout", "notation")
+PROGRAM = r"""
+#include <tegula/tegula.h>
+#include <stdio.h>
+#include <string.h>
+
+int main(void) {
+    static const char text[] = "bf16[32,32,4096]{2,1,0:T(8,128)(2,1)S(1)}";
+    static const int64_t coord[] = {3, 13, 1000};
+    tg_desc desc;
+    tg_error err;
+    if (tg_desc_parse(&desc, text, strlen(text), &err) != TG_OK) return puts(err.message), 1;
+    printf("%lld\n", (long long)tg_layout_offset(&desc.layout, coord));
+    return 0;
+}
+"""
+ANSWER = "433873"  # shared by the contract's example and tests/spec
+STRING_H = {"memchr", "memcmp", "memcpy", "memmove", "memset", "strchr", "strcmp", "strcspn", "strlen", "strncmp",
+            "strrchr", "strspn", "strstr"}
+COMPILER_OWN = {"_GLOBAL_OFFSET_TABLE_", "__stack_chk_fail"}
+
+
+def shell(root, command):
+    return subprocess.run(command, shell=True, cwd=root, text=True, capture_output=True, check=False)
+
+
+def sources(root, rooms):
+    return [str(path) for room in rooms for path in sorted((root / "src" / room).glob("*.c"))]
+
+
+def one_line(root, folder):
+    """The line of the style guide, as a user would type it."""
+    run = shell(root, f"cc -O2 -Wall -Werror $(find src -name '*.c') {folder}/program.c -Iinclude -Isrc -lpthreadpool "
+                      f"-o {folder}/whole && {folder}/whole")
+    return run.returncode == 0 and run.stdout.strip() == ANSWER, run.stdout + run.stderr
+
+
+def libc_only(root, folder):
+    files = " ".join(sources(root, PURE_ROOMS))
+    run = shell(root, f"cc -O2 -Wall -Werror {files} {folder}/program.c -Iinclude -Isrc -o {folder}/pure && "
+                      f"{folder}/pure && readelf -d {folder}/pure")
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", run.stdout))
+    fine = run.returncode == 0 and run.stdout.startswith(ANSWER + "\n") and needed == {"libc.so.6"}
+    return fine, run.stdout + run.stderr
+
+
+def string_h_only(root, folder):
+    """Link the three rooms into one object and look at what it still wants."""
+    files = " ".join(sources(root, PURE_ROOMS))
+    run = shell(root, f"cc -O2 -r -nostdlib {files} -Iinclude -Isrc -o {folder}/rooms.o && nm -u {folder}/rooms.o")
+    wanted = {line.split()[-1] for line in run.stdout.splitlines()}
+    extra = sorted(wanted - STRING_H - COMPILER_OWN)
+    return run.returncode == 0 and not extra, run.stderr + "".join(f"wants {name}\n" for name in extra)
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Build the library with a compiler and nothing else.")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
+    root = parser.parse_args().root.resolve()
+    failed = False
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "program.c").write_text(PROGRAM)
+        for name, check in (("one line compiles all", one_line), ("libc alone is enough", libc_only),
+                            ("only <string.h> is called", string_h_only)):
+            fine, output = check(root, folder)
+            print("ok" if fine else "FAILED", name)
+            if not fine:
+                print(output)
+            failed = failed or not fine
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
