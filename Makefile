@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 # Meson takes the ninja that this names, not the first one in PATH.
 export NINJA := $(CURDIR)/$(VENV)/ninja
 
-.PHONY: all setup demo check fuzz bench install symbols clean distclean help
+.PHONY: all setup demo check fuzz bench install symbols format clean distclean help
 
 all: setup build/build.ninja
 	@$(NINJA) -C build -j $(JOBS) --quiet
@@ -48,6 +48,10 @@ install: all
 symbols: all
 	@$(PYTHON) tools/symbols --update build/libtegula.so
 
+format:
+	@$(PYTHON) tools/setup check
+	@$(VENV)/python tools/wrap
+
 clean:
 	rm -rf build build-*/
 
@@ -62,4 +66,5 @@ help:
 	@echo 'make bench              speed of relayout against memcpy'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
 	@echo 'make symbols            accept the exported symbols of the build as the list'
+	@echo 'make format             break C lines that are too wide, touch no other'
 	@echo 'make clean, distclean   remove what was built; and the Python tools in .venv as well'

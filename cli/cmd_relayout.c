@@ -277,14 +277,14 @@ static void report_json(const job *j, FILE *stream) {
 }
 
 static void report_text(const job *j, FILE *stream) {
-    char         read[32], written[32];
+    char         read[32], written[32], speed[32];
     const double s = j->mover.seconds;
     (void)cli_human_bytes(read, j->source.nbytes);
     (void)cli_human_bytes(written, j->mover.bytes - j->source.nbytes);
     fprintf(stream, "moved %s -> %s in ", read, written);
     if (s < 0.1) fprintf(stream, "%.2f ms", s * 1000);
     else fprintf(stream, "%.2f s", s);
-    if (j->mover.bytes >= WORTH_TIMING) fprintf(stream, " (%.1f GB/s)", (double)j->mover.bytes / s * 1e-9);
+    if (j->mover.bytes >= WORTH_TIMING) fprintf(stream, " (%s)", mover_speed(speed, j->mover.bytes, s));
     fputs(j->checked ? ", verified\n" : "\n", stream);
 }
 

@@ -39,7 +39,8 @@ static void print_elements(const tg_desc *desc) {
 
 static void print_storage(const tg_layout *layout, int64_t nbytes) {
     char human[32];
-    printf("  storage   %lld element%s, %lld bytes", (long long)layout->span, plural(layout->span), (long long)nbytes);
+    printf("  storage   %lld element%s, %lld byte%s", (long long)layout->span, plural(layout->span),
+           (long long)nbytes, plural(nbytes));
     if (nbytes >= 1024) printf(" (%s)", cli_human_bytes(human, nbytes));
     if (layout->memory_space != 0) printf(", in memory space %d", layout->memory_space);
     putchar('\n');

@@ -66,14 +66,21 @@ static bool progress_is_due(progress *p) {
     return true;
 }
 
+const char *mover_speed(char *buf, int64_t bytes, double seconds) {
+    enum { CAP = 32 };
+    const double rate = seconds > 0 ? (double)bytes / seconds : 0;
+    (void)snprintf(buf, CAP, rate < 1e9 ? "%.0f MB/s" : "%.1f GB/s", rate < 1e9 ? rate * 1e-6 : rate * 1e-9);
+    return buf;
+}
+
 static void progress_draw(progress *p, double part, int64_t bytes) {
-    char      bar[BAR + 1];
+    char      bar[BAR + 1], speed[32];
     const int full = (int)(part * BAR);
     if (!progress_is_due(p)) return;
     for (int i = 0; i < BAR; i++) bar[i] = i < full ? '#' : '.';
     bar[BAR] = '\0';
-    fprintf(stderr, "\r  moving [%s] %3.0f %%  %.1f GB/s ", bar, 100 * part,
-            part * (double)bytes / (p->last - p->start) * 1e-9);
+    (void)mover_speed(speed, (int64_t)(part * (double)bytes), p->last - p->start);
+    fprintf(stderr, "\r  moving [%s] %3.0f %%  %s ", bar, 100 * part, speed);
     (void)fflush(stderr);
 }
 

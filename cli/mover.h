@@ -28,6 +28,9 @@ void mover_watch_signals(void);
 /* 0, or the exit status for the signal that came. */
 int mover_interrupted(void);
 
+/* "3.9 GB/s" or "240 MB/s", into a buffer of 32. */
+const char *mover_speed(char *buf, int64_t bytes, double seconds);
+
 /* Run the plan step by step. */
 int mover_run(mover *m);
 

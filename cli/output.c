@@ -27,7 +27,7 @@ const char *cli_human_bytes(char *buf, int64_t nbytes) {
     double value = (double)nbytes / 1024;
     size_t unit = 0;
     if (nbytes < 1024) {
-        (void)snprintf(buf, CAP, "%lld bytes", (long long)nbytes);
+        (void)snprintf(buf, CAP, nbytes == 1 ? "1 byte" : "%lld bytes", (long long)nbytes);
         return buf;
     }
     for (; value >= 1024 && unit + 1 < sizeof units / sizeof units[0]; unit++) value /= 1024;

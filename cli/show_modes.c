@@ -106,12 +106,13 @@ void show_modes(const tg_layout *layout) {
            "digit");
     for (int32_t m = 0; m < layout->nmodes; m++) {
         const tg_mode *mode = &layout->mode[m];
-        char           name[16] = "-", digit[WORD];
+        char           name[16] = "-", weight[24] = "-", digit[WORD];
         if (mode->into != TG_TO_MEMORY) continue;
         if (mode->axis >= 0) axis_name(name, layout, mode->axis);
         digit_text(digit, layout, m);
-        printf("    %*lld  %*lld  %-4s  %*lld  %s\n", size_width, (long long)mode->size, stride_width,
-               (long long)mode->stride, name, weight_width, (long long)mode->weight, digit);
+        if (mode->axis >= 0) (void)snprintf(weight, sizeof weight, "%lld", (long long)mode->weight);
+        printf("    %*lld  %*lld  %-4s  %*s  %s\n", size_width, (long long)mode->size, stride_width,
+               (long long)mode->stride, name, weight_width, weight, digit);
     }
     for (int32_t axis = layout->ndim; axis < layout->naxes; axis++) print_combined_axis(layout, axis);
 }

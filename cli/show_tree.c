@@ -30,14 +30,15 @@ typedef struct path {
 typedef struct leaf {
     const path         *path;
     const tg_xla_shape *node;
-    const tg_desc      *desc;  /* NULL if it is no array and holds none */
+    const tg_desc      *desc; /* NULL if it has no layout: no array, or one of unbounded size */
     char               *text;
 } leaf;
 
 typedef struct leaf_printer {
     int (*print)(struct leaf_printer *self, const leaf *l);
     json_t *leaves;
-    int64_t nbytes, count;
+    int64_t nbytes, nleaves, narrays;
+    int     path_width;
 } leaf_printer;
 
 static const char *kind_name(tg_xla_kind kind) {
@@ -59,12 +60,13 @@ static char *shape_text(const tg_xla_shape *nodes, size_t count) {
 }
 
 /* The layout of an array node, read from its own text so that every rule of an array is checked. */
-static int read_leaf(tg_desc *out, const tg_xla_shape *array, const cli_text *text) {
-    char     *own = shape_text(array, 1);
-    tg_error  err;
+static int read_leaf(bool *has_layout, tg_desc *out, const tg_xla_shape *array, const cli_text *text) {
+    char           *own = shape_text(array, 1);
+    tg_error        err;
     const tg_status status = tg_desc_parse(out, own, strlen(own), &err);
     free(own);
-    return status == TG_OK ? CLI_OK : cli_fail_at(text, array->pos, err.message);
+    *has_layout = status == TG_OK;
+    return status == TG_OK || status == TG_ERR_UNREPRESENTABLE ? CLI_OK : cli_fail_at(text, array->pos, err.message);
 }
 
 /* Step to the next node's path; called after a node that has `children` below it. */
@@ -84,21 +86,18 @@ static int print_leaf(leaf_printer *printer, const path *p, const tg_xla_shape *
     const bool          is_buffer = node->kind == TG_XLA_BUFFER;
     const tg_xla_shape *array = is_buffer ? node + 1 : node;
     tg_desc             desc;
+    bool                has_layout = false;
     int                 status = CLI_OK;
-    leaf                l = {p, node, NULL, NULL};
-    if (array->kind == TG_XLA_ARRAY) {
-        status = read_leaf(&desc, array, text);
-        if (status != CLI_OK) return status;
-        l.desc = &desc;
-    }
-    l.text = shape_text(node, is_buffer ? 2 : 1);
-    printer->count++;
+    if (array->kind == TG_XLA_ARRAY) status = read_leaf(&has_layout, &desc, array, text);
+    if (status != CLI_OK) return status;
+    const leaf l = {p, node, has_layout ? &desc : NULL, shape_text(node, is_buffer ? 2 : 1)};
     status = printer->print(printer, &l);
     free(l.text);
     return status;
 }
 
 static int walk(leaf_printer *printer, path *p, const tg_xla_shape *nodes, size_t count, const cli_text *text) {
+    p->depth = 0;
     for (size_t i = 0; i < count; i++) {
         const tg_xla_shape *node = &nodes[i];
         const bool          is_tuple = node->kind == TG_XLA_TUPLE;
@@ -112,31 +111,44 @@ static int walk(leaf_printer *printer, path *p, const tg_xla_shape *nodes, size_
 
 /* ---- text ------------------------------------------------------------------------------------------ */
 
-static void print_path(const path *p) {
-    char   word[32];
-    size_t at = 1;
-    word[0] = '{';
-    for (int32_t i = 0; i < p->depth && at < sizeof word; i++)
-        at += (size_t)snprintf(word + at, sizeof word - at, "%s%lld", i > 0 ? "," : "", (long long)p->index[i]);
-    if (at + 1 < sizeof word) memcpy(word + at, "}", 2);
-    printf("  %-8s", word);
+enum { PATH_ROOM = 256 };
+
+/* "{1,0}"; its length. */
+static int path_text(char word[PATH_ROOM], const path *p) {
+    int at = snprintf(word, PATH_ROOM, "{");
+    for (int32_t i = 0; i < p->depth && at < PATH_ROOM - 24; i++)
+        at += snprintf(word + at, (size_t)(PATH_ROOM - at), "%s%lld", i > 0 ? "," : "", (long long)p->index[i]);
+    return at + snprintf(word + at, (size_t)(PATH_ROOM - at), "}");
+}
+
+/* Sums and the width of the first column, and whether all leaves can be shown at all. */
+static int measure(leaf_printer *self, const leaf *l) {
+    char      word[PATH_ROOM];
+    const int width = path_text(word, l->path);
+    int64_t   nbytes = 0;
+    if (width > self->path_width) self->path_width = width;
+    self->nleaves++;
+    if (l->desc == NULL) return CLI_OK;
+    self->narrays++;
+    if (tg_layout_nbytes(&nbytes, &l->desc->layout, NULL) == TG_OK &&
+        !__builtin_add_overflow(self->nbytes, nbytes, &self->nbytes))
+        return CLI_OK;
+    return cli_fail(CLI_USAGE, "layout", "the bytes of the whole shape do not fit 64 bits");
 }
 
 static int print_row(leaf_printer *self, const leaf *l) {
+    char         word[PATH_ROOM];
     int64_t      nbytes = 0;
     cli_coverage c;
-    tg_error     err;
+    (void)path_text(word, l->path);
+    printf("  %-*s ", self->path_width, word);
     if (l->desc == NULL) {
-        print_path(l->path);
-        printf("%14s %14s %10s  %s\n", "-", "-", "-", l->text);
+        printf("%13s %14s %10s  %s\n", "-", "-", "-", l->text);
         return CLI_OK;
     }
-    if (tg_layout_nbytes(&nbytes, &l->desc->layout, &err) != TG_OK ||
-        __builtin_add_overflow(self->nbytes, nbytes, &self->nbytes))
-        return cli_fail(CLI_USAGE, l->text, "the bytes of the whole shape do not fit 64 bits");
+    (void)tg_layout_nbytes(&nbytes, &l->desc->layout, NULL);
     cli_get_coverage(&c, &l->desc->layout);
-    print_path(l->path);
-    printf("%14lld %14lld ", (long long)tg_layout_numel(&l->desc->layout), (long long)nbytes);
+    printf("%13lld %14lld ", (long long)tg_layout_numel(&l->desc->layout), (long long)nbytes);
     if (c.known) printf("%10lld  %s\n", (long long)c.padding, l->text);
     else printf("%10s  %s\n", "?", l->text);
     return CLI_OK;
@@ -144,13 +156,17 @@ static int print_row(leaf_printer *self, const leaf *l) {
 
 static int print_tree(leaf_printer *printer, path *p, const tg_xla_shape *nodes, size_t count, const cli_text *text) {
     char human[32];
-    printf("  %-8s%14s %14s %10s  %s\n", "index", "elements", "bytes", "padding", "shape");
-    const int status = walk(printer, p, nodes, count, text);
+    printer->print = measure;
+    printer->path_width = 8;
+    int status = walk(printer, p, nodes, count, text);
     if (status != CLI_OK) return status;
-    printf("\n  %lld %s, %s together", (long long)printer->count, printer->count == 1 ? "leaf" : "leaves",
+    printf("  %-*s %13s %14s %10s  %s\n", printer->path_width, "index", "elements", "bytes", "padding", "shape");
+    printer->print = print_row;
+    status = walk(printer, p, nodes, count, text);
+    printf("\n  %lld %s, %s together", (long long)printer->nleaves, printer->nleaves == 1 ? "leaf" : "leaves",
            cli_human_bytes(human, printer->nbytes));
-    puts(printer->count > 0 ? "; tegula show SHAPE explains one of them" : "");
-    return CLI_OK;
+    puts(printer->narrays > 0 ? "; tegula show SHAPE explains one of them" : "");
+    return status;
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------------- */
@@ -168,6 +184,7 @@ static int print_tree_json(leaf_printer *printer, path *p, const tg_xla_shape *n
                            const cli_text *text) {
     json_t *object = cli_json_object();
     char   *whole = shape_text(nodes, count);
+    printer->print = put_leaf;
     printer->leaves = cli_json_array();
     cli_json_put(object, "schema", cli_json_text("tegula.shape/1"));
     cli_json_put(object, "text", cli_json_text(whole));
@@ -193,7 +210,7 @@ static int read_tree(tg_xla_shape **nodes, size_t *count, const cli_text *text) 
 int show_tree(const cli_text *text, bool json) {
     tg_xla_shape *nodes = NULL;
     size_t        count = 0;
-    leaf_printer  printer = {json ? put_leaf : print_row, NULL, 0, 0};
+    leaf_printer  printer = {NULL, NULL, 0, 0, 0, 0};
     int           status = read_tree(&nodes, &count, text);
     if (status == CLI_OK) {
         path p = {cli_allocate(count * sizeof *p.index), cli_allocate(count * sizeof *p.left), 0};

@@ -50,8 +50,8 @@ static int write_all(int fd, const unsigned char *bytes, size_t n, const char *n
 /* ---- reading --------------------------------------------------------------------------------------- */
 
 static int copy_standard_input(int to) {
-    unsigned char *chunk = cli_allocate(CHUNK);
-    int            status = CLI_OK;
+    static unsigned char chunk[CHUNK];
+    int                  status = CLI_OK;
     while (status == CLI_OK) {
         const ssize_t got = read(STDIN_FILENO, chunk, CHUNK);
         if (mover_interrupted() != 0) status = mover_interrupted();
@@ -59,7 +59,6 @@ static int copy_standard_input(int to) {
         else if (got == 0) break;
         else if (got > 0) status = write_all(to, chunk, (size_t)got, "temporary file");
     }
-    free(chunk);
     return status;
 }
 

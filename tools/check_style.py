@@ -17,7 +17,7 @@ from pathlib import Path
 WIDTH = 120
 CODE = {".c", ".h", ".inc", ".def", ".py", ".build", ".sh"}
 TEXT = CODE | {".md", ".txt", ".json", ".cmake", ".in", ".yml", ".1", ".symbols", ".options"}
-CODE_NAMES = {"setup", "check", "symbols", "sizes", "run"}
+CODE_NAMES = {"setup", "check", "symbols", "sizes", "wrap", "run"}
 LISTED = ("src", "cli", "bench", "fuzz", "tests")
 SKIPPED = {"build", ".venv", ".git", ".cache", "corpus", "__pycache__", ".pytest_cache", ".hypothesis"}
 OPEN_WORK = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*#\d+)")
@@ -52,7 +52,7 @@ def text_problems(path):
         if "\t" in line and path.name != "Makefile":
             found.append((number, "tab"))
         if is_code(path) and len(line) > WIDTH:
-            found.append((number, f"{len(line)} columns, {WIDTH} is the limit"))
+            found.append((number, f"{len(line)} columns, {WIDTH} is the limit (make format)"))
         if is_code(path) and path.name != Path(__file__).name and OPEN_WORK.search(line):
             found.append((number, "open work without an issue number"))
     return found

@@ -15,23 +15,14 @@
  * payload and becomes quiet, except that bfloat16 to float32 keeps all bits.
  *
  * float16 <-> DLFloat16 has its own loop in 16-bit arithmetic: for normal numbers the code is
- * (m + 1) / 2 + 16 * 512. A subnormal float16 is rare and needs normalising: a block that meets one is
- * done again by way of float32. No loop has a branch inside, so compilers vectorise them. */
+ * (m + 1) / 2 + 16 * 512. A block of 64 that meets a subnormal, infinity or NaN is done again by way
+ * of float32. No loop has a branch inside, so compilers vectorise them. */
 #include "kernels/kernels.h"
+#include "kernels/unaligned.h"
 
 #include <string.h>
 
 enum { BLOCK = 256 };
-
-#define UNALIGNED __attribute__((aligned(1), may_alias))
-typedef uint8_t UNALIGNED  unit8;
-typedef uint16_t UNALIGNED unit16;
-typedef uint32_t UNALIGNED unit32;
-typedef uint64_t UNALIGNED unit64;
-typedef int8_t UNALIGNED   sint8;
-typedef int16_t UNALIGNED  sint16;
-typedef int32_t UNALIGNED  sint32;
-typedef int64_t UNALIGNED  sint64;
 
 /* ---- one element: float32 bits <-> the others ---- */
 
@@ -94,12 +85,10 @@ static inline uint16_t dlf16_from_f32(uint32_t u) {
 /* ---- runs of floats ---- */
 
 #define DEFINE_FLOAT(NAME, TO, FROM)                                                                              \
-    static int64_t run_##NAME(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,            \
-                              tg_encoding from) {                                                                 \
+    static int64_t run_##NAME(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {          \
         TO         *d = dst;                                                                                      \
         const FROM *s = src;                                                                                      \
-        (void)to;                                                                                                 \
-        (void)from;                                                                                               \
+        (void)k;                                                                                                  \
         for (int64_t i = 0; i < n; i++) d[i] = NAME(s[i]);                                                        \
         return n;                                                                                                 \
     }
@@ -115,36 +104,35 @@ DEFINE_FLOAT(dlf16_from_f32, unit16, unit32)
 
 enum { STICK = 64 };
 
-/* m and r are below 2^15, so signed 16-bit compares do. */
+/* Zero, or normal and finite on both sides: these have a code by shifting and adding. The smallest
+ * nonzero and the largest m of the block tell whether it had others: m + 0x7fff, read as signed, puts 0
+ * above all. Each line below is one vector instruction. */
 static inline bool dlf16_from_f16_block(unit16 *restrict d, const unit16 *restrict s, int64_t n) {
-    uint16_t rare = 0;
+    int16_t smallest = INT16_MAX, largest = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int16_t m = (int16_t)(s[i] & 0x7fff);
-        int16_t       r = (int16_t)((uint16_t)(m + 1) / 2 + 0x2000);
-        r = m == 0 ? 0 : r;
-        r = m >= 0x7c00 ? 0x7fff : r;
-        rare = (uint16_t)(rare | (uint16_t)(m > 0 && m < 0x400 ? 1 : 0));
+        const int16_t m = (int16_t)(s[i] & 0x7fff), key = (int16_t)(uint16_t)(m + 0x7fff);
+        const int16_t code = (int16_t)((uint16_t)(m + 1) / 2 + 0x2000), r = m == 0 ? 0 : code;
+        smallest = key < smallest ? key : smallest;
+        largest = m > largest ? m : largest;
         d[i] = (uint16_t)((uint16_t)r | (s[i] & 0x8000));
     }
-    return rare == 0;
+    return smallest >= (int16_t)(0x7fff + 0x400 - 0x10000) && largest < 0x7c00;
 }
 
-/* float16 holds every DLFloat16 from 2^-14 (0x2200) below 2^16 (0x5e00); smaller ones are subnormal. */
+/* float16 holds every DLFloat16 from 2^-14 (0x2200) below 2^16 (0x5e00). */
 static inline bool f16_from_dlf16_block(unit16 *restrict d, const unit16 *restrict s, int64_t n) {
-    uint16_t rare = 0;
+    int16_t smallest = INT16_MAX, largest = 0;
     for (int64_t i = 0; i < n; i++) {
-        const int16_t m = (int16_t)(s[i] & 0x7fff);
-        int16_t       r = (int16_t)(uint16_t)((uint16_t)m * 2 - 0x4000);
-        r = m == 0 ? 0 : r;
-        r = m >= 0x5e00 ? 0x7c00 : r;
-        r = m == 0x7fff ? 0x7e00 : r;
-        rare = (uint16_t)(rare | (uint16_t)(m > 0 && m < 0x2200 ? 1 : 0));
+        const int16_t m = (int16_t)(s[i] & 0x7fff), key = (int16_t)(uint16_t)(m + 0x7fff);
+        const int16_t code = (int16_t)(uint16_t)((uint16_t)m * 2 - 0x4000), r = m == 0 ? 0 : code;
+        smallest = key < smallest ? key : smallest;
+        largest = m > largest ? m : largest;
         d[i] = (uint16_t)((uint16_t)r | (s[i] & 0x8000));
     }
-    return rare == 0;
+    return smallest >= (int16_t)(0x7fff + 0x2200 - 0x10000) && largest < 0x5e00;
 }
 
-/* The rare block again. */
+/* Any block. */
 static void dlf16_from_f16_any(unit16 *restrict d, const unit16 *restrict s, int64_t n) {
     for (int64_t i = 0; i < n; i++) d[i] = dlf16_from_f32(f32_from_f16(s[i]));
 }
@@ -154,12 +142,10 @@ static void f16_from_dlf16_any(unit16 *restrict d, const unit16 *restrict s, int
 }
 
 #define DEFINE_DIRECT(NAME)                                                                                       \
-    static int64_t run_##NAME(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,            \
-                              tg_encoding from) {                                                                 \
+    static int64_t run_##NAME(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {          \
         unit16       *d = dst;                                                                                    \
         const unit16 *s = src;                                                                                    \
-        (void)to;                                                                                                 \
-        (void)from;                                                                                               \
+        (void)k;                                                                                                  \
         int64_t i = 0;                                                                                            \
         for (; n - i >= STICK; i += STICK)                                                                        \
             if (!NAME##_block(d + i, s + i, STICK)) NAME##_any(d + i, s + i, STICK);                              \
@@ -180,62 +166,52 @@ DEFINE_DIRECT(f16_from_dlf16)
     default: LOOP(8); break; /* packed elements are spread to bytes */                                            \
     }
 
-static int64_t run_f32_from_bool(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,
-                                 tg_encoding from) {
+static int64_t run_f32_from_bool(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     unit32 *d = dst;
-    (void)to;
 #define LOOP(B) \
     for (int64_t i = 0; i < n; i++) d[i] = ((const unit##B *)src)[i] != 0 ? 0x3f800000u : 0u
-    FOR_LANE(from.bits, LOOP)
+    FOR_LANE(k->src.bits, LOOP)
 #undef LOOP
     return n;
 }
 
-static int64_t run_bool_from_f32(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,
-                                 tg_encoding from) {
+static int64_t run_bool_from_f32(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     const unit32 *s = src;
-    (void)from;
 #define LOOP(B) \
     for (int64_t i = 0; i < n; i++) ((unit##B *)dst)[i] = (s[i] & 0x7fffffffu) != 0
-    FOR_LANE(to.bits, LOOP)
+    FOR_LANE(k->dst.bits, LOOP)
 #undef LOOP
     return n;
 }
 
 /* ---- integers by way of int64 ---- */
 
-static int64_t run_int_from_sint(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,
-                                 tg_encoding from) {
+static int64_t run_int_from_sint(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     sint64       *d = dst;
-    const int32_t unused = (from.bits < 8 ? 8 : from.bits) - from.value_bits;
-    (void)to;
+    const int32_t unused = (k->src.bits < 8 ? 8 : k->src.bits) - k->src.value_bits;
 #define LOOP(B)                                                                                                   \
     for (int64_t i = 0; i < n; i++)                                                                               \
     d[i] = (int##B##_t)(uint##B##_t)((uint64_t)((const unit##B *)src)[i] << unused) >> unused
-    FOR_LANE(from.bits, LOOP)
+    FOR_LANE(k->src.bits, LOOP)
 #undef LOOP
     return n;
 }
 
-static int64_t run_int_from_uint(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,
-                                 tg_encoding from) {
+static int64_t run_int_from_uint(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     sint64        *d = dst;
-    const uint64_t mask = from.value_bits < 64 ? ((uint64_t)1 << from.value_bits) - 1 : UINT64_MAX;
-    (void)to;
+    const uint64_t mask = k->src.value_bits < 64 ? ((uint64_t)1 << k->src.value_bits) - 1 : UINT64_MAX;
 #define LOOP(B) \
     for (int64_t i = 0; i < n; i++) d[i] = (int64_t)(((const unit##B *)src)[i] & mask)
-    FOR_LANE(from.bits, LOOP)
+    FOR_LANE(k->src.bits, LOOP)
 #undef LOOP
     return n;
 }
 
-static int64_t run_int_from_bool(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to,
-                                 tg_encoding from) {
+static int64_t run_int_from_bool(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     sint64 *d = dst;
-    (void)to;
 #define LOOP(B) \
     for (int64_t i = 0; i < n; i++) d[i] = ((const unit##B *)src)[i] != 0
-    FOR_LANE(from.bits, LOOP)
+    FOR_LANE(k->src.bits, LOOP)
 #undef LOOP
     return n;
 }
@@ -250,17 +226,16 @@ static int64_t first_outside(const sint64 *s, int64_t n, int64_t low, int64_t hi
     return i;
 }
 
-static int64_t run_from_int(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to, tg_encoding from) {
+static int64_t run_from_int(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     const sint64 *s = src;
-    const int64_t half = (int64_t)(((uint64_t)1 << (to.value_bits - 1)) - 1);
+    const int64_t half = (int64_t)(((uint64_t)1 << (k->dst.value_bits - 1)) - 1);
     int64_t       fit = n;
-    (void)from;
-    if (to.kind == TG_KIND_SINT && to.value_bits < 64) fit = first_outside(s, n, -half - 1, half);
-    if (to.kind == TG_KIND_UINT || to.kind == TG_KIND_BITS)
-        fit = first_outside(s, n, 0, to.value_bits < 64 ? half * 2 + 1 : INT64_MAX);
+    if (k->dst.kind == TG_KIND_SINT && k->dst.value_bits < 64) fit = first_outside(s, n, -half - 1, half);
+    if (k->dst.kind == TG_KIND_UINT || k->dst.kind == TG_KIND_BITS)
+        fit = first_outside(s, n, 0, k->dst.value_bits < 64 ? half * 2 + 1 : INT64_MAX);
 #define LOOP(B) \
     for (int64_t i = 0; i < fit; i++) ((unit##B *)dst)[i] = (uint##B##_t)s[i]
-    FOR_LANE(to.bits, LOOP)
+    FOR_LANE(k->dst.bits, LOOP)
 #undef LOOP
     return fit;
 }
@@ -314,10 +289,10 @@ static int64_t move_line(const tg_kernel *k, void *dst, const void *src, int64_t
         void *const       d = direct ? (void *)((uint8_t *)dst + at * (k->dst.bits / 8)) : (void *)out;
         int64_t           done;
         if (k->then == NULL) {
-            done = k->convert(d, s, count, k->dst, k->src);
+            done = k->convert(k, d, s, count);
         } else {
-            (void)k->convert(middle, s, count, k->dst, k->src); /* widening: always fits */
-            done = k->then(d, middle, count, k->dst, k->src);
+            (void)k->convert(k, middle, s, count); /* widening: always fits */
+            done = k->then(k, d, middle, count);
         }
         if (done < count) return i + done;
         if (!direct) scatter(dst, out, k->dst.bits, at, to_step, count);
@@ -325,10 +300,21 @@ static int64_t move_line(const tg_kernel *k, void *dst, const void *src, int64_t
     return -1;
 }
 
+/* Neighbours of whole bytes on both sides, no middle: a line is one run. */
+static bool is_plain(const tg_kernel *k, const tg_rect *r) {
+    return k->then == NULL && r->dst.col == 1 && r->src.col == 1 && k->dst.bits >= 8 && k->src.bits >= 8;
+}
+
 static int64_t move_converting(const tg_kernel *k, void *restrict dst, const void *restrict src, const tg_rect *r) {
+    const bool plain = is_plain(k, r);
     for (int64_t y = 0; y < r->rows; y++) {
-        const int64_t bad = move_line(k, dst, src, r->dst.first + y * r->dst.row, r->dst.col,
-                                      r->src.first + y * r->src.row, r->src.col, r->cols);
+        const int64_t to = r->dst.first + y * r->dst.row, from = r->src.first + y * r->src.row;
+        if (plain) { /* without a middle all values fit */
+            (void)k->convert(k, (uint8_t *)dst + to * (k->dst.bits / 8),
+                             (const uint8_t *)src + from * (k->src.bits / 8), r->cols);
+            continue;
+        }
+        const int64_t bad = move_line(k, dst, src, to, r->dst.col, from, r->src.col, r->cols);
         if (bad >= 0) return y * r->cols + bad;
     }
     return -1;

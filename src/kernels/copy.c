@@ -5,20 +5,11 @@
  * by element. Packed elements are bytes in the middle of a line, if both sides begin at the same bit
  * of a byte, and single elements at its ends. */
 #include "kernels/kernels.h"
+#include "kernels/unaligned.h"
 
 #include <string.h>
 
 enum { STICK_BYTES = 128 };
-
-/* Storage may begin at any byte and holds any type. */
-#define UNALIGNED __attribute__((aligned(1), may_alias))
-typedef uint8_t UNALIGNED  unit8;
-typedef uint16_t UNALIGNED unit16;
-typedef uint32_t UNALIGNED unit32;
-typedef uint64_t UNALIGNED unit64;
-typedef struct __attribute__((packed, may_alias)) {
-    uint64_t part[2];
-} unit128;
 
 static void copy_lines(uint8_t *restrict d, const uint8_t *restrict s, int64_t rows, size_t n, int64_t drow,
                        int64_t srow) {

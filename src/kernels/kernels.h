@@ -66,7 +66,7 @@ typedef int64_t tg_move(const tg_kernel *kernel, void *restrict dst, const void 
 
 /* Converts n neighbours of whole bytes (packed elements are spread to one byte each). Returns n, or
  * the place of an integer that does not fit. */
-typedef int64_t tg_convert(void *restrict dst, const void *restrict src, int64_t n, tg_encoding to, tg_encoding from);
+typedef int64_t tg_convert(const tg_kernel *kernel, void *restrict dst, const void *restrict src, int64_t n);
 
 struct tg_kernel {
     tg_move    *move;

@@ -134,7 +134,8 @@ static tg_status check_counts(const tg_layout *l, tg_error *err) {
 /* Every axis with more than one coordinate has digits; those folded into one axis nest. */
 static tg_status check_axes(const tg_layout *l, tg_error *err) {
     bool    seen[TG_MAX_AXES] = {false};
-    int64_t below[TG_MAX_AXES] = {0};
+    int64_t below[TG_MAX_AXES] = {0}, numel = 1;
+    if (tg_product(&numel, l->shape, l->ndim) && numel == 0) return TG_OK; /* no coordinate to cut */
     for (int32_t i = 0; i < l->nmodes; i++)
         if (l->mode[i].axis >= 0) seen[l->mode[i].axis] = true;
     for (int32_t a = 0; a < l->naxes; a++)

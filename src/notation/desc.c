@@ -313,8 +313,19 @@ static void put_list(tg_writer *w, const char *label, const int64_t *values, int
     tg_put_char(w, ']');
 }
 
+/* As XLA prints it; but where XLA leaves the layout of a scalar out, it is said, because without it the
+ * line is strided notation. XLA reads `f32[]{:}` as well. */
+static size_t format_xla(char *buf, size_t cap, const tg_desc *desc) {
+    const size_t n = tg_xla_shape_format(buf, cap, &desc->xla, 1, true);
+    if (desc->xla.ndim > 0 || tg_xla_layout_format(NULL, 0, &desc->xla.layout) > 2) return n;
+    tg_writer w = tg_writer_make(buf, cap);
+    tg_put_text(&w, tg_dtype_name(desc->xla.dtype));
+    tg_put_text(&w, "[]{:}");
+    return tg_writer_end(&w);
+}
+
 size_t tg_desc_format(char *buf, size_t cap, const tg_desc *desc) {
-    if (desc->notation == TG_NOTATION_XLA) return tg_xla_shape_format(buf, cap, &desc->xla, 1, true);
+    if (desc->notation == TG_NOTATION_XLA) return format_xla(buf, cap, desc);
     tg_writer      w = tg_writer_make(buf, cap);
     const tg_host *host = &desc->host;
     const char    *name = tg_dtype_name(host->dtype);

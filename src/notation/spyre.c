@@ -4,15 +4,18 @@
  * nothing more: host_offset = dot(device_coordinates, stride_map). Which host dimension a device
  * dimension walks is found from strides and extents alone:
  *
- *   1. Host dimensions that lie densely in each other (stride = stride * size of the next) are one
- *      number: [5,100,150] with strides [15000,150,1] is a number below 75000.
- *   2. A device dimension whose stride is w times that number's stride is its digit of weight w.
- *      By decreasing stride the digits are cut greedily, which is the identity read backwards:
+ *   1. The host offset is one number, made of the host coordinates: offset = 15000 c0 + 150 c1 + c2
+ *      for a dense [5,100,150]. Rows may have gaps ([15000,200,1]) as long as the strides nest.
+ *   2. A device dimension is the digit of that number whose weight is its stride. By decreasing
+ *      stride the digits are cut greedily, which is the identity read backwards:
  *          device_size [100, 3, 5, 64]   stride_map [150, 64, 15000, 1]
  *          15000: 5 values, 150: 100 values, 64: ceil(150/64) = 3 values, 1: 64 values
  *   3. Each digit must have the positions it needs; what an extent has beyond is padding.
  *   4. Where the digits respect the edges of the host dimensions (here 15000 and 150 do), the number
  *      is taken apart again; elsewhere the dimensions stay folded ([40,60] on [38,64] / [64,1]).
+ *
+ * Host strides that do not nest (overlapping windows) are several numbers, one for each group of
+ * dimensions that lie densely in each other, and a search finds which device dimension walks which.
  *
  * So padding is decided by coordinates, never by the host offset alone: position (0,2,0,63) would be
  * host offset 191, an element of the next row; its digit at 64 leaves 63, and 128 + 63 >= 150. */
@@ -210,12 +213,15 @@ tg_status tg_spyre_from_dim_map(tg_spyre *out, const tg_host *host, int32_t rank
 
 /* ---- to a layout ---- */
 
-/* Host dimensions that lie densely in each other, most significant first. */
+/* Host dimensions that make one number, most significant first: number = sum of coordinate * weight,
+ * and the host offset is base times the number. Weights nest: each is above what those behind reach. */
 typedef struct run {
     int32_t n;
     int32_t dims[TG_MAX_NDIM];
-    int64_t stride; /* of the last */
-    int64_t size;   /* product */
+    int64_t weight[TG_MAX_NDIM];
+    int64_t behind[TG_MAX_NDIM]; /* the largest number that the dimensions behind this one make */
+    int64_t base;
+    int64_t size; /* the number is below */
 } run;
 
 typedef struct runs {
@@ -223,27 +229,65 @@ typedef struct runs {
     run     at[TG_MAX_NDIM];
 } runs;
 
-static void find_runs(runs *out, const tg_host *host) {
-    int32_t order[TG_MAX_NDIM], n = 0;
-    for (int32_t d = 0; d < host->ndim; d++) { /* by decreasing stride; size 1 and stride 0 walk nothing */
+/* Host dimensions by decreasing stride; those of size 1 or stride 0 walk nothing. */
+static int32_t walked_dims(int32_t *order, const tg_host *host) {
+    int32_t n = 0;
+    for (int32_t d = 0; d < host->ndim; d++) {
         if (host->shape[d] == 1 || host->strides[d] == 0) continue;
         int32_t j = n++;
         for (; j > 0 && host->strides[order[j - 1]] < host->strides[d]; j--) order[j] = order[j - 1];
         order[j] = d;
     }
+    return n;
+}
+
+/* Weights and reaches of a run whose dims are set, for the given base. */
+static void complete_run(run *r, const tg_host *host, int64_t base) {
+    int64_t reach = 0; /* fits: the host was checked */
+    r->base = base;
+    for (int32_t i = r->n; i-- > 0;) {
+        const int32_t d = r->dims[i];
+        r->weight[i] = host->strides[d] / base;
+        r->behind[i] = reach;
+        reach += (host->shape[d] - 1) * r->weight[i];
+    }
+    r->size = reach + 1;
+}
+
+/* Runs of dimensions that lie densely in each other: stride = stride * size of the next. */
+static void find_dense_runs(runs *out, const tg_host *host) {
+    int32_t       order[TG_MAX_NDIM];
+    const int32_t n = walked_dims(order, host);
     out->n = 0;
     for (int32_t i = 0; i < n; i++) {
         const int32_t d = order[i];
-        run          *last = out->n > 0 ? &out->at[out->n - 1] : NULL;
         int64_t       step;
-        if (last == NULL || !tg_mul(&step, host->strides[d], host->shape[d]) || last->stride != step) {
-            last = &out->at[out->n++];
-            *last = (run){.size = 1};
-        }
+        const bool    dense = i > 0 && tg_mul(&step, host->strides[d], host->shape[d]) && host->strides[order[i - 1]] == step;
+        if (!dense) out->at[out->n++] = (run){.n = 0};
+        run *last = &out->at[out->n - 1];
         last->dims[last->n++] = d;
-        last->stride = host->strides[d];
-        last->size *= host->shape[d]; /* fits: the host was checked */
     }
+    for (int32_t u = 0; u < out->n; u++) {
+        run *r = &out->at[u];
+        complete_run(r, host, host->strides[r->dims[r->n - 1]]);
+    }
+}
+
+/* One run of all dimensions if their strides nest, else the dense ones. */
+static void find_runs(runs *out, const tg_host *host) {
+    run     all = {.n = 0};
+    int64_t base = 0;
+    all.n = walked_dims(all.dims, host);
+    for (int32_t i = 0; i < all.n; i++) base = tg_gcd(base, host->strides[all.dims[i]]);
+    if (all.n > 0) complete_run(&all, host, base);
+    bool nests = true;
+    for (int32_t i = 0; i < all.n; i++) nests = nests && all.weight[i] > all.behind[i];
+    if (!nests) {
+        find_dense_runs(out, host);
+        return;
+    }
+    out->n = all.n > 0;
+    out->at[0] = all;
 }
 
 /* One loop over device memory. */
@@ -347,13 +391,36 @@ typedef struct ownership {
     const runs *r;
     int32_t     order[MAX_LOOPS]; /* loops by decreasing map, outermost first */
     int32_t     n;
-    int64_t     bound[TG_MAX_NDIM]; /* of each run: what is left to reach */
+    int64_t     bound[TG_MAX_NDIM]; /* of each run: what is left of its number is below */
     int32_t     steps;
     const loop *failed; /* the first shortage met, for the message */
     int64_t     failed_need;
 } ownership;
 
-/* Loop i of the order takes its digit of some run, or stays idle; then the rest. */
+/* May the number of run u be cut at the weight of its i-th dimension, as far as digits of at least
+ * `least` go? They count whole multiples of it, and so do the dimensions before. */
+static bool counts_whole(const loops *l, const run *r, int32_t u, int32_t i, int64_t least) {
+    const int64_t edge = r->weight[i];
+    for (int32_t j = 0; j < i; j++)
+        if (r->weight[j] % edge != 0) return false;
+    for (int32_t k = 0; k < l->n; k++) {
+        const int64_t weight = l->at[k].run == u ? l->at[k].map / r->base : 0;
+        if (weight >= least && weight % edge != 0) return false;
+    }
+    return true;
+}
+
+/* What is left of the number behind the digit of this weight is below the result. Below a multiple of
+ * a dimension's weight, only whole steps of it and what is behind it are left: gaps are not reached. */
+static int64_t bound_behind(const loops *l, const run *r, int32_t u, int64_t weight, int64_t bound) {
+    int32_t i = 0;
+    while (i < r->n && r->weight[i] > weight) i++;
+    int64_t left = weight;
+    if (i < r->n && weight % r->weight[i] == 0 && counts_whole(l, r, u, i, weight)) left = weight - r->weight[i] + r->behind[i] + 1;
+    return tg_min(left, bound);
+}
+
+/* Loop i of the order takes its digit of some run; idle if it is past the end of all. Then the rest. */
 static bool own(ownership *o, int32_t i) {
     if (o->steps-- <= 0) return false;
     if (i == o->n) {
@@ -362,10 +429,13 @@ static bool own(ownership *o, int32_t i) {
         return true;
     }
     loop *l = &o->l->at[o->order[i]];
-    for (int32_t u = 0; u < o->r->n; u++) { /* by decreasing host stride: the nearest below first */
-        const int64_t base = o->r->at[u].stride, bound = o->bound[u], weight = l->map / base;
-        if (l->map % base != 0 || weight >= bound) continue;
+    bool  idle = true;
+    for (int32_t u = 0; u < o->r->n; u++) {
+        const run    *r = &o->r->at[u];
+        const int64_t bound = o->bound[u], weight = l->map / r->base;
+        if (l->map % r->base != 0 || weight >= bound) continue;
         const int64_t need = tg_ceil_div(bound, weight);
+        idle = false;
         if (need > l->size) {
             if (o->failed == NULL) {
                 o->failed = l;
@@ -373,13 +443,13 @@ static bool own(ownership *o, int32_t i) {
             }
             continue;
         }
-        o->bound[u] = weight;
         l->run = u;
+        o->bound[u] = bound_behind(o->l, r, u, weight, bound);
         if (own(o, i + 1)) return true;
         o->bound[u] = bound;
         l->run = -1;
     }
-    return own(o, i + 1);
+    return idle && own(o, i + 1);
 }
 
 static tg_status not_reachable(const ownership *o, const tg_host *host, tg_error *err) {
@@ -391,12 +461,15 @@ static tg_status not_reachable(const ownership *o, const tg_host *host, tg_error
                            (int64_t)o->failed->dim, o->failed->map, o->failed_need, o->failed->size);
     for (int32_t u = 0; u < o->r->n; u++) {
         const run *r = &o->r->at[u];
-        bool       walked = false;
-        for (int32_t k = 0; k < o->l->n; k++) walked = walked || (o->l->at[k].map == r->stride);
-        if (!walked)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, r->dims[r->n - 1],
-                               "not every host element is reachable: no device dimension steps by %d, the stride of host dimension %d",
-                               r->stride, (int64_t)r->dims[r->n - 1]);
+        for (int32_t i = 0; i < r->n; i++) {
+            const int64_t stride = r->weight[i] * r->base;
+            bool          walked = false;
+            for (int32_t k = 0; k < o->l->n; k++) walked = walked || (o->l->at[k].map > 0 && o->l->at[k].size > 1 && o->l->at[k].map <= stride);
+            if (!walked)
+                return tg_fail_dim(err, TG_ERR_ARGUMENT, r->dims[i],
+                                   "not every host element is reachable: no device dimension steps by %d or less, the stride of host dimension %d",
+                                   stride, (int64_t)r->dims[i]);
+        }
     }
     return tg_fail(err, TG_ERR_ARGUMENT, "not every host element of %v is reachable through the stride_map", host->shape, (int)host->ndim);
 }
@@ -415,45 +488,37 @@ static tg_status find_owners(loops *l, const runs *r, const tg_host *host, tg_er
 
 /* ---- putting the modes together ---- */
 
-/* May the run's number be cut below its i-th dimension (edge = product of the sizes behind it)? */
-static bool edge_is_clean(const loops *l, int32_t u, int64_t stride, int64_t edge) {
-    bool present = false;
-    for (int32_t k = 0; k < l->n; k++) {
-        if (l->at[k].run != u) continue;
-        const int64_t weight = l->at[k].map / stride;
-        present = present || weight == edge;
-        if (weight > edge && weight % edge != 0) return false;
-    }
-    return present;
+/* May the number be cut behind the i-th dimension: a digit has its weight, the others respect it? */
+static bool edge_is_clean(const loops *l, const run *r, int32_t u, int32_t i) {
+    for (int32_t k = 0; k < l->n; k++)
+        if (l->at[k].run == u && l->at[k].map / r->base == r->weight[i]) return counts_whole(l, r, u, i, r->weight[i]);
+    return false;
 }
 
 /* The run's dimensions, in groups between clean edges: each group is an axis. Writes the axis and
  * weight of every loop that walks the run into modes. */
-static tg_status push_run(tg_layout *out, tg_mode *modes, const loops *l, const runs *all, int32_t u, const tg_host *host, tg_error *err) {
-    const run *r = &all->at[u];
-    int64_t    behind = r->size, top = r->size;
+static tg_status push_run(tg_layout *out, tg_mode *modes, const loops *l, const run *r, int32_t u, const tg_host *host, tg_error *err) {
+    int64_t top = INT64_MAX;
     for (int32_t begin = 0, i = 0; i < r->n; i++) {
-        behind /= host->shape[r->dims[i]];
-        if (i + 1 < r->n && !edge_is_clean(l, u, r->stride, behind)) continue;
-        int32_t axis = r->dims[i];
-        if (i > begin) {
-            tg_status s = tg_layout_push_axis(out, &axis, err);
-            int64_t   stride = 1;
-            for (int32_t k = i + 1; k-- > begin && s == TG_OK;) {
-                const int64_t size = host->shape[r->dims[k]];
-                const tg_mode part = {size, 0, 1, stride, r->dims[k], axis};
-                s = tg_layout_push(out, part, err);
-                stride *= size;
-            }
-            if (s != TG_OK) return s;
+        const bool last = i + 1 == r->n;
+        if (!last && !edge_is_clean(l, r, u, i)) continue;
+        const int64_t least = last && !edge_is_clean(l, r, u, i) ? 1 : r->weight[i];
+        int32_t       axis = r->dims[i];
+        tg_status     s = TG_OK;
+        if (i > begin || least != r->weight[i]) s = tg_layout_push_axis(out, &axis, err);
+        for (int32_t k = begin; axis != r->dims[i] && k <= i && s == TG_OK; k++) {
+            const int64_t size = host->shape[r->dims[k]];
+            const tg_mode part = {size, 0, 1, r->weight[k] / least, r->dims[k], axis};
+            s = tg_layout_push(out, part, err);
         }
+        if (s != TG_OK) return s;
         for (int32_t k = 0; k < l->n; k++) {
-            const int64_t weight = l->at[k].run == u ? l->at[k].map / r->stride : 0;
-            if (weight < behind || weight >= top) continue;
+            const int64_t weight = l->at[k].run == u ? l->at[k].map / r->base : 0;
+            if (weight < least || weight >= top) continue;
             modes[k].axis = axis;
-            modes[k].weight = weight / behind;
+            modes[k].weight = weight / least;
         }
-        top = behind;
+        top = least;
         begin = i + 1;
     }
     return TG_OK;
@@ -478,7 +543,7 @@ static tg_status push_modes(tg_layout *out, const loops *l, const runs *r, const
     bool      walked[TG_MAX_NDIM] = {false};
     tg_status s = TG_OK;
     for (int32_t k = 0; k < l->n; k++) modes[k] = (tg_mode){l->at[k].size, 0, 1, l->at[k].stride, TG_AXIS_PAD, TG_TO_MEMORY};
-    for (int32_t u = 0; u < r->n && s == TG_OK; u++) s = push_run(out, modes, l, r, u, host, err);
+    for (int32_t u = 0; u < r->n && s == TG_OK; u++) s = push_run(out, modes, l, &r->at[u], u, host, err);
     assign_stride_zero(modes, l, host, walked);
     for (int32_t k = 0; k < l->n && s == TG_OK; k++) s = tg_layout_push(out, modes[k], err);
     for (int32_t d = 0; d < host->ndim && s == TG_OK; d++) { /* expanded host dimensions share what the others reach */
@@ -540,18 +605,15 @@ static tg_status dim_of_loop(int64_t *dim, const loops *l, int32_t k, const runs
         *dim = dim_of_step(host, at->map);
         return TG_OK;
     }
-    const run *owner = &r->at[at->run];
-    int64_t    behind = owner->size;
-    for (int32_t i = 0; i < owner->n; i++) {
-        const int64_t weight = at->map / owner->stride, top = behind;
-        behind /= host->shape[owner->dims[i]];
-        if (weight >= behind && weight < top) {
-            *dim = owner->dims[i];
-            const bool clean = weight % behind == 0 && (i + 1 == owner->n || edge_is_clean(l, at->run, owner->stride, behind));
-            if (clean && (i == 0 || edge_is_clean(l, at->run, owner->stride, top))) return TG_OK;
-        }
-    }
-    return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, k, "device dimension %d walks several host dimensions", (int64_t)k);
+    const run    *owner = &r->at[at->run];
+    const int64_t weight = at->map / owner->base;
+    int32_t       i = 0;
+    while (i < owner->n && owner->weight[i] > weight) i++;
+    const bool below = i < owner->n && edge_is_clean(l, owner, at->run, i);
+    if (!below || (i > 0 && !edge_is_clean(l, owner, at->run, i - 1)))
+        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, k, "device dimension %d walks several host dimensions", (int64_t)k);
+    *dim = owner->dims[i];
+    return TG_OK;
 }
 
 tg_status tg_spyre_dim_map(int64_t *dim_map, const tg_spyre *spyre, const tg_host *host, tg_error *err) {
@@ -592,7 +654,7 @@ static tg_status add_loop(loops *l, int64_t size, int64_t map, int64_t stride, t
 /* The digits of every run of host dimensions, as loops by decreasing device stride. */
 static tg_status collect_loops(loops *l, const tg_layout *in, const tg_host *host, tg_error *err) {
     runs r;
-    find_runs(&r, host);
+    find_dense_runs(&r, host);
     l->n = 0;
     tg_status s = TG_OK;
     for (int32_t u = 0; u < r.n && s == TG_OK; u++) {
@@ -606,7 +668,7 @@ static tg_status collect_loops(loops *l, const tg_layout *in, const tg_host *hos
             int64_t       map;
             if (f.stride[i] < 1)
                 return tg_fail(err, TG_ERR_UNREPRESENTABLE, "a device stride of %d: device memory is dense and row-major", f.stride[i]);
-            if (!tg_mul(&map, f.weight[i], r.at[u].stride)) return tg_fail(err, TG_ERR_OVERFLOW, "a host stride does not fit 63 bits");
+            if (!tg_mul(&map, f.weight[i], r.at[u].base)) return tg_fail(err, TG_ERR_OVERFLOW, "a host stride does not fit 63 bits");
             s = add_loop(l, tg_ceil_div(bound, f.weight[i]), map, f.stride[i], err);
         }
     }

@@ -149,10 +149,11 @@ static tg_status apply_level(positions *p, tg_layout *l, const int64_t *numbers,
 }
 
 static tg_status apply_tiles(positions *p, tg_layout *l, const tg_xla_layout *x, tg_error *err) {
+    const bool empty = tg_layout_numel(l) == 0; /* then no digit moves: sizes are all there is */
     p->n = x->ndim;
     for (int32_t i = 0; i < x->ndim; i++) {
         const int32_t d = x->minor_to_major[x->ndim - 1 - i];
-        p->at[i] = (position){d, 1, l->shape[d], l->shape[d]};
+        p->at[i] = empty ? always_zero(l->shape[d]) : (position){d, 1, l->shape[d], l->shape[d]};
     }
     tg_status      s = TG_OK;
     const int64_t *numbers = x->tile_dims;

@@ -256,7 +256,8 @@ static bool read_splits(reader *r) {
     tg_xla_layout *layout = &r->array.layout;
     if (!take_word(r, "SC")) return true;
     do {
-        if (layout->nsplits == TG_XLA_MAX_SPLITS) return fail_limit(r, seen(r)->pos, TG_XLA_MAX_SPLITS, "split configs");
+        if (layout->nsplits == TG_XLA_MAX_SPLITS)
+            return fail_limit(r, seen(r)->pos, TG_XLA_MAX_SPLITS, "split configs");
         if (!expect(r, TG_XLA_TOK_LPAREN, "expects split configs to start with kLparen")) return false;
         if (!expect_number(r, &layout->split_dim[layout->nsplits])) return false;
         layout->nsplits++;

@@ -144,8 +144,8 @@ static tg_status check_overflow(const tg_xla_shape *array, tg_error *err) {
     for (int32_t d = 0; d < array->ndim; d++) {
         if (array->dims[d] == TG_XLA_UNBOUNDED) continue;
         if (!tg_mul(&elements, elements, array->dims[d]))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, d, "not a valid shape: Shape Error: Dimensions overflow. Shape: %s",
-                               show(array).text);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, d,
+                               "not a valid shape: Shape Error: Dimensions overflow. Shape: %s", show(array).text);
     }
     int64_t bytes;
     if (!tg_mul(&bytes, elements, tg_dtype_storage_bits(array->dtype) / 8))
@@ -205,7 +205,8 @@ static tg_status check_tile(const int64_t *dims, int32_t n, tg_error *err) {
     for (int32_t i = 0; i < n; i++)
         if (dims[i] <= 0 && dims[i] != TG_XLA_COMBINE)
             return tg_fail(err, TG_ERR_ARGUMENT,
-                           "layout has invalid tiles: tile dimension %d must be positive or kCombineDimension", dims[i]);
+                           "layout has invalid tiles: tile dimension %d must be positive or kCombineDimension",
+                           dims[i]);
     return TG_OK;
 }
 

@@ -10,8 +10,8 @@
  *
  * and for its stick on the other dimension, where no dimension is contiguous on both sides:
  *
- *     0 (R)           1           C       64      columns: what is written together
- *     1 (C)          64           1        C      rows: 64 of them, as many as a source line pair holds
+ *     0 (R)           1           C       64      rows: 64 of them, a whole stick
+ *     1 (C)          64           1        C      columns: 64 at a time, as many as a line pair holds
  */
 #include "relayout/plan.h"
 
@@ -43,18 +43,18 @@ static tg_status check_layout(const tg_layout *l, const char *name, tg_error *er
     int64_t low, high;
     tg_layout_bounds(l, &low, &high);
     if (low < 0 || high >= l->span)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: offsets of %s run from %d to %d, outside its storage [0, %d)", name, low,
-                       high, l->span);
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: offsets of %s run from %d to %d, outside its storage [0, %d)", name,
+                       low, high, l->span);
     return TG_OK;
 }
 
 static tg_status check_pair(const tg_layout *dst, const tg_layout *src, tg_error *err) {
     if (dst->ndim != src->ndim || memcmp(dst->shape, src->shape, (size_t)dst->ndim * sizeof dst->shape[0]) != 0)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim, src->shape,
-                       (int)src->ndim);
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
+                       src->shape, (int)src->ndim);
     if (dst->dtype != src->dtype)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ: dst %s, src %s", tg_dtype_name(dst->dtype),
-                       tg_dtype_name(src->dtype));
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ: dst %s, src %s",
+                       tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
     return TG_OK;
 }
 
@@ -77,7 +77,8 @@ static tg_status choose_kernel(tg_plan *p, tg_error *err) {
     p->dst_encoding = tg_encoding_of(d->dtype, d->format, d->elem_bits);
     p->src_encoding = tg_encoding_of(s->dtype, s->format, s->elem_bits);
     const bool same = d->format == s->format && d->elem_bits == s->elem_bits;
-    if (same ? tg_kernel_copy(&p->kernel, d->elem_bits) : tg_kernel_convert(&p->kernel, p->dst_encoding, p->src_encoding))
+    if (same ? tg_kernel_copy(&p->kernel, d->elem_bits)
+             : tg_kernel_convert(&p->kernel, p->dst_encoding, p->src_encoding))
         return TG_OK;
     if (same)
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: elements of %d bits cannot be moved", (int64_t)d->elem_bits);
@@ -104,16 +105,23 @@ static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; } /* validated stri
 
 static bool is_contiguous(const candidate *c) { return c->dst.slope == 1 && c->src.slope == 1; }
 
+static int64_t col_score(const candidate *c) {
+    const int64_t worth = is_contiguous(c) ? 16 : c->dst.slope == 1 || c->src.slope == 1 ? 4 : 1;
+    return worth * tg_min(c->run, LONG_RUN);
+}
+
+/* The longest runs; of two that are contiguous on one side each, the one that strides less on the
+ * other: a tile of small strides stays in the first-level cache, one of a large power of two does not. */
 static void choose_col(tg_plan *p) {
-    int64_t best = -1;
+    int64_t best = -1, best_pitch = 0;
     p->col = 0;
     for (int32_t d = 0; d < p->ndim; d++) {
         if (p->size[d] == 1) continue;
         const candidate c = look(p, d);
-        const int64_t   worth = is_contiguous(&c) ? 16 : c.dst.slope == 1 ? 4 : c.src.slope == 1 ? 3 : 1;
-        const int64_t   score = worth * tg_min(c.run, LONG_RUN);
-        if (score <= best) continue;
+        const int64_t   score = col_score(&c), pitch = tg_max(magnitude(c.dst.slope), magnitude(c.src.slope));
+        if (score < best || (score == best && pitch >= best_pitch)) continue;
         best = score;
+        best_pitch = pitch;
         p->col = d;
     }
 }
@@ -124,7 +132,8 @@ static bool independent(const tg_plan *p, int32_t d, int32_t e) {
 }
 
 static int64_t row_score(const candidate *row, const candidate *col) {
-    const bool uses_lines = (col->src.slope != 1 && row->src.slope == 1) || (col->dst.slope != 1 && row->dst.slope == 1);
+    const bool uses_lines =
+        (col->src.slope != 1 && row->src.slope == 1) || (col->dst.slope != 1 && row->dst.slope == 1);
     const bool goes_on = row->dst.slope == col->run;
     return tg_min(row->run, COPY_ROWS) * (uses_lines ? 64 : goes_on ? 4 : 1);
 }
@@ -186,7 +195,8 @@ static tg_status make_loops(tg_plan *p, tg_error *err) {
     int64_t total;
     p->ndim = tg_move_dims(p->size, &p->dst_layout);
     if (!tg_product(&total, p->size, p->ndim) || total > INT64_MAX / 1024)
-        return tg_fail(err, TG_ERR_OVERFLOW, "plan: the elements of %v and their copies are too many", p->size, (int)p->ndim);
+        return tg_fail(err, TG_ERR_OVERFLOW, "plan: the elements of %v and their copies are too many", p->size,
+                       (int)p->ndim);
     tg_side_make(&p->dst, &p->dst_layout, p->ndim, true);
     tg_side_make(&p->src, &p->src_layout, p->ndim, false);
     if (total > 0 && !tg_sides_simplify(&p->dst, &p->src, p->size))
@@ -224,9 +234,11 @@ static tg_status fill_plan(tg_plan *p, const tg_plan_params *params, tg_error *e
 
 tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_error *err) {
     if (out == NULL || params == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "plan: out and params must not be NULL");
-    if (params->zero != 0) return tg_fail(err, TG_ERR_ARGUMENT, "plan: the reserved field is %d, not 0", (int64_t)params->zero);
+    if (params->zero != 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the reserved field is %d, not 0", (int64_t)params->zero);
     if (params->threads < 0)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the number of threads is %d, not at least 0", (int64_t)params->threads);
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the number of threads is %d, not at least 0",
+                       (int64_t)params->threads);
     tg_status s = check_layout(params->dst, "dst", err);
     if (s == TG_OK) s = check_layout(params->src, "src", err);
     if (s == TG_OK) s = check_pair(params->dst, params->src, err);

@@ -91,7 +91,8 @@ static bool move_rows(job *j, tg_rect *r, int64_t dst_first, int64_t src_first, 
 static bool move_window(job *j, int64_t *x, const window *w) {
     const tg_plan *p = j->plan;
     const int32_t  fixed = p->row == TG_NO_ROW ? p->col : p->row;
-    const int64_t  dst_base = tg_side_base(&p->dst, p->col, fixed, x), src_base = tg_side_base(&p->src, p->col, fixed, x);
+    const int64_t dst_base = tg_side_base(&p->dst, p->col, fixed, x),
+                  src_base = tg_side_base(&p->src, p->col, fixed, x);
     walker         d = {&p->dst, p->row, {0, 0, 0}}, s = {&p->src, p->row, {0, 0, 0}};
     for (int64_t row = w->row; row < w->rows_end;) {
         if (p->row != TG_NO_ROW) x[p->row] = row;
@@ -156,8 +157,8 @@ static void fill_padding(const tg_plan *p, void *dst, const tg_executor *e) {
     run_tasks(&j, e, fill_task, p->dst_layout.span / 8 * p->dst_layout.elem_bits);
 }
 
-static tg_status run_units(const tg_plan *p, int64_t first, int64_t end, void *dst, const void *src, const tg_executor *e,
-                           tg_error *err) {
+static tg_status run_units(const tg_plan *p, int64_t first, int64_t end, void *dst, const void *src,
+                           const tg_executor *e, tg_error *err) {
     job j = {p, dst, src, first, end - first, 1, -1};
     if (end <= first) return TG_OK;
     int64_t bytes;

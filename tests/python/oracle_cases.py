@@ -1,4 +1,5 @@
 """Texts with their layouts by the oracle, and the one comparison that all tests use."""
+import contextlib
 import itertools
 import os
 import random
@@ -134,18 +135,34 @@ def check_case(case):
     check(case.text, t.parse(case.text).layout, case.layout)
 
 
-def check_cases(cases):
-    """Check them all, and report the first few that disagree together with how many do."""
-    wrong, total = [], 0
-    for case in cases:
-        total += 1
+class Verdicts:
+    """Collects what disagrees, so that one failure does not hide the next: `with verdicts.on(text): ...`"""
+
+    def __init__(self):
+        self.total, self.wrong = 0, []
+
+    @contextlib.contextmanager
+    def on(self, text):
+        self.total += 1
         try:
+            yield
+        except t.TegulaError as why:
+            self.wrong.append(f"{text}: refused: {why}")
+        except (AssertionError, o.Unreachable) as why:
+            self.wrong.append(str(why) if str(text) in str(why) else f"{text}: {why!r}")
+
+    def finish(self):
+        shown = "\n  ".join(sorted(self.wrong, key=len)[:12])
+        assert not self.wrong, f"{len(self.wrong)} of {self.total} disagree:\n  {shown}"
+        return self.total
+
+
+def check_cases(cases):
+    verdicts = Verdicts()
+    for case in cases:
+        with verdicts.on(case.text):
             check_case(case)
-        except (AssertionError, t.TegulaError) as why:
-            wrong.append(why if isinstance(why, AssertionError) else f"{case.text}: refused: {why}")
-    shown = "\n  ".join(str(w) for w in sorted(wrong, key=lambda w: len(str(w)))[:8])
-    assert not wrong, f"{len(wrong)} of {total} layouts disagree:\n  {shown}"
-    return total
+    return verdicts.finish()
 
 
 def evaluate(layout, coord):
@@ -211,14 +228,16 @@ def random_tile(rng, rank, largest=4, combine=0.25):
     return tile
 
 
-def random_explicit_spyre(rng, dtype, shape, strides):
+def random_explicit_spyre(rng, dtype, shape, strides, over_gaps=False):
     """A valid explicit Spyre layout: runs of host dimensions are folded, cut into digits, shuffled, padded, and
-    mixed with unit, synthetic and replicating device dimensions. The stick comes last."""
+    mixed with unit, synthetic and replicating device dimensions. The stick comes last. With over_gaps, dimensions
+    with a gap between them fold too: the layout then has room for the elements that the host tensor skips."""
     stick = o.STICK[o.DEVICE_FORMAT[dtype]]
     dims = sorted((d for d in range(len(shape)) if shape[d] > 1 and strides[d] > 0), key=lambda d: -strides[d])
     groups = []
     for d in dims:
-        if groups and rng.random() < 0.4:
+        touches = groups and strides[groups[-1][-1]] == shape[d] * strides[d]
+        if groups and (touches or over_gaps) and rng.random() < 0.4:
             groups[-1].append(d)
         else:
             groups.append([d])
@@ -234,11 +253,11 @@ def random_explicit_spyre(rng, dtype, shape, strides):
     lanes = [k for k, (n, _) in enumerate(device) if n <= stick]
     last = device.pop(rng.choice(lanes)) if lanes and rng.random() < 0.9 else [1, -1]
     rng.shuffle(device)
-    for extra in ([1, rng.choice([1, 7, 60])], [1, -1], [rng.randrange(2, 4), -1], [rng.randrange(2, 4), 0]):
-        if rng.random() < 0.2:
-            device.insert(rng.randrange(len(device) + 1), extra)
     for entry in device:
         if rng.random() < 0.15:
             entry[0] += rng.randrange(1, 4)
+    for extra in ([1, rng.choice([1, 7, 60])], [1, -1], [rng.randrange(2, 4), -1], [rng.randrange(2, 4), 0]):
+        if rng.random() < 0.2:
+            device.insert(rng.randrange(len(device) + 1), extra)
     device.append([stick, last[1]])
     return [n for n, _ in device], [m for _, m in device]

@@ -166,7 +166,7 @@ def _call(function, out, *args):
     size = C.sizeof(out)
     C.memset(C.byref(out), _PATTERN, size)
     _error.message = b""
-    status = function(C.byref(out), *args, C.byref(_error))
+    status = function(out if isinstance(out, C.Array) else C.byref(out), *args, C.byref(_error))
     if status != OK:
         assert _error.status == status, f"returned {STATUS[status]}, error says {STATUS[_error.status]}"
         assert _error.message, f"{STATUS[status]} without a message"

@@ -28,14 +28,16 @@ def check_conversion(case, desc, notation):
 
 def test_random_conversions():
     rng = cases.generator("convert")
-    done = dict.fromkeys(NOTATIONS, 0)
+    done, verdicts = dict.fromkeys(NOTATIONS, 0), cases.Verdicts()
     for case in algebra.material(rng, 900):
         desc = t.parse(case.text)
         for notation in NOTATIONS:
-            answered = check_conversion(case, desc, notation)
-            assert answered or notation != t.NOTATIONS[desc.notation], f"{case} is in {notation} already"
-            done[notation] += answered
+            with verdicts.on(f"{case.text} to {notation}"):
+                answered = check_conversion(case, desc, notation)
+                assert answered or notation != t.NOTATIONS[desc.notation], f"{case} is in {notation} already"
+                done[notation] += answered
     print(done)
+    verdicts.finish()
     assert all(n > 100 for n in done.values()), done
 
 
@@ -99,8 +101,9 @@ def test_cute_text_is_the_map():
     rng = cases.generator("cute")
     printed = 0
     for case in algebra.material(rng, 300):
+        layout = t.parse(case.text).layout
         try:
-            text = t.cute(t.parse(case.text).layout)
+            text = t.cute(layout)
         except t.TegulaError as why:
             assert why.status == t.ERR_UNREPRESENTABLE, f"{case}: {why}"
             continue

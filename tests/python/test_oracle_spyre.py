@@ -68,23 +68,31 @@ def test_unreachable_elements_are_refused(shape, device_size, stride_map, stride
     assert why.value.status != t.ERR_LIMIT
 
 
-def test_random_explicit_layouts():
-    rng = cases.generator("explicit")
-    made, skipped = [], 0
-    while len(made) < 900:
-        rank = rng.randrange(1, 5)
-        shape = [rng.choice((1, 2, 3, 4, 5, 6, 7, 12)) for _ in range(rank)]
-        strides = None if rng.random() < 0.5 else cases.random_strides(rng, shape)
+def random_cases(rng, count, over_gaps):
+    """Explicit layouts of which every element is found by dividing by the strides, the largest first."""
+    made, tried = [], 0
+    while len(made) < count:
+        tried += 1
+        shape = [rng.choice((1, 2, 3, 4, 5, 6, 7, 12)) for _ in range(rng.randrange(1, 5))]
+        strides = cases.random_strides(rng, shape) if over_gaps or rng.random() < 0.5 else None
         dtype = rng.choice(("f16", "f32", "s8"))
-        device_size, stride_map = cases.random_explicit_spyre(rng, dtype, shape, strides or o.row_major(shape))
-        host_offsets = {o.dot(c, strides or o.row_major(shape)) for c in itertools.product(*map(range, shape))}
-        if not all(o.pays_with_coins(h, device_size, stride_map) for h in host_offsets):
-            skipped += 1
-            continue
-        if o.math.prod(device_size) <= 200_000:
+        host = strides or o.row_major(shape)
+        device_size, stride_map = cases.random_explicit_spyre(rng, dtype, shape, host, over_gaps)
+        host_offsets = {o.dot(c, host) for c in itertools.product(*map(range, shape))}
+        if (o.math.prod(device_size) <= 200_000
+                and all(o.pays_with_coins(h, device_size, stride_map) for h in host_offsets)):
             made.append(explicit(shape, device_size, stride_map, strides, dtype))
-    cases.check_cases(made)
-    assert skipped < 400
+    assert tried < 2 * count
+    return made
+
+
+def test_random_explicit_layouts():
+    cases.check_cases(random_cases(cases.generator("explicit"), 900, False))
+
+
+def test_random_explicit_layouts_over_gaps():
+    """Sliced hosts: the elements between the rows have device positions, and are padding."""
+    cases.check_cases(random_cases(cases.generator("gaps"), 400, True))
 
 
 def test_where_coins_are_not_enough_an_answer_is_right_or_refused():

@@ -235,6 +235,10 @@ def test_commits_without_history(tmp_path):
 # ---- symbols -----------------------------------------------------------------------------------
 
 HEADER = """
+#if !defined(TG_API)
+#  define TG_API __attribute__((visibility( \\
+       "default")))
+#endif
 /* TG_API int tg_commented(void); */
 TG_API int tg_one(int a,
                   int b);

@@ -326,9 +326,32 @@ true|nan|nan(|nan(0x1)|-inf|-nan|"a"|'a|%a|%|...|..|->|<=|1x2|1_2|-1_2|1e5|FileN
 
 
 def test_jaxlib_agrees_on_edges(oracle):
-    happened = {compare(oracle, text) for text in HAND_PICKED + [
-        "f32[2]\0", "f32[2]// \0", "f32[2]/* \0 */", "f32[2]//\n{0}", "f32[2]//\r{0}", "f32[2]\v", "f32[\u00e92]", "\x01"]}
+    unprintable = ["f32[2]\0", "f32[2]// \0", "f32[2]/* \0 */", "f32[2]//\n{0}", "f32[2]//\r{0}", "f32[2]\v",
+                   "f32[\u00e9]"]
+    happened = {compare(oracle, text) for text in HAND_PICKED + unprintable}
     assert happened == {"both accept", "both refuse", "we are strict", "XLA aborts"}
+
+
+def documented():
+    """The rows of docs/notation-xla.md that say what XLA and we make of a text."""
+    page = (xla.ROOT / "docs/notation-xla.md").read_text()
+    return re.findall(r"^\| `(.+?)` \| (?:`(.+?)`|aborts) \| ([A-Z]+) \|", page, flags=re.M)
+
+
+@pytest.mark.parametrize("text, upstream, status", documented())
+def test_documented_strictness(oracle, text, upstream, status):
+    assert oracle(text) == ((True, upstream) if upstream else (None, "abort"))
+    with pytest.raises(xla.Refused) as refusal:
+        xla.parse(text)
+    assert refusal.value.status == status
+
+
+def test_the_documented_caret():
+    page = (xla.ROOT / "docs/notation-xla.md").read_text()
+    text, caret, message = re.search(r"\n    (.*)\n    ( *)\^ (.*)\n$", page).groups()
+    with pytest.raises(xla.Refused) as refusal:
+        xla.parse(text)
+    assert (refusal.value.pos, refusal.value.message) == (len(caret), message)
 
 
 @pytest.mark.parametrize("inside", [False, True])
@@ -364,27 +387,27 @@ def test_nesting_limit(oracle):
 
 def test_random_shapes(oracle):
     rng = generator("shapes")
-    happened = [compare(oracle, blanked(rng, random_shape(rng))) for _ in range(3000)]
-    assert happened.count("both accept") > 2000, "the generator makes too few good shapes"
+    happened = [compare(oracle, blanked(rng, random_shape(rng))) for _ in range(1500)]
+    assert happened.count("both accept") > 1000, "the generator makes too few good shapes"
 
 
 def test_random_mutations(oracle):
     rng = generator("mutations")
     seeds = [c["text"] for c in VECTORS["shape_text"]] + HAND_PICKED
     happened = {}
-    for _ in range(12000):
+    for _ in range(3000):
         base = rng.choice(seeds) if rng.random() < 0.5 else random_shape(rng)
         what = compare(oracle, mutated(rng, base))
         happened[what] = happened.get(what, 0) + 1
     print(happened)
-    assert happened["both accept"] > 500 and happened["both refuse"] > 500 and happened["we are strict"] > 20
+    assert happened["both accept"] > 100 and happened["both refuse"] > 1000 and happened["we are strict"] > 10
 
 
 def test_layouts_alone(oracle):
     """ParseLayout; jaxlib drops the memory space there and keeps P(...), which we do not have."""
     rng = generator("layouts")
-    for _ in range(2000):
-        text = random_layout(rng, rng.randrange(4), strange=0.1)
+    for _ in range(600):
+        text = random_layout(rng, rng.randrange(4), strange=0.04)
         if rng.random() < 0.5:
             text = mutated(rng, text)
         accepted, said = oracle(text, "layout")
@@ -461,25 +484,27 @@ def random_shape(rng, depth=0):
 
 
 PIECES = ["(", ")", "[", "]", "{", "}", ",", ":", "*", "?", "#", "+", "~", "<=", "<", "=", "-", ">", ".", "/", "_", "x",
-          "0", "1", "7", "2x3", "1_2", "1.5", "9223372036854775808", "T", "L", "E", "S", "SC", "M", "P", "D", "b", "u32",
-          "f32", "token", "opaque", "nan", "true", "/*c*/", "//c\n", "/*", " ", "\n", "\0", "\u00e9", "%", '"', "(2)", "{0}",
-          "f32[2]", "T(2,128)", "E(4)", "S(1)", "SC(0:1)", "P(f32[2])", "L(0)", "token[3]"]
+          "0", "1", "7", "2x3", "1_2", "1.5", "9223372036854775808", "T", "L", "E", "S", "SC", "M", "P", "D", "b",
+          "u32", "f32", "token", "nan", "true", "/*c*/", "//c\n", "/*", " ", "\n", "\0", "\u00e9", "%", '"', "(2)",
+          "{0}", "f32[2]", "T(2,128)", "(2,*)", "E(4)", "S(1)", "SC(0:1)", "M(8)", "P(f32[2])", ",f32[2]", "token[]",
+          "{:}"]
 
 
 def mutated(rng, text):
-    for _ in range(rng.choice([1, 1, 1, 2, 3])):
-        at, upto = sorted(rng.randrange(len(text) + 1) for _ in range(2))
+    """Some tokens of the text lost, doubled, replaced or added."""
+    tokens = re.findall(r"<=|-?\d+|\w+|.", text, flags=re.S) or [""]
+    for _ in range(rng.choice([1, 1, 1, 1, 2, 3])):
+        at = rng.randrange(len(tokens))
         what = rng.randrange(4)
         if what == 0:
-            text = text[:at] + rng.choice(PIECES) + text[at:]
+            tokens[at] = ""
         elif what == 1:
-            text = text[:at] + text[at + 1:]
+            tokens[at] = rng.choice(PIECES)
         elif what == 2:
-            text = text[:at] + rng.choice(PIECES) + text[at + 1:]
+            tokens[at] += rng.choice(PIECES)
         else:
-            text = text[:at] + text[at:upto] * 2 + text[upto:]
-        text = text[:2000]
-    return text
+            tokens[at] += "".join(tokens[at:at + rng.randrange(1, 6)])
+    return "".join(tokens)
 
 
 def blanked(rng, text):

@@ -81,7 +81,8 @@ static uint32_t ieee_of(const spec *f, double v) {
     int exponent = v == 0 ? 1 : e - 1 + f->bias;
     if (exponent < 1) exponent = 1;
     const double   ulp = ldexp(1.0, exponent - f->bias - f->fraction), q = nearbyint(fabs(v) / ulp);
-    const uint32_t code = (uint32_t)((exponent - 1) * ldexp(1.0, f->fraction) + q), infinity = (uint32_t)f->last << f->fraction;
+    const uint32_t code = (uint32_t)((exponent - 1) * ldexp(1.0, f->fraction) + q),
+                   infinity = (uint32_t)f->last << f->fraction;
     return sign_of(f, v) | (code > infinity ? infinity : code);
 }
 
@@ -137,7 +138,8 @@ static void test_every_16_bit_float(void **state) {
 static void test_float32(void **state) {
     (void)state;
     enum { N = 65536 };
-    static const uint32_t low[] = {0, 1, 0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000, 0x2001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff};
+    static const uint32_t low[] = {0,      1,      0x0fff, 0x1000, 0x1001, 0x1fff, 0x2000,
+                                   0x2001, 0x3000, 0x7fff, 0x8000, 0x8001, 0xffff};
     static uint32_t       in[N];
     for (size_t k = 0; k <= sizeof low / sizeof low[0]; k++) {
         const bool fixed = k < sizeof low / sizeof low[0];
@@ -185,13 +187,15 @@ static void test_rare_blocks(void **state) {
 /* ---- every pair of encodings, every shape of rectangle ---- */
 
 static const tg_encoding encodings[] = {
-    {TG_KIND_BITS, 1, 1},   {TG_KIND_BITS, 2, 2},   {TG_KIND_BITS, 4, 4},   {TG_KIND_BITS, 8, 4},   {TG_KIND_BITS, 8, 8},
-    {TG_KIND_BITS, 16, 16}, {TG_KIND_BITS, 32, 32}, {TG_KIND_BITS, 64, 64}, {TG_KIND_BITS, 128, 128},
-    {TG_KIND_SINT, 1, 1},   {TG_KIND_SINT, 8, 1},   {TG_KIND_SINT, 2, 2},   {TG_KIND_SINT, 8, 2},   {TG_KIND_SINT, 4, 4},
-    {TG_KIND_SINT, 8, 4},   {TG_KIND_SINT, 8, 8},   {TG_KIND_SINT, 16, 16}, {TG_KIND_SINT, 32, 32}, {TG_KIND_SINT, 64, 64},
-    {TG_KIND_UINT, 1, 1},   {TG_KIND_UINT, 2, 2},   {TG_KIND_UINT, 4, 4},   {TG_KIND_UINT, 8, 4},   {TG_KIND_UINT, 8, 8},
-    {TG_KIND_UINT, 32, 32}, {TG_KIND_UINT, 64, 64}, {TG_KIND_BOOL, 1, 1},   {TG_KIND_BOOL, 8, 1},   {TG_KIND_BOOL, 16, 1},
-    {TG_KIND_BOOL, 32, 1},  {TG_KIND_F16, 16, 16},  {TG_KIND_BF16, 16, 16}, {TG_KIND_F32, 32, 32},  {TG_KIND_DLF16, 16, 16},
+    {TG_KIND_BITS, 1, 1},     {TG_KIND_BITS, 2, 2},    {TG_KIND_BITS, 4, 4},   {TG_KIND_BITS, 8, 4},
+    {TG_KIND_BITS, 8, 8},     {TG_KIND_BITS, 16, 16},  {TG_KIND_BITS, 32, 32}, {TG_KIND_BITS, 64, 64},
+    {TG_KIND_BITS, 128, 128}, {TG_KIND_SINT, 1, 1},    {TG_KIND_SINT, 8, 1},   {TG_KIND_SINT, 2, 2},
+    {TG_KIND_SINT, 8, 2},     {TG_KIND_SINT, 4, 4},    {TG_KIND_SINT, 8, 4},   {TG_KIND_SINT, 8, 8},
+    {TG_KIND_SINT, 16, 16},   {TG_KIND_SINT, 32, 32},  {TG_KIND_SINT, 64, 64}, {TG_KIND_UINT, 1, 1},
+    {TG_KIND_UINT, 2, 2},     {TG_KIND_UINT, 4, 4},    {TG_KIND_UINT, 8, 4},   {TG_KIND_UINT, 8, 8},
+    {TG_KIND_UINT, 32, 32},   {TG_KIND_UINT, 64, 64},  {TG_KIND_BOOL, 1, 1},   {TG_KIND_BOOL, 8, 1},
+    {TG_KIND_BOOL, 16, 1},    {TG_KIND_BOOL, 32, 1},   {TG_KIND_F16, 16, 16},  {TG_KIND_BF16, 16, 16},
+    {TG_KIND_F32, 32, 32},    {TG_KIND_DLF16, 16, 16},
 };
 enum { ENCODINGS = sizeof encodings / sizeof encodings[0], ARENA = 1 << 15, MARGIN = 64 };
 
@@ -226,25 +230,29 @@ static void check_rect(tg_encoding d, tg_encoding s, int64_t rows, int64_t cols)
     tg_kernel      k;
     tg_rect        r = {rows, cols, {0, 0, 0}, {0, 0, 0}};
     if (!tg_kernel_convert(&k, d, s)) return;
-    const int64_t shift = random_below(8), dst_n = random_line(&r.dst, rows, cols), src_n = random_line(&r.src, rows, cols);
+    const int64_t shift = random_below(8), dst_n = random_line(&r.dst, rows, cols),
+                  src_n = random_line(&r.src, rows, cols);
     assert_true((dst_n * d.bits + 7) / 8 + 2 * MARGIN < ARENA && (src_n * s.bits + 7) / 8 + 2 * MARGIN < ARENA);
     for (int64_t i = 0; i < src_n; i++) tg_ref_store(src + shift, i, s.bits, fitting(d, s));
     for (int64_t i = 0; i < ARENA; i++) dst[i] = want[i] = (uint8_t)random_bits();
     for (int64_t y = 0; y < rows; y++)
         for (int64_t x = 0; x < cols; x++) {
             tg_word w;
-            assert_true(tg_ref_convert(&w, d, s, tg_ref_load(src + shift, r.src.first + y * r.src.row + x * r.src.col, s.bits)));
+            assert_true(tg_ref_convert(&w, d, s,
+                                       tg_ref_load(src + shift, r.src.first + y * r.src.row + x * r.src.col, s.bits)));
             tg_ref_store(want + MARGIN + shift, r.dst.first + y * r.dst.row + x * r.dst.col, d.bits, w);
         }
     assert_int_equal(k.move(&k, dst + MARGIN + shift, src + shift, &r), -1);
     if (memcmp(dst, want, ARENA) != 0)
-        fail_msg("%d/%d bits to %d/%d bits, %dx%d, dst %d+%d,%d src %d+%d,%d", (int)s.kind, s.bits, (int)d.kind, d.bits, (int)rows,
-                 (int)cols, (int)r.dst.first, (int)r.dst.row, (int)r.dst.col, (int)r.src.first, (int)r.src.row, (int)r.src.col);
+        fail_msg("%d/%d bits to %d/%d bits, %dx%d, dst %d+%d,%d src %d+%d,%d", (int)s.kind, s.bits, (int)d.kind, d.bits,
+                 (int)rows, (int)cols, (int)r.dst.first, (int)r.dst.row, (int)r.dst.col, (int)r.src.first,
+                 (int)r.src.row, (int)r.src.col);
 }
 
 static void test_every_pair(void **state) {
     (void)state;
-    static const int64_t sizes[][2] = {{1, 1}, {1, 7}, {3, 64}, {2, 63}, {1, 65}, {5, 33}, {1, 257}, {1, 512}, {0, 3}, {2, 0}, {4, 16}};
+    static const int64_t sizes[][2] = {{1, 1},   {1, 7},   {3, 64}, {2, 63}, {1, 65}, {5, 33},
+                                       {1, 257}, {1, 512}, {0, 3},  {2, 0},  {4, 16}};
     for (int d = 0; d < ENCODINGS; d++)
         for (int s = 0; s < ENCODINGS; s++)
             for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++)
@@ -259,7 +267,8 @@ static void test_every_pair(void **state) {
 static void test_no_such_pair(void **state) {
     (void)state;
     tg_kernel   k;
-    tg_encoding f16 = {TG_KIND_F16, 16, 16}, s8 = {TG_KIND_SINT, 8, 8}, none = {TG_KIND_NONE, 16, 0}, odd = {TG_KIND_BITS, 6, 6};
+    tg_encoding f16 = {TG_KIND_F16, 16, 16}, s8 = {TG_KIND_SINT, 8, 8}, none = {TG_KIND_NONE, 16, 0},
+                odd = {TG_KIND_BITS, 6, 6};
     assert_false(tg_kernel_convert(&k, f16, s8));
     assert_false(tg_kernel_convert(&k, s8, f16));
     assert_false(tg_kernel_convert(&k, none, f16));
@@ -294,7 +303,8 @@ static void test_range(void **state) {
             tg_ref_store(src, place, rows[i].from.bits, (tg_word){(uint64_t)rows[i].value, 0});
             assert_true(tg_kernel_convert(&k, rows[i].to, rows[i].from));
             assert_int_equal(k.move(&k, dst, src, &r), rows[i].fits ? -1 : place);
-            assert_int_equal(tg_ref_convert(&w, rows[i].to, rows[i].from, tg_ref_load(src, place, rows[i].from.bits)), rows[i].fits);
+            assert_int_equal(tg_ref_convert(&w, rows[i].to, rows[i].from, tg_ref_load(src, place, rows[i].from.bits)),
+                             rows[i].fits);
             assert_true(tg_ref_int(rows[i].from, tg_ref_load(src, place, rows[i].from.bits)) == rows[i].value);
         }
 }
@@ -320,14 +330,16 @@ static void test_nibbles(void **state) {
 
 static void test_load_store(void **state) {
     (void)state;
-    const uint8_t bytes[] = {0xb4, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f};
+    const uint8_t bytes[] = {0xb4, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07,
+                             0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f};
     assert_int_equal(tg_ref_load(bytes, 2, 1).lo, 1);
     assert_int_equal(tg_ref_load(bytes, 3, 1).lo, 0);
     assert_int_equal(tg_ref_load(bytes, 1, 2).lo, 1);
     assert_int_equal(tg_ref_load(bytes, 0, 4).lo, 4);
     assert_int_equal(tg_ref_load(bytes, 1, 4).lo, 0xb);
     assert_int_equal(tg_ref_load(bytes, 1, 16).lo, 0x0302);
-    assert_true(tg_ref_load(bytes, 0, 128).lo == 0x07060504030201b4u && tg_ref_load(bytes, 0, 128).hi == 0x0f0e0d0c0b0a0908u);
+    assert_true(tg_ref_load(bytes, 0, 128).lo == 0x07060504030201b4u &&
+                tg_ref_load(bytes, 0, 128).hi == 0x0f0e0d0c0b0a0908u);
     uint8_t copy[16] = {0};
     for (int64_t i = 0; i < 32; i++) tg_ref_store(copy, i, 4, tg_ref_load(bytes, i, 4));
     assert_memory_equal(copy, bytes, 16);
@@ -345,7 +357,8 @@ static void test_fill(void **state) {
             uint8_t       element[16];
             for (int b = 0; b < 16; b++) element[b] = (uint8_t)random_bits();
             for (size_t b = 0; b < sizeof got; b++) got[b] = want[b] = (uint8_t)random_bits();
-            for (int64_t k = 0; k < n; k++) tg_ref_store(want + 1, first + k, widths[w], tg_ref_load(element, 0, widths[w]));
+            for (int64_t k = 0; k < n; k++)
+                tg_ref_store(want + 1, first + k, widths[w], tg_ref_load(element, 0, widths[w]));
             assert_true(tg_fill(got + 1, first, n, element, widths[w]));
             assert_memory_equal(got, want, sizeof got);
         }
@@ -354,13 +367,20 @@ static void test_fill(void **state) {
 
 static void test_encodings(void **state) {
     (void)state;
-    static const struct { tg_dtype dtype; tg_format format; int32_t bits; tg_encoding want; } rows[] = {
-        {TG_F16, TG_FORMAT_NATIVE, 16, {TG_KIND_F16, 16, 16}},    {TG_F16, TG_SEN169_FP16, 16, {TG_KIND_DLF16, 16, 16}},
-        {TG_F16, TG_FORMAT_NATIVE, 32, {TG_KIND_NONE, 32, 16}},   {TG_S4, TG_FORMAT_NATIVE, 4, {TG_KIND_SINT, 4, 4}},
-        {TG_S4, TG_FORMAT_NATIVE, 8, {TG_KIND_SINT, 8, 4}},       {TG_PRED, TG_FORMAT_NATIVE, 32, {TG_KIND_BOOL, 32, 1}},
-        {TG_PRED, TG_BOOL, 8, {TG_KIND_BOOL, 8, 1}},              {TG_C128, TG_FORMAT_NATIVE, 128, {TG_KIND_BITS, 128, 128}},
-        {TG_F4E2M1FN, TG_FORMAT_NATIVE, 4, {TG_KIND_BITS, 4, 4}}, {TG_F32, TG_SENINT8, 8, {TG_KIND_NONE, 8, 0}},
-        {TG_U8, TG_SENUINT32, 32, {TG_KIND_UINT, 32, 32}},        {TG_INVALID, TG_FORMAT_NATIVE, 8, {TG_KIND_NONE, 8, 0}},
+    static const struct { tg_dtype dtype; tg_format format; int32_t bits; tg_encoding want;
+    } rows[] = {
+        {TG_F16, TG_FORMAT_NATIVE, 16, {TG_KIND_F16, 16, 16}},
+        {TG_F16, TG_SEN169_FP16, 16, {TG_KIND_DLF16, 16, 16}},
+        {TG_F16, TG_FORMAT_NATIVE, 32, {TG_KIND_NONE, 32, 16}},
+        {TG_S4, TG_FORMAT_NATIVE, 4, {TG_KIND_SINT, 4, 4}},
+        {TG_S4, TG_FORMAT_NATIVE, 8, {TG_KIND_SINT, 8, 4}},
+        {TG_PRED, TG_FORMAT_NATIVE, 32, {TG_KIND_BOOL, 32, 1}},
+        {TG_PRED, TG_BOOL, 8, {TG_KIND_BOOL, 8, 1}},
+        {TG_C128, TG_FORMAT_NATIVE, 128, {TG_KIND_BITS, 128, 128}},
+        {TG_F4E2M1FN, TG_FORMAT_NATIVE, 4, {TG_KIND_BITS, 4, 4}},
+        {TG_F32, TG_SENINT8, 8, {TG_KIND_NONE, 8, 0}},
+        {TG_U8, TG_SENUINT32, 32, {TG_KIND_UINT, 32, 32}},
+        {TG_INVALID, TG_FORMAT_NATIVE, 8, {TG_KIND_NONE, 8, 0}},
     };
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const tg_encoding e = tg_encoding_of(rows[i].dtype, rows[i].format, rows[i].bits);
@@ -381,10 +401,17 @@ static void test_encodings(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_16_bit_float), cmocka_unit_test(test_float32),    cmocka_unit_test(test_dlfloat16_vectors),
-        cmocka_unit_test(test_rare_blocks),        cmocka_unit_test(test_every_pair), cmocka_unit_test(test_no_such_pair),
-        cmocka_unit_test(test_range),              cmocka_unit_test(test_nibbles),    cmocka_unit_test(test_load_store),
-        cmocka_unit_test(test_fill),               cmocka_unit_test(test_encodings),
+        cmocka_unit_test(test_every_16_bit_float),
+        cmocka_unit_test(test_float32),
+        cmocka_unit_test(test_dlfloat16_vectors),
+        cmocka_unit_test(test_rare_blocks),
+        cmocka_unit_test(test_every_pair),
+        cmocka_unit_test(test_no_such_pair),
+        cmocka_unit_test(test_range),
+        cmocka_unit_test(test_nibbles),
+        cmocka_unit_test(test_load_store),
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_encodings),
     };
     random_state = 20260801;
     return cmocka_run_group_tests_name("kernels", tests, NULL, NULL);

@@ -143,7 +143,8 @@ static buffer buffer_copy(buffer in) {
 static void put_copies(uint8_t *data, const tg_layout *l, int32_t m, int64_t offset, tg_word w, uint8_t *seen) {
     for (; m < l->nmodes; m++) {
         if (l->mode[m].axis != TG_AXIS_COPY) continue;
-        for (int64_t i = 0; i < l->mode[m].size; i++) put_copies(data, l, m + 1, offset + i * l->mode[m].stride, w, seen);
+        for (int64_t i = 0; i < l->mode[m].size; i++)
+            put_copies(data, l, m + 1, offset + i * l->mode[m].stride, w, seen);
         return;
     }
     tg_ref_store(data, offset, l->elem_bits, w);
@@ -216,9 +217,9 @@ static void expect_same(const char *what, const tg_plan *p, buffer got, buffer w
     if (memcmp(got.memory, want.memory, got.size) == 0) return;
     size_t i = 0;
     while (got.memory[i] == want.memory[i]) i++;
-    fail_msg("%s: byte %d of %d differs; %d dimensions, %d to %d bits; seed %llu", what, (int)(got.memory + i - got.data),
-             (int)got.size - 3 * MARGIN, p->dst_layout.ndim, p->src_layout.elem_bits, p->dst_layout.elem_bits,
-             (unsigned long long)move_seed);
+    fail_msg("%s: byte %d of %d differs; %d dimensions, %d to %d bits; seed %llu", what,
+             (int)(got.memory + i - got.data), (int)got.size - 3 * MARGIN, p->dst_layout.ndim, p->src_layout.elem_bits,
+             p->dst_layout.elem_bits, (unsigned long long)move_seed);
 }
 
 static void check_verify(const tg_plan *p, buffer dst, buffer src, bool padded) {

@@ -325,7 +325,8 @@ static const struct { const char *text; tg_status status; const char *says; } ru
     {"f32[<=9223372036854775807]", TG_ERR_OVERFLOW, "size may overflow int64_t."},
 };
 
-static void assert_ruled(const char *name, const tg_xla_shape *nodes, size_t count, tg_status status, const char *says) {
+static void assert_ruled(const char *name, const tg_xla_shape *nodes, size_t count, tg_status status,
+                         const char *says) {
     tg_error        err = {.message = ""};
     const tg_status got = tg_xla_shape_validate(nodes, count, &err);
     if (got != status || (says != NULL && strstr(err.message, says) == NULL))
