@@ -138,7 +138,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (take(&b) % 3 == 0 && b.left > 1) { /* start from text */
         tg_desc      desc;
         const size_t n = take(&b) % b.left;
-        if (tg_desc_parse(&desc, (const char *)b.at, n, NULL) != TG_OK || tg_layout_numel(&desc.layout) > MAX_ELEMENTS) return 0;
+        if (tg_desc_parse(&desc, (const char *)b.at, n, NULL) != TG_OK || tg_layout_numel(&desc.layout) > MAX_ELEMENTS)
+            return 0;
         l = desc.layout;
         b.at += n;
         b.left -= n;

@@ -52,7 +52,8 @@ def text_problems(path):
         if "\t" in line and path.name != "Makefile":
             found.append((number, "tab"))
         if is_code(path) and len(line) > WIDTH:
-            found.append((number, f"{len(line)} columns, {WIDTH} is the limit (make format)"))
+            remedy = "; make format" if path.suffix in {".c", ".h", ".inc"} else ""
+            found.append((number, f"{len(line)} columns, {WIDTH} is the limit{remedy}"))
         if is_code(path) and path.name != Path(__file__).name and OPEN_WORK.search(line):
             found.append((number, "open work without an issue number"))
     return found

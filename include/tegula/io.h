@@ -29,8 +29,9 @@ typedef struct tg_npy {
 TG_API tg_status tg_npy_parse(tg_npy *out, const void *bytes, size_t len, tg_error *err);
 
 /* Write a version 1.0 header for little-endian data, padded to a multiple of 64 bytes as NumPy does.
- * Writes at most cap bytes without a terminator; *need is the length. Types that NumPy lacks are written as NumPy with ml_dtypes writes them ('<V2' for bf16, '<f1' for f8e5m2, '<V1' for the
- * other fp8 and 4-bit types). TG_ERR_ARGUMENT if npy->big_endian is set. */
+ * Writes at most cap bytes without a terminator; *need is the length. Types that NumPy lacks are written as NumPy with
+ * ml_dtypes writes them ('<V2' for bf16, '<f1' for f8e5m2, '<V1' for the other fp8 and 4-bit types). TG_ERR_ARGUMENT if
+ * npy->big_endian is set. */
 TG_API tg_status tg_npy_format(void *buf, size_t cap, size_t *need, const tg_npy *npy, tg_error *err);
 
 /* The strided layout of the data, offset 0 at its first byte. */

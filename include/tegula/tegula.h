@@ -258,7 +258,8 @@ TG_API tg_status tg_layout_coalesce(tg_layout *out, const tg_layout *in, tg_erro
 /* Dimension d of out is dimension perm[d] of in. */
 TG_API tg_status tg_layout_permute(tg_layout *out, const tg_layout *in, const int32_t *perm, tg_error *err);
 TG_API tg_status tg_layout_transpose(tg_layout *out, const tg_layout *in, int32_t dim0, int32_t dim1, tg_error *err);
-TG_API tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape, tg_error *err);
+TG_API tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape,
+                                   tg_error *err);
 /* Coordinates start, start + step, ... below stop (above, if step < 0); as Python's range(). */
 TG_API tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int64_t start,
                                  int64_t stop, int64_t step, tg_error *err);
@@ -458,7 +459,8 @@ TG_API tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_
  * its layout, dst likewise. executor == NULL runs on the calling thread. One plan may run on many
  * threads at once. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's format (the
  * first one met; the rest of dst is then unspecified). */
-TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor, tg_error *err);
+TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
+                             tg_error *err);
 
 /* The same in `tg_plan_steps` pieces, for streaming and progress: step i in [0, steps) touches a
  * bounded part of src; all steps together are one run (step 0 also writes the padding). */

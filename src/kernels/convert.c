@@ -18,6 +18,7 @@
  * (m + 1) / 2 + 16 * 512. A block of 64 that meets a subnormal, infinity or NaN is done again by way
  * of float32. No loop has a branch inside, so compilers vectorise them. */
 #include "kernels/kernels.h"
+#include "kernels/stream.h"
 #include "kernels/unaligned.h"
 
 #include <string.h>
@@ -305,13 +306,27 @@ static bool is_plain(const tg_kernel *k, const tg_rect *r) {
     return k->then == NULL && r->dst.col == 1 && r->src.col == 1 && k->dst.bits >= 8 && k->src.bits >= 8;
 }
 
+static void move_plain_line(const tg_kernel *k, uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+    const int32_t dst_bytes = k->dst.bits / 8, src_bytes = k->src.bits / 8;
+    if (!k->stream) {
+        (void)k->convert(k, d, s, n); /* without a middle all values fit */
+        return;
+    }
+    uint64_t block[BLOCK];
+    for (int64_t i = 0; i < n; i += BLOCK) {
+        const int64_t count = n - i < BLOCK ? n - i : BLOCK;
+        (void)k->convert(k, block, s + i * src_bytes, count);
+        tg_stream_copy(d + i * dst_bytes, (const uint8_t *)block, (size_t)(count * dst_bytes));
+    }
+}
+
 static int64_t move_converting(const tg_kernel *k, void *restrict dst, const void *restrict src, const tg_rect *r) {
     const bool plain = is_plain(k, r);
     for (int64_t y = 0; y < r->rows; y++) {
         const int64_t to = r->dst.first + y * r->dst.row, from = r->src.first + y * r->src.row;
-        if (plain) { /* without a middle all values fit */
-            (void)k->convert(k, (uint8_t *)dst + to * (k->dst.bits / 8),
-                             (const uint8_t *)src + from * (k->src.bits / 8), r->cols);
+        if (plain) {
+            move_plain_line(k, (uint8_t *)dst + to * (k->dst.bits / 8), (const uint8_t *)src + from * (k->src.bits / 8),
+                            r->cols);
             continue;
         }
         const int64_t bad = move_line(k, dst, src, to, r->dst.col, from, r->src.col, r->cols);
@@ -374,7 +389,7 @@ static bool choose_int(tg_kernel *k, tg_encoding dst, tg_encoding src) {
 }
 
 bool tg_kernel_convert(tg_kernel *out, tg_encoding dst, tg_encoding src) {
-    tg_kernel k = {move_converting, dst, src, NULL, NULL};
+    tg_kernel k = {move_converting, dst, src, NULL, NULL, false};
     if (dst.kind == TG_KIND_NONE || src.kind == TG_KIND_NONE) return false;
     if (tg_encoding_same(dst, src)) return tg_kernel_copy(out, dst.bits);
     if (!whole_lane(dst.bits) || !whole_lane(src.bits)) return false;

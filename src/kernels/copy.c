@@ -1,10 +1,12 @@
 /* The same bits elsewhere.
  *
  * A rectangle whose lines are contiguous on both sides is moved line by line: by memcpy, or, where a
- * line is one 128-byte stick, by moves of fixed size that cost no call. Anything else moves element
+ * line is one 128-byte stick, by moves of fixed size that cost no call, or around the
+ * caches. Anything else moves element
  * by element. Packed elements are bytes in the middle of a line, if both sides begin at the same bit
  * of a byte, and single elements at its ends. */
 #include "kernels/kernels.h"
+#include "kernels/stream.h"
 #include "kernels/unaligned.h"
 
 #include <string.h>
@@ -12,7 +14,11 @@
 enum { STICK_BYTES = 128 };
 
 static void copy_lines(uint8_t *restrict d, const uint8_t *restrict s, int64_t rows, size_t n, int64_t drow,
-                       int64_t srow) {
+                       int64_t srow, bool stream) {
+    if (stream) {
+        for (int64_t r = 0; r < rows; r++) tg_stream_copy(d + r * drow, s + r * srow, n);
+        return;
+    }
     if (n == STICK_BYTES) {
         for (int64_t r = 0; r < rows; r++) memcpy(d + r * drow, s + r * srow, STICK_BYTES);
         return;
@@ -25,11 +31,10 @@ static void copy_lines(uint8_t *restrict d, const uint8_t *restrict s, int64_t r
                                const tg_rect *r) {                                                               \
         UNIT       *d = (UNIT *)dst + r->dst.first;                                                              \
         const UNIT *s = (const UNIT *)src + r->src.first;                                                        \
-        (void)kernel;                                                                                            \
         if (r->dst.col == 1 && r->src.col == 1) {                                                                \
             const int64_t size = (int64_t)sizeof(UNIT);                                                          \
             copy_lines((uint8_t *)d, (const uint8_t *)s, r->rows, (size_t)(r->cols * size), r->dst.row * size,   \
-                       r->src.row * size);                                                                       \
+                       r->src.row * size, kernel->stream);                                                       \
             return -1;                                                                                           \
         }                                                                                                        \
         for (int64_t y = 0; y < r->rows; y++, d += r->dst.row, s += r->src.row)                                  \
@@ -82,7 +87,7 @@ static int64_t copy_packed(const tg_kernel *kernel, void *restrict dst, const vo
 
 bool tg_kernel_copy(tg_kernel *out, int32_t bits) {
     const tg_encoding e = {TG_KIND_BITS, bits, bits};
-    tg_kernel         k = {NULL, e, e, NULL, NULL};
+    tg_kernel         k = {NULL, e, e, NULL, NULL, false};
     switch (bits) {
     case 1:
     case 2:

@@ -72,6 +72,7 @@ struct tg_kernel {
     tg_move    *move;
     tg_encoding dst, src;
     tg_convert *convert, *then; /* src -> dst, or src -> middle and then middle -> dst; NULL: copies */
+    bool        stream; /* write contiguous lines around the caches; the caller ends with tg_stream_end */
 };
 
 /* All return false where there is no such kernel. */

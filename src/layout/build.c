@@ -11,7 +11,8 @@ tg_status tg_layout_begin(tg_layout *out, tg_dtype dtype, tg_format format, int3
                           const int64_t *shape, tg_error *err) {
     if (ndim < 0) return tg_fail(err, TG_ERR_ARGUMENT, "a layout has at least 0 dimensions, not %d", (int64_t)ndim);
     if (ndim > TG_MAX_NDIM)
-        return tg_fail(err, TG_ERR_LIMIT, "%d dimensions are over the limit of %d", (int64_t)ndim, (int64_t)TG_MAX_NDIM);
+        return tg_fail(err, TG_ERR_LIMIT, "%d dimensions are over the limit of %d", (int64_t)ndim,
+                       (int64_t)TG_MAX_NDIM);
     if (tg_dtype_bits(dtype) == 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "element type %d is not known", (int64_t)dtype);
     for (int32_t d = 0; d < ndim; d++)
@@ -99,18 +100,20 @@ static tg_status derive(tg_layout *l, tg_error *err) {
 static tg_status check_mode(const tg_layout *l, int32_t i, tg_error *err) {
     const tg_mode *m = &l->mode[i];
     if (m->axis < TG_AXIS_COPY || m->axis >= l->naxes)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d takes digits of axis %d, which is not in [0, %d)", (int64_t)i,
-                           (int64_t)m->axis, (int64_t)l->naxes);
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d takes digits of axis %d, which is not in [0, %d)",
+                           (int64_t)i, (int64_t)m->axis, (int64_t)l->naxes);
     if (m->into != TG_TO_MEMORY && (m->axis < 0 || m->into <= m->axis || m->into < l->ndim || m->into >= l->naxes))
         return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d of axis %d cannot be folded into axis %d", (int64_t)i,
                            (int64_t)m->axis, (int64_t)m->into);
     if (m->into != TG_TO_MEMORY && m->stride < 1)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d is folded with stride %d, which must be positive", (int64_t)i, m->stride);
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d is folded with stride %d, which must be positive",
+                           (int64_t)i, m->stride);
     if (m->size < 0 || m->weight < 1)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d has size %d and weight %d; they must be at least 0 and 1", (int64_t)i,
-                           m->size, m->weight);
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d has size %d and weight %d; they must be at least 0 and 1",
+                           (int64_t)i, m->size, m->weight);
     if (m->stride == INT64_MIN)
-        return tg_fail_dim(err, TG_ERR_OVERFLOW, i, "mode %d has stride %d, whose magnitude does not fit 63 bits", (int64_t)i, m->stride);
+        return tg_fail_dim(err, TG_ERR_OVERFLOW, i, "mode %d has stride %d, whose magnitude does not fit 63 bits",
+                           (int64_t)i, m->stride);
     return TG_OK;
 }
 
@@ -120,13 +123,16 @@ static tg_status check_counts(const tg_layout *l, tg_error *err) {
         const tg_mode *m = &l->mode[index];
         if (m->axis < 0) continue;
         if (m->count > m->size)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "mode %d has %d positions and needs %d", (int64_t)index, m->size, m->count);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "mode %d has %d positions and needs %d", (int64_t)index,
+                               m->size, m->count);
         const tg_mode *next = i + 1 < l->nmodes ? &l->mode[l->chain[i + 1]] : NULL;
         const bool     last = next == NULL || next->axis != m->axis;
         if (!last && next->weight == m->weight)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "two modes of axis %d have weight %d", (int64_t)m->axis, m->weight);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "two modes of axis %d have weight %d", (int64_t)m->axis,
+                               m->weight);
         if (last && m->weight != 1 && l->axis_size[m->axis] > 1)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "the digits of axis %d end with weight %d, not 1", (int64_t)m->axis, m->weight);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, index, "the digits of axis %d end with weight %d, not 1",
+                               (int64_t)m->axis, m->weight);
     }
     return TG_OK;
 }
@@ -140,7 +146,8 @@ static tg_status check_axes(const tg_layout *l, tg_error *err) {
         if (l->mode[i].axis >= 0) seen[l->mode[i].axis] = true;
     for (int32_t a = 0; a < l->naxes; a++)
         if (!seen[a] && l->axis_size[a] > 1)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, a, "axis %d of size %d has no digits", (int64_t)a, l->axis_size[a]);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, a, "axis %d of size %d has no digits", (int64_t)a,
+                               l->axis_size[a]);
     for (int64_t floor = 0;;) { /* folded modes by increasing stride, each above all that is below it */
         const tg_mode *least = NULL;
         for (int32_t i = 0; i < l->nmodes; i++) {
@@ -153,7 +160,8 @@ static tg_status check_axes(const tg_layout *l, tg_error *err) {
             const tg_mode *m = &l->mode[i];
             if (m->into == TG_TO_MEMORY || m->stride != floor || m->count <= 1) continue;
             if (below[m->into] >= m->stride)
-                return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "the digits folded into axis %d overlap at stride %d", (int64_t)m->into, m->stride);
+                return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "the digits folded into axis %d overlap at stride %d",
+                                   (int64_t)m->into, m->stride);
             below[m->into] += (m->count - 1) * m->stride; /* fits: derive() summed the same */
         }
     }
@@ -166,22 +174,27 @@ static tg_status check_extent(const tg_layout *l, tg_error *err) {
         const tg_mode *m = &l->mode[i];
         if (m->into != TG_TO_MEMORY || m->size <= 1) continue;
         if (!tg_mul(&step, m->size - 1, m->stride) || !tg_add(step < 0 ? &low : &high, step < 0 ? low : high, step))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, i, "offsets overflow 63 bits at mode %d: size %d, stride %d", (int64_t)i, m->size, m->stride);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, i, "offsets overflow 63 bits at mode %d: size %d, stride %d",
+                               (int64_t)i, m->size, m->stride);
     }
     if (!tg_sub(&step, high, low) || !tg_add(&step, step, 1))
         return tg_fail(err, TG_ERR_OVERFLOW, "offsets from %d to %d span more than 63 bits", low, high);
     if (l->span < 0) return tg_fail(err, TG_ERR_ARGUMENT, "the span %d is negative", l->span);
     if (l->elem_bits < 1 || l->elem_bits > 4096)
-        return tg_fail(err, TG_ERR_ARGUMENT, "elements of %d bits; the width must be in [1, 4096]", (int64_t)l->elem_bits);
+        return tg_fail(err, TG_ERR_ARGUMENT, "elements of %d bits; the width must be in [1, 4096]",
+                       (int64_t)l->elem_bits);
     if (!tg_product(&step, l->shape, l->ndim))
-        return tg_fail(err, TG_ERR_OVERFLOW, "the number of elements of %v does not fit 63 bits", l->shape, (int)l->ndim);
+        return tg_fail(err, TG_ERR_OVERFLOW, "the number of elements of %v does not fit 63 bits", l->shape,
+                       (int)l->ndim);
     if (!tg_mul(&bits, l->span, l->elem_bits) || !tg_add(&bits, bits, 7))
-        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", l->span, (int64_t)l->elem_bits);
+        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", l->span,
+                       (int64_t)l->elem_bits);
     if (step == 0) return TG_OK;
     tg_layout_bounds(l, &low, &high);
     const int64_t base = tg_min(low, 0);
     if (high - base >= l->span)
-        return tg_fail(err, TG_ERR_ARGUMENT, "offsets from %d to %d do not lie in a storage of %d elements", low, high, l->span);
+        return tg_fail(err, TG_ERR_ARGUMENT, "offsets from %d to %d do not lie in a storage of %d elements", low, high,
+                       l->span);
     return TG_OK;
 }
 
@@ -233,16 +246,16 @@ tg_status tg_layout_validate(const tg_layout *in, tg_error *err) {
     if ((s = derive(&l, err)) != TG_OK) return s;
     for (int32_t i = 0; i < l.nmodes; i++) {
         if (l.chain[i] != in->chain[i])
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "chain entry %d is %d; in evaluation order it is %d", (int64_t)i,
-                               (int64_t)in->chain[i], (int64_t)l.chain[i]);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "chain entry %d is %d; in evaluation order it is %d",
+                               (int64_t)i, (int64_t)in->chain[i], (int64_t)l.chain[i]);
         if (l.mode[i].count != in->mode[i].count)
             return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d has count %d; its digit takes %d values", (int64_t)i,
                                in->mode[i].count, l.mode[i].count);
     }
     for (int32_t a = 0; a < l.naxes; a++)
         if (l.axis_size[a] != in->axis_size[a] || (a < l.ndim && l.axis_size[a] != l.shape[a]))
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, a, "axis %d has size %d; its range is %d", (int64_t)a, in->axis_size[a],
-                               a < l.ndim ? l.shape[a] : l.axis_size[a]);
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, a, "axis %d has size %d; its range is %d", (int64_t)a,
+                               in->axis_size[a], a < l.ndim ? l.shape[a] : l.axis_size[a]);
     return check(&l, err);
 }
 
@@ -253,8 +266,9 @@ tg_status tg_layout_make_dense(tg_layout *l, tg_error *err) {
         if (!tg_is_memory(m)) continue;
         m->stride = span;
         if (m->size > 0 && !tg_mul(&span, span, m->size))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, i, "the storage does not fit 63 bits: mode %d of size %d on top of %d elements",
-                               (int64_t)i, m->size, span);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, i,
+                               "the storage does not fit 63 bits: mode %d of size %d on top of %d elements", (int64_t)i,
+                               m->size, span);
     }
     for (int32_t i = 0; i < l->nmodes; i++)
         if (tg_is_memory(&l->mode[i]) && l->mode[i].size == 0) span = 0;
@@ -281,7 +295,8 @@ tg_status tg_layout_strided(tg_layout *out, tg_dtype dtype, int32_t ndim, const 
     if (s != TG_OK) return s;
     if (strides == NULL) {
         row_major(dense, shape, ndim, &fits);
-        if (!fits) return tg_fail(err, TG_ERR_OVERFLOW, "the strides of a dense %v do not fit 63 bits", shape, (int)ndim);
+        if (!fits)
+            return tg_fail(err, TG_ERR_OVERFLOW, "the strides of a dense %v do not fit 63 bits", shape, (int)ndim);
         strides = dense;
     }
     l.offset = offset;
@@ -295,8 +310,8 @@ tg_status tg_layout_strided(tg_layout *out, tg_dtype dtype, int32_t ndim, const 
         empty = empty || shape[d] == 0;
         if (shape[d] <= 1) continue;
         if (!tg_mul(&step, shape[d] - 1, strides[d]) || !tg_add(step < 0 ? &low : &high, step < 0 ? low : high, step))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, d, "offsets overflow 63 bits at dimension %d: size %d, stride %d", (int64_t)d,
-                               shape[d], strides[d]);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, d, "offsets overflow 63 bits at dimension %d: size %d, stride %d",
+                               (int64_t)d, shape[d], strides[d]);
     }
     if (!empty && (!tg_sub(&l.span, high, tg_min(low, 0)) || !tg_add(&l.span, l.span, 1)))
         return tg_fail(err, TG_ERR_OVERFLOW, "offsets from %d to %d span more than 63 bits", low, high);

@@ -72,7 +72,8 @@ static bool moving_numel(int64_t *out, const tg_layout *l) {
 static bool is_box(const tg_layout *l) {
     for (int32_t i = 0; i < l->nmodes; i++) {
         const tg_mode *m = &l->mode[i];
-        if (m->count > 1 && m->axis >= 0 && (m->into != TG_TO_MEMORY || m->count != l->axis_size[m->axis])) return false;
+        if (m->count > 1 && m->axis >= 0 && (m->into != TG_TO_MEMORY || m->count != l->axis_size[m->axis]))
+            return false;
     }
     return l->naxes == l->ndim;
 }
@@ -113,7 +114,8 @@ static bool box_is_interval(int64_t *out, const steps *s) {
 static tg_status enumerate(bool *unique, int64_t *data, const tg_layout *l, tg_error *err) {
     int64_t coord[TG_MAX_NDIM] = {0}, first[TG_MAX_NDIM] = {0};
     if (tg_layout_numel(l) > MAX_ENUMERATED)
-        return tg_fail(err, TG_ERR_LIMIT, "counting the offsets of %d elements with overlapping strides needs over %d steps",
+        return tg_fail(err, TG_ERR_LIMIT,
+                       "counting the offsets of %d elements with overlapping strides needs over %d steps",
                        tg_layout_numel(l), (int64_t)MAX_ENUMERATED);
     *unique = true;
     *data = 0;

@@ -94,7 +94,8 @@ tg_status tg_digits_equal(bool *equal, int64_t *x, const tg_digits *f, const tg_
     decision   d = {MAX_STEPS, 0};
     const bool yes = same(&d, &a, 0, &b, 0, f->size);
     if (yes && d.steps <= 0)
-        return tg_fail(err, TG_ERR_LIMIT, "equality of digits with weights that do not divide each other needs over %d steps",
+        return tg_fail(err, TG_ERR_LIMIT,
+                       "equality of digits with weights that do not divide each other needs over %d steps",
                        (int64_t)MAX_STEPS);
     *equal = yes;
     if (!yes) *x = d.x;

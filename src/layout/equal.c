@@ -55,7 +55,8 @@ static bool note_order(int32_t *next, int32_t *previous, const tg_layout *l) {
             const tg_mode *part = NULL;
             for (int32_t i = 0; i < l->nmodes; i++) {
                 const tg_mode *m = &l->mode[i];
-                if (m->into == a && m->count > 1 && m->stride < limit && (part == NULL || m->stride > part->stride)) part = m;
+                if (m->into == a && m->count > 1 && m->stride < limit && (part == NULL || m->stride > part->stride))
+                    part = m;
             }
             if (part == NULL) break;
             limit = part->stride;
@@ -100,7 +101,8 @@ static int64_t period(const tg_layout *l, int32_t d, int64_t most) {
             if (remainder != 0) { /* the digit would move unevenly: take more steps at once */
                 if (!tg_mul(&p, p, m->weight / tg_gcd(moved, m->weight)) || p >= most) return most;
                 again = true;
-            } else if (m->into != TG_TO_MEMORY && !tg_muladd(&step[m->into], step[m->into], moved / m->weight, m->stride)) {
+            } else if (m->into != TG_TO_MEMORY &&
+                       !tg_muladd(&step[m->into], step[m->into], moved / m->weight, m->stride)) {
                 return most;
             }
             step[m->axis] = 0; /* the digits below do not move */
@@ -122,15 +124,16 @@ static bool probe(tg_witness *w, const tg_layout *a, const tg_layout *b, const i
     for (int32_t k = 0; k < PROBES; k++) {
         for (int32_t i = 0; i < n; i++) {
             state = state * 6364136223846793005u + 1442695040888963407u;
-            coord[dims[i]] = k < n ? (i == k ? a->shape[dims[i]] - 1 : 0) : (int64_t)((state >> 11) % (uint64_t)a->shape[dims[i]]);
+            coord[dims[i]] =
+                k < n ? (i == k ? a->shape[dims[i]] - 1 : 0) : (int64_t)((state >> 11) % (uint64_t)a->shape[dims[i]]);
         }
         if (differs_at(w, a, b, coord)) return true;
     }
     return false;
 }
 
-static tg_status compare_periods(bool *equal, tg_witness *w, const tg_layout *a, const tg_layout *b, const int32_t *dims,
-                                 int32_t n, tg_error *err) {
+static tg_status compare_periods(bool *equal, tg_witness *w, const tg_layout *a, const tg_layout *b,
+                                 const int32_t *dims, int32_t n, tg_error *err) {
     int64_t coord[TG_MAX_NDIM] = {0}, box[TG_MAX_NDIM], at[TG_MAX_NDIM] = {0}, total;
     *equal = false;
     if (probe(w, a, b, dims, n)) return TG_OK;
@@ -142,7 +145,8 @@ static tg_status compare_periods(bool *equal, tg_witness *w, const tg_layout *a,
     }
     if (!tg_product(&total, box, n) || total > MAX_COMPARED)
         return tg_fail_dim(err, TG_ERR_LIMIT, dims[0],
-                           "the layouts fold dimension %d in conflicting orders with tiles so large that over %d coordinates would have to be compared",
+                           "the layouts fold dimension %d in conflicting orders with tiles so large that over %d "
+                           "coordinates would have to be compared",
                            (int64_t)dims[0], (int64_t)MAX_COMPARED);
     do {
         for (int32_t i = 0; i < n; i++) coord[dims[i]] = at[i];
@@ -152,12 +156,13 @@ static tg_status compare_periods(bool *equal, tg_witness *w, const tg_layout *a,
     return TG_OK;
 }
 
-static tg_status compare_component(bool *equal, tg_witness *w, const tg_layout *a, const tg_layout *b, const int32_t *component,
-                                   int32_t n, tg_error *err) {
+static tg_status compare_component(bool *equal, tg_witness *w, const tg_layout *a, const tg_layout *b,
+                                   const int32_t *component, int32_t n, tg_error *err) {
     int32_t   dims[TG_MAX_NDIM];
     tg_digits f, g;
     int64_t   x, coord[TG_MAX_NDIM] = {0};
-    if (!common_order(dims, component, n, a, b) || !tg_digits_of_dims(&f, a, dims, n) || !tg_digits_of_dims(&g, b, dims, n))
+    if (!common_order(dims, component, n, a, b) || !tg_digits_of_dims(&f, a, dims, n) ||
+        !tg_digits_of_dims(&g, b, dims, n))
         return compare_periods(equal, w, a, b, component, n, err);
     const tg_status s = tg_digits_equal(equal, &x, &f, &g, err);
     if (s != TG_OK || *equal) return s;
@@ -190,7 +195,8 @@ static bool has_copy(const tg_mode *copies, int32_t n, int64_t distance) {
 }
 
 /* A copy that x has and y has not: its distance from the first. */
-static tg_status find_extra_copy(bool *found, int64_t *distance, const tg_layout *x, const tg_layout *y, tg_error *err) {
+static tg_status find_extra_copy(bool *found, int64_t *distance, const tg_layout *x, const tg_layout *y,
+                                 tg_error *err) {
     tg_mode       of_x[TG_MAX_MODES], of_y[TG_MAX_MODES];
     const int32_t nx = copies_of(of_x, x), ny = copies_of(of_y, y);
     int64_t       size[TG_MAX_MODES], at[TG_MAX_MODES] = {0}, total;
@@ -249,7 +255,7 @@ static tg_status compare_maps(bool *equal, tg_witness *w, const tg_layout *a, co
     for (int32_t d = 0; d < TG_MAX_NDIM; d++) parent[d] = d;
     tie(parent, &x);
     tie(parent, &y);
-    for (int32_t d = 0; d < x.ndim && *equal; d++) {
+    for (int32_t d = x.ndim; d-- > 0 && *equal;) {
         int32_t component[TG_MAX_NDIM], n = 0;
         if (root(parent, d) != d) continue;
         for (int32_t e = 0; e < x.ndim; e++)
@@ -266,7 +272,8 @@ static int compare_sizes(const tg_layout *a, const tg_layout *b) {
     return a->elem_bits != b->elem_bits ? TG_DIFFERENT_WIDTH : TG_SAME;
 }
 
-tg_status tg_layout_equal(bool *equal, tg_witness *witness, const tg_layout *a, const tg_layout *b, bool storage, tg_error *err) {
+tg_status tg_layout_equal(bool *equal, tg_witness *witness, const tg_layout *a, const tg_layout *b, bool storage,
+                          tg_error *err) {
     tg_witness w;
     bool       yes = true;
     memset(&w, 0, sizeof w);

@@ -156,7 +156,8 @@ tg_status tg_layout_coord(tg_slot *slot, int64_t *coord, const tg_layout *in, in
     } else {
         const tg_solved r = search_overlapping(found, in, offset);
         if (r == TG_SOLVED_UNDECIDED)
-            return tg_fail(err, TG_ERR_LIMIT, "finding what lies at offset %d among overlapping strides needs over %d steps", offset,
+            return tg_fail(err, TG_ERR_LIMIT,
+                           "finding what lies at offset %d among overlapping strides needs over %d steps", offset,
                            (int64_t)MAX_SEARCH);
         if (r == TG_SOLVED_NO) return TG_OK;
     }

@@ -15,7 +15,8 @@ static int32_t memory_modes(const tg_layout *l) {
 static tg_status check_index(const tg_layout *in, int32_t m, const char *what, tg_error *err) {
     const int32_t n = memory_modes(in);
     if (m >= 0 && m < n) return TG_OK;
-    return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "%s: mode %d is not a memory mode; there are %d", what, (int64_t)m, (int64_t)n);
+    return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "%s: mode %d is not a memory mode; there are %d", what, (int64_t)m,
+                       (int64_t)n);
 }
 
 static tg_status insert(tg_layout *l, int32_t at, tg_mode mode, tg_error *err) {
@@ -35,11 +36,12 @@ tg_status tg_layout_split(tg_layout *out, const tg_layout *in, int32_t m, int64_
     tg_layout l = *in;
     tg_status s = check_index(in, m, "split", err);
     if (s != TG_OK) return s;
-    if (tile < 1) return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "split: tile %d of mode %d must be positive", tile, (int64_t)m);
+    if (tile < 1)
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "split: tile %d of mode %d must be positive", tile, (int64_t)m);
     tg_mode *inner = &l.mode[m];
     if (inner->axis == TG_AXIS_COPY && inner->size % tile != 0)
-        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m, "split: tile %d does not divide the %d copies of mode %d", tile,
-                           inner->size, (int64_t)m);
+        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m, "split: tile %d does not divide the %d copies of mode %d",
+                           tile, inner->size, (int64_t)m);
     tg_mode outer = *inner;
     outer.size = tg_ceil_div(inner->size, tile);
     const bool idle = outer.axis == TG_AXIS_PAD || (outer.axis >= 0 && tile >= inner->count);
@@ -50,11 +52,13 @@ tg_status tg_layout_split(tg_layout *out, const tg_layout *in, int32_t m, int64_
         outer.axis = TG_AXIS_PAD;
         outer.weight = 1;
     } else if (outer.axis >= 0 && !tg_mul(&outer.weight, inner->weight, tile)) {
-        return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "split: weight %d times tile %d does not fit 63 bits", inner->weight, tile);
+        return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "split: weight %d times tile %d does not fit 63 bits",
+                           inner->weight, tile);
     }
     if (!tg_mul(&outer.stride, inner->stride, tile)) {
         if (outer.size > 1)
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "split: stride %d times tile %d does not fit 63 bits", inner->stride, tile);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "split: stride %d times tile %d does not fit 63 bits",
+                               inner->stride, tile);
         outer.stride = 0; /* one position: the stride is never used */
     }
     inner->size = tile;
@@ -79,18 +83,22 @@ tg_status tg_layout_merge(tg_layout *out, const tg_layout *in, int32_t m, tg_err
     tg_mode       *b = &l.mode[m + 1];
     int64_t        step;
     if (!tg_mul(&step, b->stride, b->size) || (a->stride != step && a->size > 1))
-        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m, "merge: stride %d of mode %d is not stride %d times size %d of mode %d",
-                           a->stride, (int64_t)m, b->stride, b->size, (int64_t)m + 1);
+        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m,
+                           "merge: stride %d of mode %d is not stride %d times size %d of mode %d", a->stride,
+                           (int64_t)m, b->stride, b->size, (int64_t)m + 1);
     /* a padding mode is what split leaves above a digit that one tile holds */
     const bool idle = a->axis == TG_AXIS_PAD && (a->size <= 1 || b->axis != TG_AXIS_COPY);
-    const bool nested = a->axis >= 0 && adjacent(&l, m, m + 1) && a->weight / b->weight == b->size && a->weight % b->weight == 0;
+    const bool nested =
+        a->axis >= 0 && adjacent(&l, m, m + 1) && a->weight / b->weight == b->size && a->weight % b->weight == 0;
     const bool copies = a->axis == TG_AXIS_COPY && b->axis == TG_AXIS_COPY;
     if (!idle && !nested && !copies)
-        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m, "merge: modes %d and %d are not neighbouring digits of one axis", (int64_t)m,
+        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, m,
+                           "merge: modes %d and %d are not neighbouring digits of one axis", (int64_t)m,
                            (int64_t)m + 1);
     int64_t size;
     if (!tg_mul(&size, a->size, b->size))
-        return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "merge: %d times %d positions do not fit 63 bits", a->size, b->size);
+        return tg_fail_dim(err, TG_ERR_OVERFLOW, m, "merge: %d times %d positions do not fit 63 bits", a->size,
+                           b->size);
     b->size = size;
     erase(&l, m);
     if ((s = tg_layout_end(&l, err)) != TG_OK) return s;

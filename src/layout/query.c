@@ -24,7 +24,8 @@ int64_t tg_layout_numel(const tg_layout *in) {
 tg_status tg_layout_nbytes(int64_t *out, const tg_layout *in, tg_error *err) {
     int64_t bits;
     if (!tg_mul(&bits, in->span, in->elem_bits) || !tg_add(&bits, bits, 7))
-        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", in->span, (int64_t)in->elem_bits);
+        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", in->span,
+                       (int64_t)in->elem_bits);
     *out = bits / 8;
     return TG_OK;
 }
@@ -50,22 +51,49 @@ int64_t tg_layout_offset(const tg_layout *in, const int64_t *coord) {
 bool tg_layout_in_bounds(const tg_layout *in, const int64_t *coord, tg_error *err) {
     for (int32_t d = 0; d < in->ndim; d++) {
         if (coord[d] >= 0 && coord[d] < in->shape[d]) continue;
-        (void)tg_fail_dim(err, TG_ERR_ARGUMENT, d, "coordinate %d of dimension %d is not in [0, %d)", coord[d], (int64_t)d,
-                          in->shape[d]);
+        (void)tg_fail_dim(err, TG_ERR_ARGUMENT, d, "coordinate %d of dimension %d is not in [0, %d)", coord[d],
+                          (int64_t)d, in->shape[d]);
         return false;
     }
     return true;
 }
 
+/* Least (sign -1) or greatest (sign 1) value, times sign, that the digits of one axis add to memory.
+ * Chain positions first .. last - 1 are the axis' digits. Below a weight all remainders occur, so from
+ * the last digit up: full = the best over remainders below the weight before. Only the topmost value
+ * of a digit has fewer remainders, and that is followed along one path. */
+static int64_t best_of_axis(const tg_layout *l, int32_t first, int32_t last, int64_t sign) {
+    int64_t full[TG_MAX_MODES + 1];
+    full[last] = 0;
+    for (int32_t i = last; i-- > first;) {
+        int64_t best = 0, above = 0, n = tg_chain_bound(l, i);
+        for (int32_t k = i; k < last && n > 0; k++) {
+            const tg_mode *m = &l->mode[l->chain[k]];
+            const int64_t  step = m->into == TG_TO_MEMORY ? sign * m->stride : 0, top = (n - 1) / m->weight;
+            if (top > 0) best = tg_max(best, above + (step > 0 ? step * (top - 1) : 0) + full[k + 1]);
+            above += step * top; /* fits: positions have offsets */
+            n -= top * m->weight;
+        }
+        full[i] = tg_max(best, above);
+    }
+    return full[first];
+}
+
 void tg_layout_bounds(const tg_layout *l, int64_t *lowest, int64_t *highest) {
     *lowest = *highest = l->offset;
     if (tg_layout_numel(l) == 0) return;
+    for (int32_t first = 0, last; first < l->nmodes; first = last) {
+        const int32_t axis = l->mode[l->chain[first]].axis;
+        for (last = first + 1; last < l->nmodes && l->mode[l->chain[last]].axis == axis; last++) {}
+        if (axis >= 0) {
+            *lowest -= best_of_axis(l, first, last, -1);
+            *highest += best_of_axis(l, first, last, 1);
+        }
+    }
     for (int32_t i = 0; i < l->nmodes; i++) {
         const tg_mode *m = &l->mode[i];
-        if (m->into != TG_TO_MEMORY || m->count <= 1) continue;
-        const int64_t step = (m->count - 1) * m->stride; /* fits: validated */
-        if (step < 0) *lowest += step;
-        else *highest += step;
+        if (m->axis != TG_AXIS_COPY || m->size <= 1) continue;
+        *(m->stride < 0 ? lowest : highest) += (m->size - 1) * m->stride;
     }
 }
 

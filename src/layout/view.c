@@ -10,12 +10,13 @@
 
 static tg_status check_dim(int32_t dim, int32_t ndim, const char *what, tg_error *err) {
     if (dim >= 0 && dim < ndim) return TG_OK;
-    return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "%s: dimension %d is not in [0, %d)", what, (int64_t)dim, (int64_t)ndim);
+    return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "%s: dimension %d is not in [0, %d)", what, (int64_t)dim,
+                       (int64_t)ndim);
 }
 
 /* The same layout with other dimensions: axis a of in is number[a] of out; -1 drops its digits. */
-static tg_status renumber(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape, const int32_t *number,
-                          tg_error *err) {
+static tg_status renumber(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape,
+                          const int32_t *number, tg_error *err) {
     tg_layout l;
     tg_status s = tg_layout_begin(&l, in->dtype, in->format, in->elem_bits, ndim, shape, err);
     if (s != TG_OK) return s;
@@ -49,7 +50,9 @@ tg_status tg_layout_permute(tg_layout *out, const tg_layout *in, const int32_t *
     for (int32_t d = 0; d < in->ndim; d++) {
         const tg_status s = check_dim(perm[d], in->ndim, "permute", err);
         if (s != TG_OK) return s;
-        if (taken[perm[d]]) return tg_fail_dim(err, TG_ERR_ARGUMENT, perm[d], "permute: dimension %d is listed twice", (int64_t)perm[d]);
+        if (taken[perm[d]])
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, perm[d], "permute: dimension %d is listed twice",
+                               (int64_t)perm[d]);
         taken[perm[d]] = true;
         number[perm[d]] = d;
         shape[d] = in->shape[perm[d]];
@@ -70,14 +73,15 @@ tg_status tg_layout_expand(tg_layout *out, const tg_layout *in, int32_t dim, int
     tg_status s = check_dim(dim, in->ndim, "expand", err);
     if (s != TG_OK) return s;
     if (size < 0 || (in->shape[dim] != 1 && in->shape[dim] != size))
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "expand: dimension %d has size %d; only size 1 can become %d", (int64_t)dim,
-                           in->shape[dim], size);
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "expand: dimension %d has size %d; only size 1 can become %d",
+                           (int64_t)dim, in->shape[dim], size);
     if (in->shape[dim] == size) {
         *out = *in;
         return TG_OK;
     }
     tg_layout l;
-    if ((s = tg_layout_squeeze(&l, in, dim, err)) != TG_OK || (s = tg_layout_unsqueeze(&l, &l, dim, err)) != TG_OK) return s;
+    if ((s = tg_layout_squeeze(&l, in, dim, err)) != TG_OK || (s = tg_layout_unsqueeze(&l, &l, dim, err)) != TG_OK)
+        return s;
     l.shape[dim] = l.axis_size[dim] = size;
     for (int32_t i = 0; i < l.nmodes; i++)
         if (l.mode[i].axis == dim) l.mode[i].size = size;
@@ -93,7 +97,8 @@ tg_status tg_layout_squeeze(tg_layout *out, const tg_layout *in, int32_t dim, tg
     tg_status s = check_dim(dim, in->ndim, "squeeze", err);
     if (s != TG_OK) return s;
     if (in->shape[dim] != 1)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "squeeze: dimension %d has size %d, not 1", (int64_t)dim, in->shape[dim]);
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "squeeze: dimension %d has size %d, not 1", (int64_t)dim,
+                           in->shape[dim]);
     for (int32_t d = 0; d < in->ndim; d++) {
         number[d] = d < dim ? d : d == dim ? -1 : d - 1;
         if (d != dim) shape[number[d]] = in->shape[d];
@@ -124,7 +129,8 @@ tg_status tg_layout_unsqueeze(tg_layout *out, const tg_layout *in, int32_t dim, 
 /* ---- reshape ---- */
 
 /* Give dims[0..n), of the given sizes, the digits of f: cut where digits allow, folded otherwise. */
-static tg_status put_dims(tg_layout *l, const int32_t *dims, const int64_t *sizes, int32_t n, const tg_digits *f, tg_error *err) {
+static tg_status put_dims(tg_layout *l, const int32_t *dims, const int64_t *sizes, int32_t n, const tg_digits *f,
+                          tg_error *err) {
     tg_digits rest = *f, hi, lo;
     tg_status s = TG_OK;
     for (int32_t begin = 0, i = 0; i < n && s == TG_OK; i++) {
@@ -166,18 +172,102 @@ static int32_t without_units(int32_t *dims, int64_t *sizes, const int64_t *shape
     return n;
 }
 
-static tg_status keep_copies(tg_layout *l, const tg_layout *in, tg_error *err) {
+/* What a reshape does to groups of dimensions: those that stay whole keep their digits under a new
+ * number; the others become one number and are cut anew. */
+typedef struct regrouping {
+    int32_t old[TG_MAX_NDIM], new[TG_MAX_NDIM]; /* dimensions without those of size 1 */
+    int64_t old_size[TG_MAX_NDIM], new_size[TG_MAX_NDIM];
+    int32_t nold, nnew;
+    int32_t number[TG_MAX_NDIM]; /* of an old dimension that stays whole; else -1 */
+} regrouping;
+
+/* Widen the groups [i, *a) and [j, *b) until their products agree. */
+static void match_products(const regrouping *g, int32_t i, int32_t j, int32_t *a, int32_t *b) {
+    int64_t left = 1, right = 1;
+    for (int32_t k = i; k < *a; k++) left *= g->old_size[k];
+    for (int32_t k = j; k < *b; k++) right *= g->new_size[k];
+    while (left != right) {
+        if (left < right) left *= g->old_size[(*a)++];
+        else right *= g->new_size[(*b)++];
+    }
+}
+
+/* Cut anew whatever does not stay whole; with `together`, everything as one number. */
+static tg_status regroup(tg_layout *l, regrouping *g, const tg_layout *in, bool together, tg_error *err) {
+    for (int32_t i = 0, j = 0, a, b; i < g->nold; i = a, j = b) {
+        tg_digits f;
+        a = together ? g->nold : i + 1;
+        b = together ? g->nnew : j + 1;
+        match_products(g, i, j, &a, &b);
+        if (a - i == 1 && b - j == 1) {
+            g->number[g->old[i]] = g->new[j];
+            continue;
+        }
+        while (!tg_digits_of_dims(&f, in, g->old + i, a - i)) { /* a fold reaches further: widen the group */
+            if (a == g->nold)
+                return tg_fail_dim(
+                    err, TG_ERR_UNREPRESENTABLE, g->old[i],
+                    "reshape: dimensions from %d on are folded in an order that row-major numbers do not have",
+                    (int64_t)g->old[i]);
+            a++;
+            match_products(g, i, j, &a, &b);
+        }
+        tg_digits_coalesce(&f);
+        const tg_status s = put_dims(l, g->new + j, g->new_size + j, b - j, &f, err);
+        if (s != TG_OK) return s;
+    }
+    return TG_OK;
+}
+
+/* The modes of dimensions that stay whole, of the folds they go into, and those without a dimension. */
+static tg_status keep_modes(tg_layout *l, const regrouping *g, const tg_layout *in, tg_error *err) {
+    int32_t   number[TG_MAX_AXES];
     tg_status s = TG_OK;
-    for (int32_t i = 0; i < in->nmodes && s == TG_OK; i++)
-        if (in->mode[i].axis == TG_AXIS_COPY) s = tg_layout_push(l, in->mode[i], err);
+    for (int32_t axis = 0; axis < in->naxes && s == TG_OK; axis++) {
+        bool kept = axis < in->ndim && g->number[axis] >= 0;
+        for (int32_t i = 0; i < in->nmodes; i++)
+            kept = kept || (in->mode[i].into == axis && number[in->mode[i].axis] >= 0);
+        number[axis] = axis < in->ndim ? g->number[axis] : -1;
+        if (kept && axis >= in->ndim) s = tg_layout_push_axis(l, &number[axis], err);
+    }
+    for (int32_t i = 0; i < in->nmodes && s == TG_OK; i++) {
+        tg_mode m = in->mode[i];
+        if (m.axis >= 0 && number[m.axis] < 0) continue;
+        if (m.axis >= 0) m.axis = number[m.axis];
+        if (m.into >= 0) m.into = number[m.into];
+        s = tg_layout_push(l, m, err);
+    }
+    return s;
+}
+
+/* Every dimension has a mode, also those of size 1. */
+static tg_status add_units(tg_layout *l, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int32_t d = 0; d < l->ndim && s == TG_OK; d++) {
+        const tg_mode unit = {1, 1, 1, 0, d, TG_TO_MEMORY};
+        if (l->shape[d] == 1) s = tg_layout_push(l, unit, err);
+    }
+    return s;
+}
+
+static tg_status reshape(tg_layout *out, const tg_layout *begun, regrouping *g, const tg_layout *in, bool together,
+                         tg_error *err) {
+    tg_layout l = *begun;
+    for (int32_t d = 0; d < TG_MAX_NDIM; d++) g->number[d] = -1;
+    tg_status s = regroup(&l, g, in, together, err);
+    if (s == TG_OK) s = keep_modes(&l, g, in, err);
+    if (s == TG_OK) s = add_units(&l, err);
+    if (s == TG_OK) s = tg_layout_end(&l, err);
+    if (s == TG_OK) *out = l;
     return s;
 }
 
 tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape, tg_error *err) {
-    tg_layout l;
-    tg_status s = tg_layout_begin(&l, in->dtype, in->format, in->elem_bits, ndim, shape, err);
+    tg_layout  l;
+    regrouping g;
+    int64_t    numel;
+    tg_status  s = tg_layout_begin(&l, in->dtype, in->format, in->elem_bits, ndim, shape, err);
     if (s != TG_OK) return s;
-    int64_t numel;
     if (!tg_product(&numel, shape, ndim) || numel != tg_layout_numel(in))
         return tg_fail(err, TG_ERR_ARGUMENT, "reshape: %v does not have the %d elements of %v", shape, (int)ndim,
                        tg_layout_numel(in), in->shape, (int)in->ndim);
@@ -188,41 +278,10 @@ tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, c
         if ((s = tg_layout_make_empty(&l, in->span, err)) == TG_OK) *out = l;
         return s;
     }
-    int32_t       old[TG_MAX_NDIM], new[TG_MAX_NDIM];
-    int64_t       old_size[TG_MAX_NDIM], new_size[TG_MAX_NDIM];
-    const int32_t nold = without_units(old, old_size, in->shape, in->ndim);
-    (void)without_units(new, new_size, shape, ndim);
-    for (int32_t i = 0, j = 0; i < nold;) { /* groups of dimensions with the same product */
-        int32_t   a = i + 1, b = j + 1;
-        int64_t   left = old_size[i], right = new_size[j];
-        tg_digits f;
-        while (left != right) {
-            if (left < right) left *= old_size[a++];
-            else right *= new_size[b++];
-        }
-        while (!tg_digits_of_dims(&f, in, old + i, a - i)) { /* a fold that reaches further: widen the group */
-            if (a == nold)
-                return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, old[i],
-                                   "reshape: dimensions from %d on are folded in an order that row-major numbers do not have", (int64_t)old[i]);
-            left *= old_size[a++];
-            while (left != right) {
-                if (left < right) left *= old_size[a++];
-                else right *= new_size[b++];
-            }
-        }
-        tg_digits_coalesce(&f);
-        if ((s = put_dims(&l, new + j, new_size + j, b - j, &f, err)) != TG_OK) return s;
-        i = a;
-        j = b;
-    }
-    if ((s = keep_copies(&l, in, err)) != TG_OK || (s = tg_layout_end(&l, err)) != TG_OK) return s;
-    for (int32_t d = 0; d < ndim; d++) { /* every dimension has a mode, also those of size 1 */
-        const tg_mode unit = {1, 1, 1, 0, d, TG_TO_MEMORY};
-        if (shape[d] == 1 && (s = tg_layout_push(&l, unit, err)) != TG_OK) return s;
-    }
-    if ((s = tg_layout_end(&l, err)) != TG_OK) return s;
-    *out = l;
-    return TG_OK;
+    g.nold = without_units(g.old, g.old_size, in->shape, in->ndim);
+    g.nnew = without_units(g.new, g.new_size, shape, ndim);
+    s = reshape(out, &l, &g, in, false, err);
+    return s == TG_ERR_UNREPRESENTABLE ? reshape(out, &l, &g, in, true, err) : s;
 }
 
 /* ---- slice ---- */
@@ -282,14 +341,17 @@ static int64_t range_length(int64_t start, int64_t stop, int64_t step) {
     return start > stop ? (start - stop - 1) / -step + 1 : 0;
 }
 
-static tg_status check_range(const tg_layout *in, int32_t dim, int64_t start, int64_t stop, int64_t step, tg_error *err) {
+static tg_status check_range(const tg_layout *in, int32_t dim, int64_t start, int64_t stop, int64_t step,
+                             tg_error *err) {
     const int64_t size = in->shape[dim];
-    if (step == 0 || step == INT64_MIN) return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "slice: step %d is not allowed", step);
+    if (step == 0 || step == INT64_MIN)
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "slice: step %d is not allowed", step);
     const bool inside = step > 0 ? start >= 0 && start <= size && stop >= 0 && stop <= size
                                  : start >= -1 && start < size && stop >= -1 && stop < size;
     if (inside) return TG_OK;
-    return tg_fail_dim(err, TG_ERR_ARGUMENT, dim, "slice: start %d and stop %d with step %d leave dimension %d of size %d", start,
-                       stop, step, (int64_t)dim, size);
+    return tg_fail_dim(err, TG_ERR_ARGUMENT, dim,
+                       "slice: start %d and stop %d with step %d leave dimension %d of size %d", start, stop, step,
+                       (int64_t)dim, size);
 }
 
 /* A dimension that is folded whole can be thinned from its first element, not shifted. */
@@ -298,11 +360,14 @@ static tg_status slice_folded(tg_layout *l, int32_t dim, int64_t start, int64_t 
         tg_mode *m = &l->mode[i];
         if (m->axis != dim || m->count <= 1) continue;
         if (m->weight != 1 || (start != 0 && n > 0) || step < 0)
-            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, dim,
-                               "slice: dimension %d is folded with others; only slices from 0 with a positive step keep that", (int64_t)dim);
+            return tg_fail_dim(
+                err, TG_ERR_UNREPRESENTABLE, dim,
+                "slice: dimension %d is folded with others; only slices from 0 with a positive step keep that",
+                (int64_t)dim);
         m->size = n;
         if (n > 1 && !tg_mul(&m->stride, m->stride, step))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, dim, "slice: stride %d times step %d does not fit 63 bits", m->stride, step);
+            return tg_fail_dim(err, TG_ERR_OVERFLOW, dim, "slice: stride %d times step %d does not fit 63 bits",
+                               m->stride, step);
     }
     return tg_layout_end(l, err);
 }
@@ -319,6 +384,10 @@ tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int6
         if ((s = tg_layout_make_empty(&l, in->span, err)) == TG_OK) *out = l;
         return s;
     }
+    if (start == 0 && (step == 1 || n == 1)) { /* fewer values of the same digits */
+        if ((s = tg_layout_end(&l, err)) == TG_OK) *out = l;
+        return s;
+    }
     for (int32_t i = 0; i < in->nmodes; i++)
         if (in->mode[i].axis == dim && in->mode[i].count > 1 && !tg_is_memory(&in->mode[i])) {
             if ((s = slice_folded(&l, dim, start, step, n, err)) == TG_OK) *out = l;
@@ -332,14 +401,15 @@ tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int6
     const int64_t lowest = step > 0 ? start : start + step * (n - 1);
     if (!slice_digits(&g, &at0, &f, lowest, step > 0 ? step : -step, n) || (step < 0 && !reverse_digits(&g, &at0)))
         return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, dim,
-                           "slice: start %d, step %d of dimension %d does not fall on the edges of its tiles of %d", start, step,
-                           (int64_t)dim, f.n > 1 ? f.weight[f.n - 2] : 1);
+                           "slice: start %d, step %d of dimension %d does not fall on the edges of its tiles of %d",
+                           start, step, (int64_t)dim, f.n > 1 ? f.weight[f.n - 2] : 1);
     for (int32_t i = l.nmodes; i-- > 0;)
         if (l.mode[i].axis == dim) {
             memmove(&l.mode[i], &l.mode[i + 1], (size_t)(l.nmodes - 1 - i) * sizeof l.mode[0]);
             l.nmodes--;
         }
-    if (!tg_add(&l.offset, l.offset, at0)) return tg_fail(err, TG_ERR_OVERFLOW, "slice: the offset does not fit 63 bits");
+    if (!tg_add(&l.offset, l.offset, at0))
+        return tg_fail(err, TG_ERR_OVERFLOW, "slice: the offset does not fit 63 bits");
     if ((s = put_dims(&l, &dim, &n, 1, &g, err)) != TG_OK || (s = tg_layout_end(&l, err)) != TG_OK) return s;
     *out = l;
     return TG_OK;

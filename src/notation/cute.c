@@ -7,12 +7,14 @@
 
 static tg_status digits_of(tg_digits *f, const tg_layout *l, int32_t d, tg_error *err) {
     if (!tg_digits_of_dims(f, l, &d, 1))
-        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is folded with others, which CuTe's text cannot say", (int64_t)d);
+        return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d,
+                           "dimension %d is folded with others, which CuTe's text cannot say", (int64_t)d);
     tg_digits_coalesce(f);
     int64_t above = f->size;
     for (int32_t i = 0; i < f->n; i++) {
         if (above % f->weight[i] != 0)
-            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is cut into tiles of %d, which do not divide %d; CuTe has no padding",
+            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d,
+                               "dimension %d is cut into tiles of %d, which do not divide %d; CuTe has no padding",
                                (int64_t)d, f->weight[i], above);
         above = f->weight[i];
     }
@@ -36,7 +38,8 @@ tg_status tg_cute_format(char *buf, size_t cap, size_t *need, const tg_layout *i
     if (s != TG_OK) return s;
     if (l.offset != 0) return tg_fail(err, TG_ERR_UNREPRESENTABLE, "CuTe layouts start at offset 0, not %d", l.offset);
     for (int32_t i = 0; i < l.nmodes; i++)
-        if (l.mode[i].axis == TG_AXIS_COPY) return tg_fail(err, TG_ERR_UNREPRESENTABLE, "CuTe layouts hold one copy of each element");
+        if (l.mode[i].axis == TG_AXIS_COPY)
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "CuTe layouts hold one copy of each element");
     tg_digits f;
     for (int32_t d = 0; d < l.ndim; d++)
         if ((s = digits_of(&f, &l, d, err)) != TG_OK) return s;

@@ -33,7 +33,8 @@ static tg_status read_list(tg_cursor *c, int64_t *values, int32_t cap, int32_t *
         int64_t value = 0;
         tg_skip_blanks(c);
         const size_t at = c->pos;
-        if (!tg_take_int(c, &value, &found)) return tg_fail_at(err, at, "this number of the %s does not fit 63 bits", what);
+        if (!tg_take_int(c, &value, &found))
+            return tg_fail_at(err, at, "this number of the %s does not fit 63 bits", what);
         if (!found) return tg_fail_at(err, at, "expected an integer in the %s", what);
         if (*n >= cap) {
             (void)tg_fail_at(err, start, "the %s has more than %d entries, the limit", what, (int64_t)cap);
@@ -95,13 +96,17 @@ static tg_status read_clause_value(tg_cursor *c, clauses *x, int which, tg_error
     case ARRANGEMENT:
         if ((s = read_word(c, &word, &len, &at, "an element arrangement such as DL16_TO_FP32", err)) != TG_OK) return s;
         if (tg_arrangement_from_name(&x->params.arrangement, word, len)) return TG_OK;
-        return tg_fail_at(err, at, "`%t` is not an element arrangement; there are STANDARD, DL16_TO_FP32, QFP8CH, EXX2, FP32_TO_DL16, QFP8WT", word, len);
+        return tg_fail_at(
+            err, at,
+            "`%t` is not an element arrangement; there are STANDARD, DL16_TO_FP32, QFP8CH, EXX2, FP32_TO_DL16, QFP8WT",
+            word, len);
     default:
         if ((s = read_word(c, &word, &len, &at, "a device format such as SEN169_FP16", err)) != TG_OK) return s;
         x->params.has_device_dtype = true;
         x->params.device_dtype = tg_format_from_name(word, len);
         if (tg_format_bits(x->params.device_dtype) > 0) return TG_OK;
-        return tg_fail_at(err, at, "`%t` is not a device format with stick geometry, such as SEN169_FP16 or IEEE_FP32", word, len);
+        return tg_fail_at(err, at, "`%t` is not a device format with stick geometry, such as SEN169_FP16 or IEEE_FP32",
+                          word, len);
     }
 }
 
@@ -119,15 +124,18 @@ static tg_status read_clause(tg_cursor *c, clauses *x, tg_error *err) {
     for (int which = 0; which < CLAUSES; which++) {
         if (!tg_text_equal(name, len, clause_names[which])) continue;
         if (x->has[which]) return tg_fail_at(err, at, "`%s` is said twice", clause_names[which]);
-        if (which >= DIM_ORDER && !x->spyre) return tg_fail_at(err, at, "`%s` belongs behind the word `spyre`", clause_names[which]);
-        if (which < DIM_ORDER && x->spyre) return tg_fail_at(err, at, "`%s` of the host tensor belongs before the word `spyre`", clause_names[which]);
+        if (which >= DIM_ORDER && !x->spyre)
+            return tg_fail_at(err, at, "`%s` belongs behind the word `spyre`", clause_names[which]);
+        if (which < DIM_ORDER && x->spyre)
+            return tg_fail_at(err, at, "`%s` of the host tensor belongs before the word `spyre`", clause_names[which]);
         if (!tg_take_char(c, '=')) return tg_fail_at(err, c->pos, "expected `=` behind `%s`", clause_names[which]);
         x->has[which] = true;
         x->at[which] = at;
         return read_clause_value(c, x, which, err);
     }
-    return tg_fail_at(err, at, "`%t` is not a clause; expected strides=, offset=, spyre%s", name, len,
-                      x->spyre ? ", dim_order=, unit_dims=, device_size=, stride_map=, dim_map=, arrangement=, device_dtype=" : "");
+    return tg_fail_at(
+        err, at, "`%t` is not a clause; expected strides=, offset=, spyre%s", name, len,
+        x->spyre ? ", dim_order=, unit_dims=, device_size=, stride_map=, dim_map=, arrangement=, device_dtype=" : "");
 }
 
 /* Which clauses go together. */
@@ -135,14 +143,20 @@ static tg_status check_clauses(const clauses *x, int32_t ndim, tg_error *err) {
     if (x->has[STRIDES] && x->nstrides != ndim)
         return tg_fail_at(err, x->at[STRIDES], "%d strides for %d dimensions", (int64_t)x->nstrides, (int64_t)ndim);
     const bool maps = x->has[STRIDE_MAP] || x->has[DIM_MAP];
-    if (x->has[STRIDE_MAP] && x->has[DIM_MAP]) return tg_fail_at(err, x->at[DIM_MAP], "stride_map and dim_map exclude each other");
-    if (x->has[DEVICE_SIZE] && !maps) return tg_fail_at(err, x->at[DEVICE_SIZE], "device_size needs a stride_map or a dim_map beside it");
-    if (maps && !x->has[DEVICE_SIZE]) return tg_fail_at(err, x->at[x->has[STRIDE_MAP] ? STRIDE_MAP : DIM_MAP], "a device_size must stand beside this map");
+    if (x->has[STRIDE_MAP] && x->has[DIM_MAP])
+        return tg_fail_at(err, x->at[DIM_MAP], "stride_map and dim_map exclude each other");
+    if (x->has[DEVICE_SIZE] && !maps)
+        return tg_fail_at(err, x->at[DEVICE_SIZE], "device_size needs a stride_map or a dim_map beside it");
+    if (maps && !x->has[DEVICE_SIZE])
+        return tg_fail_at(err, x->at[x->has[STRIDE_MAP] ? STRIDE_MAP : DIM_MAP],
+                          "a device_size must stand beside this map");
     if (maps && x->nmap != x->nsize)
-        return tg_fail_at(err, x->at[x->has[STRIDE_MAP] ? STRIDE_MAP : DIM_MAP], "%s has %d entries for %d", x->has[STRIDE_MAP] ? "stride_map" : "dim_map",
-                          (int64_t)x->nmap, (int64_t)x->nsize);
-    if (maps && x->has[DIM_ORDER]) return tg_fail_at(err, x->at[DIM_ORDER], "dim_order chooses a default layout; device_size says it explicitly");
-    if (maps && x->has[UNIT_DIMS]) return tg_fail_at(err, x->at[UNIT_DIMS], "unit_dims chooses a default layout; device_size says it explicitly");
+        return tg_fail_at(err, x->at[x->has[STRIDE_MAP] ? STRIDE_MAP : DIM_MAP], "%s has %d entries for %d",
+                          x->has[STRIDE_MAP] ? "stride_map" : "dim_map", (int64_t)x->nmap, (int64_t)x->nsize);
+    if (maps && x->has[DIM_ORDER])
+        return tg_fail_at(err, x->at[DIM_ORDER], "dim_order chooses a default layout; device_size says it explicitly");
+    if (maps && x->has[UNIT_DIMS])
+        return tg_fail_at(err, x->at[UNIT_DIMS], "unit_dims chooses a default layout; device_size says it explicitly");
     return TG_OK;
 }
 
@@ -159,15 +173,18 @@ static tg_status place(tg_status s, size_t pos, tg_error *err) {
 static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {
     int32_t order[TG_MAX_NDIM + 1];
     size_t  at = x->spyre_at;
-    for (int32_t i = 0; i < x->norder; i++) order[i] = x->order[i] < -1 || x->order[i] > TG_MAX_NDIM ? -2 : (int32_t)x->order[i];
+    for (int32_t i = 0; i < x->norder; i++)
+        order[i] = x->order[i] < -1 || x->order[i] > TG_MAX_NDIM ? -2 : (int32_t)x->order[i];
     tg_status s = TG_OK;
     if (x->has[STRIDE_MAP]) {
         at = x->at[STRIDE_MAP];
         out->spyre.rank = x->nsize;
         out->spyre.arrangement = x->params.arrangement;
-        out->spyre.device_dtype = x->params.has_device_dtype ? x->params.device_dtype : tg_format_for_dtype(out->host.dtype);
+        out->spyre.device_dtype =
+            x->params.has_device_dtype ? x->params.device_dtype : tg_format_for_dtype(out->host.dtype);
         if (out->spyre.device_dtype == TG_FORMAT_INVALID)
-            s = tg_fail(err, TG_ERR_ARGUMENT, "Spyre backend does not support dtype %s: it has no device format; say device_dtype=",
+            s = tg_fail(err, TG_ERR_ARGUMENT,
+                        "Spyre backend does not support dtype %s: it has no device format; say device_dtype=",
                         tg_dtype_name(out->host.dtype));
         memcpy(out->spyre.device_size, x->device_size, sizeof x->device_size);
         memcpy(out->spyre.stride_map, x->map, sizeof x->map);
@@ -186,7 +203,8 @@ static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {
     return place(s, at, err);
 }
 
-static tg_status build(tg_desc *out, clauses *x, size_t shape_at, const int64_t *shape, int32_t ndim, tg_dtype dtype, tg_error *err) {
+static tg_status build(tg_desc *out, clauses *x, size_t shape_at, const int64_t *shape, int32_t ndim, tg_dtype dtype,
+                       tg_error *err) {
     tg_status s = check_clauses(x, ndim, err);
     if (s != TG_OK) return s;
     if ((s = place(tg_host_contiguous(&out->host, dtype, ndim, shape, err), shape_at, err)) != TG_OK) {
@@ -228,7 +246,8 @@ static tg_status parse_xla(tg_desc *out, const char *text, size_t len, tg_error 
 }
 
 /* XLA's reader knows XLA's type names only; a synonym is replaced before, and positions moved back. */
-static tg_status parse_xla_with_type(tg_desc *out, tg_dtype dtype, const char *text, size_t len, size_t name_at, size_t name_len, tg_error *err) {
+static tg_status parse_xla_with_type(tg_desc *out, tg_dtype dtype, const char *text, size_t len, size_t name_at,
+                                     size_t name_len, tg_error *err) {
     const char *name = tg_dtype_name(dtype);
     if (tg_text_equal(text + name_at, name_len, name)) return parse_xla(out, text, len, err);
     char      buf[MAX_REWRITTEN];
@@ -237,8 +256,8 @@ static tg_status parse_xla_with_type(tg_desc *out, tg_dtype dtype, const char *t
     const size_t new_len = w.len, rest = name_at + name_len;
     tg_put_bytes(&w, text + rest, len - rest);
     if (tg_writer_end(&w) >= sizeof buf) {
-        (void)tg_fail_at(err, name_at, "XLA text with the type name `%t` is limited to %d bytes; write `%s`", text + name_at, name_len,
-                         (int64_t)MAX_REWRITTEN - 1, name);
+        (void)tg_fail_at(err, name_at, "XLA text with the type name `%t` is limited to %d bytes; write `%s`",
+                         text + name_at, name_len, (int64_t)MAX_REWRITTEN - 1, name);
         return TG_ERR_PARSE;
     }
     const tg_status s = parse_xla(out, buf, w.len, err);
@@ -286,7 +305,9 @@ tg_status tg_desc_parse(tg_desc *out, const char *text, size_t len, tg_error *er
     if (is_word(name, name_len, xla_words)) {
         s = parse_xla(&desc, text, len, err);
     } else if (dtype == TG_INVALID) {
-        return tg_fail_at(err, name_at, "`%t` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", name, name_len);
+        return tg_fail_at(err, name_at,
+                          "`%t` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...",
+                          name, name_len);
     } else if (looks_like_xla(c)) {
         s = parse_xla_with_type(&desc, dtype, text, len, name_at, name_len, err);
     } else {
@@ -362,22 +383,26 @@ static tg_status to_strided(tg_desc *out, const tg_layout *in, tg_error *err) {
     if (s == TG_OK) s = tg_host_contiguous(&out->host, in->dtype, in->ndim, in->shape, err);
     if (s != TG_OK) return s;
     if (in->elem_bits != tg_dtype_storage_bits(in->dtype))
-        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "strides count elements of %d bits; the layout stores %s in %d", (int64_t)tg_dtype_storage_bits(in->dtype),
-                       tg_dtype_name(in->dtype), (int64_t)in->elem_bits);
+        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "strides count elements of %d bits; the layout stores %s in %d",
+                       (int64_t)tg_dtype_storage_bits(in->dtype), tg_dtype_name(in->dtype), (int64_t)in->elem_bits);
     const bool empty = tg_layout_numel(in) == 0;
     for (int32_t d = 0; d < l.ndim && !empty; d++) {
         tg_digits f;
         if (l.shape[d] == 1) continue;
         if (!tg_digits_of_dims(&f, &l, &d, 1))
-            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is folded with others: it has no stride of its own", (int64_t)d);
+            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d,
+                               "dimension %d is folded with others: it has no stride of its own", (int64_t)d);
         tg_digits_coalesce(&f);
         if (f.n > 1)
-            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is cut into tiles of %d: it steps by %d inside a tile and by %d between tiles",
-                               (int64_t)d, f.weight[f.n - 2], f.stride[f.n - 1], f.stride[f.n - 2]);
+            return tg_fail_dim(
+                err, TG_ERR_UNREPRESENTABLE, d,
+                "dimension %d is cut into tiles of %d: it steps by %d inside a tile and by %d between tiles",
+                (int64_t)d, f.weight[f.n - 2], f.stride[f.n - 1], f.stride[f.n - 2]);
         out->host.strides[d] = f.stride[0];
     }
     for (int32_t i = 0; i < l.nmodes; i++)
-        if (l.mode[i].axis == TG_AXIS_COPY) return tg_fail(err, TG_ERR_UNREPRESENTABLE, "a strided tensor holds one copy of each element");
+        if (l.mode[i].axis == TG_AXIS_COPY)
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "a strided tensor holds one copy of each element");
     out->host.offset = empty ? 0 : l.offset;
     return tg_layout_strided(&out->layout, in->dtype, in->ndim, in->shape, out->host.strides, out->host.offset, err);
 }

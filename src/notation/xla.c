@@ -55,7 +55,8 @@ static bool joins(const position *a, const position *b) {
 
 /* The live positions among first .. last, neighbours that join taken together, with their strides in
  * the combined number; *size is its range. */
-static bool gather_live(positions *live, int64_t *stride, int64_t *size, const positions *p, int32_t first, int32_t last) {
+static bool gather_live(positions *live, int64_t *stride, int64_t *size, const positions *p, int32_t first,
+                        int32_t last) {
     *size = 1;
     live->n = 0;
     for (int32_t i = last + 1; i-- > first;) { /* least significant first */
@@ -181,16 +182,19 @@ tg_status tg_layout_from_xla(tg_layout *out, const tg_xla_shape *array, tg_error
     if (s != TG_OK) return s;
     for (int32_t d = 0; d < array->ndim; d++)
         if (array->dims[d] == TG_XLA_UNBOUNDED)
-            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is unbounded: its layout has no size", (int64_t)d);
+            return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is unbounded: its layout has no size",
+                               (int64_t)d);
     const tg_xla_layout *x = &array->layout;
     const int32_t        bits = x->element_size_in_bits > 0 ? (int32_t)tg_min(x->element_size_in_bits, INT32_MAX)
                                                             : tg_dtype_storage_bits(array->dtype);
-    if ((s = tg_layout_begin(&l, array->dtype, TG_FORMAT_NATIVE, bits, array->ndim, array->dims, err)) != TG_OK) return s;
+    if ((s = tg_layout_begin(&l, array->dtype, TG_FORMAT_NATIVE, bits, array->ndim, array->dims, err)) != TG_OK)
+        return s;
     l.memory_space = (int32_t)x->memory_space;
     if ((s = apply_tiles(&p, &l, x, err)) != TG_OK || (s = push_positions(&l, &p, err)) != TG_OK) return s;
     if ((s = tg_layout_make_dense(&l, err)) != TG_OK) return s;
     if (!tg_round_up(&l.span, l.span, x->tail_padding))
-        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements rounded up to a multiple of %d do not fit 63 bits", l.span, x->tail_padding);
+        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements rounded up to a multiple of %d do not fit 63 bits", l.span,
+                       x->tail_padding);
     if ((s = tg_layout_end(&l, err)) != TG_OK) return s;
     *out = l;
     return TG_OK;
@@ -219,7 +223,8 @@ static tg_status find_units(writer_state *w, tg_error *err) {
         const tg_mode *m = &l->mode[i];
         if (tg_is_memory(m)) continue;
         if (m->axis >= l->ndim || m->weight != 1)
-            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "digits of dimension %d are folded with others", (int64_t)m->axis);
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "digits of dimension %d are folded with others",
+                           (int64_t)m->axis);
         w->units[m->axis].n = 0;
     }
     for (int32_t a = l->ndim; a < l->naxes; a++) {
@@ -250,12 +255,14 @@ static tg_status find_goal(writer_state *w, tg_error *err) {
     for (int32_t i = 0; i < l->nmodes; i++) { /* normal form: by decreasing |stride| */
         const tg_mode *m = &l->mode[i];
         if (!tg_is_memory(m) || m->count <= 1) continue;
-        if (m->axis == TG_AXIS_COPY) return tg_fail(err, TG_ERR_UNREPRESENTABLE, "an XLA layout holds one copy of each element");
+        if (m->axis == TG_AXIS_COPY)
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "an XLA layout holds one copy of each element");
         if (m->stride < 1)
             return tg_fail(err, TG_ERR_UNREPRESENTABLE, "an XLA layout has no stride %d", m->stride);
         const int64_t room = g->n > 0 ? above / m->stride : l->span % m->stride == 0 ? l->span / m->stride : m->count;
         if ((g->n > 0 && above % m->stride != 0) || room < m->count)
-            return tg_fail(err, TG_ERR_UNREPRESENTABLE, "stride %d of one digit is not a multiple of stride %d of the next", above, m->stride);
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE,
+                           "stride %d of one digit is not a multiple of stride %d of the next", above, m->stride);
         g->at[g->n++] = (position){m->axis, m->weight, room, 0};
         above = m->stride;
     }
@@ -385,7 +392,8 @@ static bool write_next_level(tg_xla_layout *x, const writer_state *w, const posi
     for (int32_t k = 0; k < now.n; k++) {
         const int32_t at = k - (first < 0 ? k : first);
         if (at >= TG_XLA_MAX_TILE_DIMS) return false;
-        const bool match = i < p->n && now.at[k].axis >= 0 && now.at[k].axis == p->at[i].axis && now.at[k].weight == p->at[i].weight;
+        const bool match =
+            i < p->n && now.at[k].axis >= 0 && now.at[k].axis == p->at[i].axis && now.at[k].weight == p->at[i].weight;
         if (match && first < 0) first = k;
         if (first >= 0) tile[k - first] = match ? p->at[i].size : 1;
         i += match;
@@ -396,7 +404,8 @@ static bool write_next_level(tg_xla_layout *x, const writer_state *w, const posi
 static bool same_map(const tg_xla_shape *shape, const tg_layout *in) {
     tg_layout back;
     bool      equal = false;
-    return tg_layout_from_xla(&back, shape, NULL) == TG_OK && tg_layout_equal(&equal, NULL, &back, in, false, NULL) == TG_OK && equal;
+    return tg_layout_from_xla(&back, shape, NULL) == TG_OK &&
+           tg_layout_equal(&equal, NULL, &back, in, false, NULL) == TG_OK && equal;
 }
 
 /* Find tiles of up to `levels` levels whose positions are p. */
@@ -408,7 +417,8 @@ static bool write_levels(tg_xla_layout *x, const writer_state *w, const position
     }
     for (int32_t j = 1; j < p->n; j++) {
         positions before;
-        if (undo_level(&before, p, j) && write_levels(x, w, &before, levels - 1) && write_next_level(x, w, p, j)) return true;
+        if (undo_level(&before, p, j) && write_levels(x, w, &before, levels - 1) && write_next_level(x, w, p, j))
+            return true;
     }
     return false;
 }
@@ -444,5 +454,6 @@ tg_status tg_xla_from_layout(tg_xla_shape *out, const tg_layout *in, tg_error *e
         *out = shape;
         return TG_OK;
     }
-    return tg_fail(err, TG_ERR_UNREPRESENTABLE, "no minor_to_major and tiles of up to 3 levels have these digits in this order");
+    return tg_fail(err, TG_ERR_UNREPRESENTABLE,
+                   "no minor_to_major and tiles of up to 3 levels have these digits in this order");
 }

@@ -27,6 +27,7 @@ enum {
     UNIT_BYTES = 256 << 10, /* of src in one unit: small enough to share out, large enough to hide its cost */
     UNIT_BYTES_MIN = 4 << 10,
     UNITS_WANTED = 16,      /* of a small tensor, so that tasks can be cut */
+    STREAM_BYTES = 4 << 20, /* src and dst together leave a second-level cache of 1 to 2 MiB no chance */
     LONG_RUN = 64,          /* elements; longer runs are not better */
     COPY_ROWS = 16,         /* streams that hardware prefetch follows well (spec/perf.md 4.2) */
     LINES_BYTES = 128,      /* two cache lines, fetched together */
@@ -189,6 +190,7 @@ static void cut(tg_plan *p, const candidate *col, int64_t total) {
     p->unit_bytes = tg_max(p->row_block * p->col_chunk * bits / 8, 1);
     p->units_per_step = tg_max(STEP_BYTES / p->unit_bytes, 1);
     p->steps = tg_max(tg_ceil_div(p->units, p->units_per_step), 1);
+    p->kernel.stream = total_bytes + total / 8 * p->dst_layout.elem_bits >= STREAM_BYTES;
 }
 
 static tg_status make_loops(tg_plan *p, tg_error *err) {

@@ -7,6 +7,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "kernels/stream.h"
 
 #include <string.h>
 
@@ -134,6 +135,7 @@ static void move_task(void *arg, size_t index) {
     job          *j = arg;
     const int64_t i = (int64_t)index;
     move_units(j, j->first + share(j->count, j->tasks, i), j->first + share(j->count, j->tasks, i + 1));
+    if (j->plan->kernel.stream) tg_stream_end();
 }
 
 static void fill_task(void *arg, size_t index) {

@@ -11,7 +11,8 @@ to make one, each a literal transcription:
 The last line is an equation, and it may have several solutions: device dimensions with room to spare, or with
 the same stride. The one that counts has 0 in every synthetic dimension, and is the greatest when the
 device dimensions are compared by decreasing stride_map, ties outermost first: large steps first, like
-paying with the largest coins. tests/python/test_oracle_self.py holds this definition against the pair
+paying with the largest coins. A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a
+host dimension of stride 0, and what is left over replicates. tests/python/test_oracle_self.py holds this definition against the pair
 checksums of torch-spyre's own round-trip tests before anything relies on it.
 """
 import itertools
@@ -217,6 +218,16 @@ def arranged(arrangement, stick, lane):
     return stick, lane
 
 
+def expanded(shape, strides, device_size, stride_map):
+    """{device dimension: host dimension} where both have stride 0: in host order, each once, if it is long enough."""
+    walks = {}
+    for d in (d for d in range(len(shape)) if shape[d] != 1 and strides[d] == 0):
+        free = [k for k, m in enumerate(stride_map) if m == 0 and k not in walks and device_size[k] >= shape[d] > 1]
+        if free:
+            walks[free[0]] = d
+    return walks
+
+
 def stick_count(device_size, stride_map):
     """The device dimension that counts sticks along the dimension of the stick; None if there is one stick."""
     wanted = device_size[-1] * stride_map[-1]
@@ -230,7 +241,8 @@ def spyre(shape, strides, device_size, stride_map, bits, arrangement="STANDARD")
     device_strides = row_major(device_size)
     count = stick_count(device_size, stride_map)
     solve = solver(device_size, stride_map)
-    replicates = 0 in stride_map
+    walks = expanded(shape, strides, device_size, stride_map)
+    replicates = [k for k, m in enumerate(stride_map) if m == 0 and k not in walks]
 
     def place(coord):
         at = solve(dot(coord, strides))
@@ -241,9 +253,11 @@ def spyre(shape, strides, device_size, stride_map, bits, arrangement="STANDARD")
             at[count] = stick
         elif stick != 0:
             raise Unreachable(coord)
+        for k, d in walks.items():
+            at[k] = coord[d]
         if not replicates:
             return [dot(at, device_strides)]
-        copies = [range(n) if m == 0 else [q] for q, n, m in zip(at, device_size, stride_map)]
+        copies = [range(n) if k in replicates else [at[k]] for k, n in enumerate(device_size)]
         return [dot(copy, device_strides) for copy in itertools.product(*copies)]
 
     return Layout(shape, bits, math.prod(device_size), place)

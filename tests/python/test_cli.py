@@ -47,9 +47,9 @@ def test_session(path):
 
 SHOW = {
     "schema": "tegula.layout/1", "text": "f16[5,100,150] spyre", "notation": "spyre", "dtype": "f16",
-    "element_bits": 16, "shape": [5, 100, 150], "strides": [15000, 150, 1], "offset": 0, "elements": 75000, "physical_elements": 96000,
-    "bytes": 192000, "padding_elements": 21000, "unique": True, "exhaustive": False, "memory_space": 0,
-    "spyre": {
+    "element_bits": 16, "shape": [5, 100, 150], "strides": [15000, 150, 1], "offset": 0, "elements": 75000,
+    "physical_elements": 96000, "bytes": 192000, "padding_elements": 21000, "unique": True, "exhaustive": False,
+    "memory_space": 0, "spyre": {
         "device_size": [100, 3, 5, 64], "stride_map": [150, 64, 15000, 1], "dim_map": [1, 2, 0, 2],
         "device_dtype": "SEN169_FP16", "elements_per_stick": 64, "element_arrangement": "STANDARD",
         "str": "SpyreTensorLayout(device_size=[100, 3, 5, 64], stride_map =[150, 64, 15000, 1], "
@@ -298,17 +298,17 @@ def test_numpy_files_of_every_type(tmp_path, name):
     assert (tmp_path / "out").read_bytes() == array.T.tobytes()
 
 
-PADS = [(name, value) for name in ("float16", "bfloat16", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3fn",
-                                   "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz", "float32", "float64")
-        for value in ("0", "1", "-1.5", "0.1", "1e-3", "0.0625", "2.5e-5", "3.3", "-7", "15", "nan", "inf", "-inf", "-0",
-                      "1e-30", "65504", "1e9")]
+FLOATS = ["float16", "bfloat16", "float32", "float64", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e4m3fn",
+          "float8_e4m3b11fnuz", "float8_e4m3fnuz", "float8_e5m2fnuz"]
+PADS = ["0", "1", "-1.5", "0.1", "1e-3", "0.0625", "2.5e-5", "3.3", "-7", "15", "nan", "inf", "-inf", "-0", "1e-30",
+        "65504", "1e9"]
 
 
-@pytest.mark.parametrize("name", sorted({name for name, _ in PADS}))
+@pytest.mark.parametrize("name", FLOATS)
 def test_pad_is_rounded_as_ml_dtypes_rounds(tmp_path, name):
     dtype = np.dtype(getattr(ml_dtypes, name, name))
     with np.errstate(all="ignore"):
-        for value in [value for each, value in PADS if each == name]:
+        for value in PADS:
             exact = np.float64(value)
             wanted = exact.astype(dtype)
             done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]{{0:T(2)}}", "--pad", value, "-", "-",

@@ -38,9 +38,16 @@ def material(rng, count):
 
 
 def prepared(name, count):
-    rng = cases.generator(name)
+    """Random layouts, parsed. One that is refused fails the test at its end, so that the others are still judged."""
+    rng, refused = cases.generator(name), []
     for case in material(rng, count):
-        yield rng, case, t.parse(case.text).layout
+        try:
+            layout = t.parse(case.text).layout
+        except t.TegulaError as why:
+            refused.append(f"{case.text}: {why}")
+            continue
+        yield rng, case, layout
+    assert not refused, f"{len(refused)} of {count} are refused:\n" + "\n".join(refused[:5])
 
 
 def memory_modes(layout):
@@ -311,6 +318,57 @@ def test_reshape():
                 must = tuple(shape) == old or (is_strided(case.text) and fits_strides(judge.table(), shape))
                 views.check(f"reshape({case.text}, {shape})", lambda: t.reshape(layout, shape), judge, must)
     views.finish()
+
+
+def random_view(rng, layout, judge):
+    """One random view as (text, function, its dictionary); the function may refuse."""
+    shape, rank = judge.shape, len(judge.shape)
+    kind = rng.randrange(6)
+    if kind == 0:
+        perm = rng.sample(range(rank), rank)
+        return f"permute {perm}", lambda: t.permute(layout, perm), viewed(
+            judge, [shape[d] for d in perm], lambda c: tuple(c[perm.index(d)] for d in range(rank)))
+    if kind == 1 and rank < 5:
+        d = rng.randrange(rank + 1)
+        return f"unsqueeze {d}", lambda: t.unsqueeze(layout, d), viewed(
+            judge, shape[:d] + (1,) + shape[d:], lambda c: c[:d] + c[d + 1 :])
+    if kind == 2 and 1 in shape:
+        d = shape.index(1)
+        return f"expand {d}", lambda: t.expand(layout, d, 3), viewed(
+            judge, shape[:d] + (3,) + shape[d + 1 :], lambda c: c[:d] + (0,) + c[d + 1 :])
+    if kind == 3:
+        shape_after = tuple(rng.choice(factorings(judge.numel, rng.randrange(1, 4)) or [[0]])) if judge.numel else shape
+        step, flat = o.row_major(shape_after), list(judge.coords())
+        return f"reshape {shape_after}", lambda: t.reshape(layout, shape_after), viewed(
+            judge, shape_after, lambda c: flat[o.dot(c, step)])
+    if rank and shape[d := rng.randrange(rank)] > 0:
+        start, stop, step = rng.choice(list(slices(rng, shape[d])))
+        picked = range(start, stop, step)
+        return f"slice {d} {start}:{stop}:{step}", lambda: t.slice_(layout, d, start, stop, step), viewed(
+            judge, shape[:d] + (len(picked),) + shape[d + 1 :], lambda c: c[:d] + (picked[c[d]],) + c[d + 1 :])
+    return "coalesce", lambda: t.coalesce(layout), judge
+
+
+def test_chains_of_views():
+    verdicts, done = cases.Verdicts(), 0
+    for rng, case, layout in prepared("chains", 500):
+        text, judge = case.text, case.layout
+        for _ in range(5):
+            name, make, after = random_view(rng, layout, judge)
+            text = f"{text} | {name}"
+            try:
+                layout = make()
+            except t.TegulaError as why:
+                assert why.status in (t.ERR_UNREPRESENTABLE, t.ERR_LIMIT), f"{text}: {why}"
+                break
+            judge, done = after, done + 1
+            with verdicts.on(text):
+                same_map(text, layout, judge)
+                cases.expect(text, "equality with its normal form", (True, None), t.equal(layout, t.coalesce(layout)))
+                if judge.base == 0 and judge.span <= 300:
+                    cases.check(text, layout, judge)
+    print(f"{done} views in chains")
+    verdicts.finish()
 
 
 def test_reshape_of_nothing():

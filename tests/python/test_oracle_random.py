@@ -26,7 +26,12 @@ def check_points(rng, case):
             assert position in judge.place(found), f"{case.text}: slot {position} holds {found}?"
 
 
-def check(rng, case):
+def check(verdicts, rng, case):
+    with verdicts.on(case.text):
+        check_whole_or_points(rng, case)
+
+
+def check_whole_or_points(rng, case):
     if case.layout.numel <= ENUMERABLE and case.layout.span <= 20 * ENUMERABLE:
         cases.check_case(case)
     else:
@@ -34,7 +39,7 @@ def check(rng, case):
 
 
 def test_xla():
-    rng = cases.generator("xla")
+    rng, verdicts = cases.generator("xla"), cases.Verdicts()
     numbers = (1, 2, 3, 4, 7, 8, 16, 48, 64, 128, o.COMBINE, o.COMBINE)
     for _ in range(900):
         shape = random_shape(rng)
@@ -45,21 +50,23 @@ def test_xla():
         case = cases.xla(rng.choice(("bf16", "f32", "s8")), shape, rng.sample(range(len(shape)), len(shape)), tiles,
                          rng.choice((1, 1, 24, 1024)))
         if len(tiles) * 4 + len(shape) <= 16 and case.layout.span < 2**62:
-            check(rng, case)
+            check(verdicts, rng, case)
+    verdicts.finish()
 
 
 def test_spyre_default():
-    rng = cases.generator("spyre")
+    rng, verdicts = cases.generator("spyre"), cases.Verdicts()
     for _ in range(500):
         shape = random_shape(rng, (1, 2, 3, 4))
         strides = None if rng.random() < 0.5 else cases.random_strides(rng, shape)
         order = rng.sample(range(len(shape)), len(shape)) + ([-1] if rng.random() < 0.3 else [])
-        check(rng, cases.spyre(rng.choice(("f16", "f32", "s8", "s64")), shape, strides, order, rng.random() < 0.5))
+        case = cases.spyre(rng.choice(("f16", "f32", "s8", "s64")), shape, strides, order, rng.random() < 0.5)
+        check(verdicts, rng, case)
+    verdicts.finish()
 
 
 def test_spyre_explicit():
-    rng = cases.generator("spyre explicit")
-    checked = 0
+    rng, verdicts = cases.generator("spyre explicit"), cases.Verdicts()
     for _ in range(500):
         shape = random_shape(rng, (1, 2, 3, 4))
         strides = None if rng.random() < 0.5 else cases.random_strides(rng, shape)
@@ -68,13 +75,16 @@ def test_spyre_explicit():
         corners = [tuple(rng.randrange(n) for n in shape) for _ in range(500)] + [tuple(n - 1 for n in shape)]
         if 0 in stride_map or not all(o.pays_with_coins(o.dot(c, host), device_size, stride_map) for c in corners):
             continue
-        check_points(rng, cases.spyre("f16", shape, strides, device_size=device_size, stride_map=stride_map))
-        checked += 1
-    assert checked > 250
+        case = cases.spyre("f16", shape, strides, device_size=device_size, stride_map=stride_map)
+        with verdicts.on(case.text):
+            check_points(rng, case)
+    assert verdicts.finish() > 250
 
 
 def test_strided():
-    rng = cases.generator("strided")
+    rng, verdicts = cases.generator("strided"), cases.Verdicts()
     for _ in range(500):
         shape = random_shape(rng, (1, 2, 3, 4))
-        check(rng, cases.strided("f32", shape, cases.random_strides(rng, shape), rng.choice((0, 12345))))
+        case = cases.strided("f32", shape, cases.random_strides(rng, shape), rng.choice((0, 12345)))
+        check(verdicts, rng, case)
+    verdicts.finish()

@@ -27,7 +27,9 @@ VALID = [
     explicit([3, 5], [4, 64], [64, 1], strides=[100, 1]),                    # a gapped host, flattened
     explicit([3, 5], [1, 3, 64], [64, 100, 1], strides=[100, 1]),
     explicit([4, 60], [1, 64], [64, 1], strides=[0, 1]),                     # an expanded host: four coordinates share
-    explicit([4, 60], [1, 4, 64], [64, 0, 1], strides=[0, 1]),               # and with four copies
+    explicit([4, 60], [1, 4, 64], [64, 0, 1], strides=[0, 1]),               # or walk a dimension of stride 0
+    explicit([4, 60], [1, 3, 5, 64], [64, 0, 0, 1], strides=[0, 1]),         # if it is long enough; the other copies
+    explicit([4, 3, 60], [4, 1, 6, 64], [0, 64, 0, 1], strides=[0, 0, 1]),
     explicit([70], [2, 3, 64], [64, -1, 1]),                                 # synthetic dimension in the middle
     explicit([7], [7, 64], [1, -1]),                                         # sparse
     explicit([7], [9, 3, 64], [1, -1, -1]),
@@ -129,10 +131,10 @@ def test_overlapping_hosts_are_right_or_refused():
 
 
 def test_expanded_hosts_by_the_constructor():
-    """A stride of 0 becomes a stride_map of 0: the device dimension replicates."""
-    for shape, strides in (([4, 60], [0, 1]), ([4, 60], [1, 0]), ([3, 4, 5], [5, 0, 1]), ([3, 4], [0, 0]), ([70], [0])):
-        for order in (None, list(range(len(shape))) + [-1]):
-            cases.check_case(cases.spyre("f16", shape, strides, order))
+    """A stride of 0 becomes a stride_map of 0, and that device dimension walks the expanded one again."""
+    cases.check_cases(cases.spyre("f16", shape, strides, order)
+                      for shape, strides in (([4, 60], [0, 1]), ([4, 60], [1, 0]), ([3, 4, 5], [5, 0, 1]), ([3, 4], [0, 0]),
+                                             ([70], [0])) for order in (None, list(range(len(shape))) + [-1]))
 
 
 def test_element_arrangements():

@@ -1,6 +1,7 @@
 /* Kernels against definitions that are written here in other ways: floats by double arithmetic, moves
  * element by element with the loads and stores of ref.c, which have tests of their own. */
 #include "kernels/kernels.h"
+#include "kernels/stream.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -230,6 +231,7 @@ static void check_rect(tg_encoding d, tg_encoding s, int64_t rows, int64_t cols)
     tg_kernel      k;
     tg_rect        r = {rows, cols, {0, 0, 0}, {0, 0, 0}};
     if (!tg_kernel_convert(&k, d, s)) return;
+    k.stream = random_below(3) == 0;
     const int64_t shift = random_below(8), dst_n = random_line(&r.dst, rows, cols),
                   src_n = random_line(&r.src, rows, cols);
     assert_true((dst_n * d.bits + 7) / 8 + 2 * MARGIN < ARENA && (src_n * s.bits + 7) / 8 + 2 * MARGIN < ARENA);
@@ -243,6 +245,7 @@ static void check_rect(tg_encoding d, tg_encoding s, int64_t rows, int64_t cols)
             tg_ref_store(want + MARGIN + shift, r.dst.first + y * r.dst.row + x * r.dst.col, d.bits, w);
         }
     assert_int_equal(k.move(&k, dst + MARGIN + shift, src + shift, &r), -1);
+    tg_stream_end();
     if (memcmp(dst, want, ARENA) != 0)
         fail_msg("%d/%d bits to %d/%d bits, %dx%d, dst %d+%d,%d src %d+%d,%d", (int)s.kind, s.bits, (int)d.kind, d.bits,
                  (int)rows, (int)cols, (int)r.dst.first, (int)r.dst.row, (int)r.dst.col, (int)r.src.first,

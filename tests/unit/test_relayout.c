@@ -45,9 +45,13 @@ static void push_fold(tg_layout *l, const int32_t *dims, int32_t n, bool padded,
     assert_int_equal(tg_layout_push_axis(l, &axis, err), TG_OK);
     tg_mode fold[TG_MAX_NDIM];
     for (int32_t i = 0; i < n; i++) {
-        const tg_mode m = {l->shape[dims[i]], 0, 1, stride, dims[i], axis};
+        const int64_t size = l->shape[dims[i]],
+                      weight = size > 2 && random_below(3) == 0 ? 2 + random_below(size - 2) : size;
+        const tg_mode m = {weight, 0, 1, stride, dims[i], axis};
+        const tg_mode above = {tg_ceil_div(size, weight), 0, weight, 1, dims[i], TG_TO_MEMORY};
+        if (weight < size) assert_int_equal(tg_layout_push(l, above, err), TG_OK);
         fold[i] = m;
-        stride *= l->shape[dims[i]];
+        stride *= weight;
     }
     push_digits(l, axis, stride, padded, err);
     for (int32_t i = 0; i < n; i++) assert_int_equal(tg_layout_push(l, fold[i], err), TG_OK);
@@ -256,6 +260,7 @@ static void check_move(const tg_layout *d, const tg_layout *s) {
     const tg_executor    backwards = {run_backwards, &ran, 3};
     for (size_t i = 0; i < sizeof pad; i++) pad[i] = (uint8_t)random_bits();
     if (tg_plan_create(&p, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    p->kernel.stream = random_below(2) == 0;
     const buffer src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
     naive(want.data, src.data, d, s, params.pad);
     for (int way = 0; way < 4; way++) {
