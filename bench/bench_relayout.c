@@ -65,6 +65,7 @@ typedef struct workload {
 
 static const workload workloads[] = {
     {"stick", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, false},
+    {"stick, ragged", TG_F16, {16384, 8150}, {512, 500}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, false},
     {"stick to DLFloat16", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_SEN169_FP16, false},
     {"unstick", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, true},
     {"unstick from DLFloat16", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_SEN169_FP16, true},

@@ -14,7 +14,7 @@ static const char help[] =
     "\n"
     "example:\n"
     "  $ tegula equal 'f16[64,64]' 'f16[64,64]{0,1}'\n"
-    "  different: coordinate (1,0) is at 64 in A and at 1 in B\n";
+    "  different: coordinate (0,1) is at 1 in A and at 64 in B\n";
 
 /* ---- text --------------------------------------------------------------------------------- */
 

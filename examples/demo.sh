@@ -26,12 +26,12 @@ say "weights.npy holds float16 [4096,4050]: $(($(wc -c < weights.npy) / 1000000)
 say "On an IBM Spyre it lives in sticks of 64 elements:"
 run show 'f16[4096,4050] spyre'
 
-say "Where did element (100,1000) go, and who lives next to it?"
+say "Where did element (100,1000) go, who lives one stick further, and what lives behind the last column?"
 run index 'f16[4096,4050] spyre' 100,1000
-run coord 'f16[4096,4050] spyre' 3935209
+run coord 'f16[4096,4050] spyre' 3938664
+run coord 'f16[4096,4050] spyre' 16515108 || true
 
-say "Move it to the device layout (float16 becomes the device's DLFloat16) and back, each checked"
-say "element by element against the definition:"
+say "Move it to the device layout (float16 becomes the device's DLFloat16) and back, each element checked:"
 run relayout --verify --from 'f16[4096,4050]' --to 'f16[4096,4050] spyre' weights.npy device.bin
 run relayout --verify --from 'f16[4096,4050] spyre' --to 'f16[4096,4050]' device.bin back.npy
 cmp weights.npy back.npy && echo "back.npy is weights.npy, byte for byte"

@@ -62,7 +62,7 @@ typedef enum tg_status {
 typedef struct tg_error {
     tg_status status;
     int32_t   dim;          /* dimension or mode at fault, -1 if none */
-    size_t    pos;          /* TG_ERR_PARSE: byte position in the text, in [0, len]; else 0 */
+    size_t    pos;          /* of errors about a text: byte position in it, in [0, len]; else 0 */
     char      message[248]; /* lower case, one line, names the rule and the offending values */
 } tg_error;
 
@@ -162,7 +162,10 @@ typedef struct tg_mode {
  *     axis     1    2    0    2      offset 99*960 + 2*320 + 4*64 + 21 = 95957
  *     weight   1   64    1    1      span 96000, of which 75000 hold data
  *     stride 960  320   64    1
- * Source: torch-spyre documentation, "Default Layout Example" (seed 001). */
+ * Source: torch-spyre documentation, "Default Layout Example" (seed 001).
+ *
+ * Memory modes of Spyre and XLA layouts stand outermost first, one per device or physical dimension,
+ * those of size 1 included; a strided layout has mode d for dimension d. */
 typedef struct tg_layout {
     int32_t   ndim;                   /* logical dimensions, [0, TG_MAX_NDIM] */
     int32_t   naxes;                  /* axes, [ndim, TG_MAX_AXES] */
@@ -175,7 +178,7 @@ typedef struct tg_layout {
     int64_t   span;                   /* elements of storage, padding included, >= 0 */
     int64_t   shape[TG_MAX_NDIM];     /* logical sizes, padding excluded */
     int64_t   axis_size[TG_MAX_AXES]; /* range of each axis: shape[d] for d < ndim */
-    tg_mode   mode[TG_MAX_MODES];     /* memory modes outermost first, then folded ones */
+    tg_mode   mode[TG_MAX_MODES];     /* memory modes, then folded ones; see below for their order */
     uint8_t   chain[TG_MAX_MODES];    /* the modes with axis >= 0, by axis, then decreasing weight */
 } tg_layout;
 
@@ -312,12 +315,12 @@ typedef struct tg_xla_shape {
 
 /* Read one shape to the end of the text: every form of XLA's ParseShape (all element types, dynamic
  * dimensions, tuples, token, opaque, buffers, every layout property). Strict where upstream crashes
- * or is lax (docs/notation.md lists it). Writes at most cap nodes (nodes may be NULL if cap is 0)
+ * or is lax (docs/notation-xla.md lists it). Writes at most cap nodes (nodes may be NULL if cap is 0)
  * and sets *count to the number the text has; *count > cap is not an error. */
 TG_API tg_status tg_xla_shape_parse(tg_xla_shape *nodes, size_t cap, size_t *count, const char *text,
                                     size_t len, tg_error *err);
 
-/* Print as XLA does, with layouts or without (HumanString). */
+/* Print as XLA does, with layouts or without (HumanString). Empty text for nodes that are no tree. */
 TG_API size_t tg_xla_shape_format(char *buf, size_t cap, const tg_xla_shape *nodes, size_t count, bool with_layout);
 
 /* XLA's ParseLayout and Layout::ToString, for the braces alone. */
@@ -456,9 +459,9 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during cre
 TG_API tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_error *err);
 
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each. src points at offset 0 of
- * its layout, dst likewise. executor == NULL runs on the calling thread. One plan may run on many
- * threads at once. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's format (the
- * first one met; the rest of dst is then unspecified). */
+ * its layout, dst likewise; layouts with negative offsets are refused by create. executor == NULL runs on the calling
+ * thread. One plan may run on many threads at once. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's
+ * format (the first one met; the rest of dst is then unspecified). */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 

@@ -1,4 +1,8 @@
 """Every example in README.md and docs/ does what it shows (console.py says how they are read)."""
+import os
+import re
+import subprocess
+
 import pytest
 
 import console
@@ -15,3 +19,15 @@ def test_examples(name):
 
 def test_the_command_has_a_page():
     assert SESSIONS["command.md"]
+
+
+def test_the_c_program_of_the_readme(tmp_path):
+    """README shows examples/tile.c and what it prints; both are true."""
+    text = (console.ROOT / "README.md").read_text()
+    shown, printed = re.search(r"```c\n(.*?)```\n\n```text\n(.*?)```", text, re.S).groups()
+    assert shown == (console.ROOT / "examples" / "tile.c").read_text()
+    library = os.environ.get("TEGULA_ARCHIVE", str(console.ROOT / "build" / "libtegula.a"))
+    program = tmp_path / "tile"
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", "-I", console.ROOT / "include",
+                    console.ROOT / "examples" / "tile.c", library, "-lpthreadpool", "-o", program], check=True)
+    assert subprocess.run([program], check=True, capture_output=True, text=True).stdout == printed
