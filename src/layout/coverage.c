@@ -48,23 +48,41 @@ static bool nests(const steps *s) {
     return true;
 }
 
-/* Number of different values of the coordinates that move memory: an axis all of whose digits have
- * stride 0 does not count. False if only some of an axis' digits move memory. */
+/* Number of different ways in which the digits of one axis move memory (chain positions first ..
+ * last - 1). Digits of stride 0 may stand at the top or at the bottom; false if between others. */
+static bool moving_values(int64_t *out, const tg_layout *l, int32_t first, int32_t last) {
+    const tg_mode *top, *bottom;
+    int64_t        bound = l->axis_size[l->mode[l->chain[first]].axis];
+    for (; first < last; first++) {
+        top = &l->mode[l->chain[first]];
+        if (!tg_is_memory(top) || top->stride != 0) break;
+        bound = tg_min(bound, top->weight);
+    }
+    *out = 1;
+    if (first == last) return true;
+    for (bottom = &l->mode[l->chain[last - 1]]; tg_is_memory(bottom) && bottom->stride == 0;
+         bottom = &l->mode[l->chain[last - 1]])
+        last--;
+    for (int32_t i = first; i < last; i++)
+        if (tg_is_memory(&l->mode[l->chain[i]]) && l->mode[l->chain[i]].stride == 0) return false;
+    *out = tg_ceil_div(bound, bottom->weight);
+    return true;
+}
+
+/* Number of different values of the coordinates that move memory. False where digits of stride 0 make
+ * that hard to say. */
 static bool moving_numel(int64_t *out, const tg_layout *l) {
     *out = 1;
-    for (int32_t a = 0; a < l->ndim; a++) {
-        bool moves = false, rests = false;
-        for (int32_t i = 0; i < l->nmodes; i++) {
-            const tg_mode *m = &l->mode[i];
-            if (m->axis != a || m->count <= 1) continue;
-            if (m->into == TG_TO_MEMORY && m->stride == 0) rests = true;
-            else moves = true;
-        }
-        if (moves && rests) return false;
-        if (moves) *out *= l->shape[a];
-    }
     for (int32_t i = 0; i < l->nmodes; i++) /* a digit of a fold at rest: folds mix dimensions */
         if (l->mode[i].axis >= l->ndim && l->mode[i].count > 1 && l->mode[i].stride == 0) return false;
+    for (int32_t first = 0, last; first < l->nmodes; first = last) {
+        const int32_t axis = l->mode[l->chain[first]].axis;
+        int64_t       values;
+        for (last = first + 1; last < l->nmodes && l->mode[l->chain[last]].axis == axis; last++) {}
+        if (axis < 0 || axis >= l->ndim) continue;
+        if (!moving_values(&values, l, first, last)) return false;
+        *out *= values;
+    }
     return true;
 }
 

@@ -141,6 +141,16 @@ static tg_solved search_overlapping(int64_t *coord, const tg_layout *l, int64_t 
     return s.found ? TG_SOLVED_YES : TG_SOLVED_NO;
 }
 
+/* A digit of a fold that moves nothing: its values are different coordinates, and which of them comes
+ * first depends on the order of the dimensions that are folded. */
+static bool has_resting_fold(const tg_layout *l) {
+    if (l->naxes == l->ndim) return false;
+    for (int32_t i = 0; i < l->nmodes; i++)
+        if (tg_is_memory(&l->mode[i]) && l->mode[i].axis >= 0 && l->mode[i].stride == 0 && l->mode[i].count > 1)
+            return true;
+    return false;
+}
+
 tg_status tg_layout_coord(tg_slot *slot, int64_t *coord, const tg_layout *in, int64_t offset, tg_error *err) {
     const int64_t base = tg_layout_base(in);
     if (offset < base || offset - base >= in->span) {
@@ -151,7 +161,7 @@ tg_status tg_layout_coord(tg_slot *slot, int64_t *coord, const tg_layout *in, in
     if (tg_layout_numel(in) == 0) return TG_OK;
     int32_t order[TG_MAX_MODES], n;
     int64_t q[TG_MAX_MODES] = {0}, found[TG_MAX_NDIM] = {0};
-    if (nesting_order(order, &n, in)) {
+    if (nesting_order(order, &n, in) && !has_resting_fold(in)) {
         if (!decode(q, in, order, n, offset) || !ascend(found, in, q)) return TG_OK;
     } else {
         const tg_solved r = search_overlapping(found, in, offset);

@@ -283,6 +283,9 @@ tg_status tg_layout_coalesce(tg_layout *out, const tg_layout *in, tg_error *err)
         *out = l;
         return TG_OK;
     }
+    for (int32_t i = l.nmodes; i-- > 0;) /* digits that are always 0 */
+        if (l.mode[i].axis >= 0 && l.mode[i].count <= 1) erase(&l, i);
+    if ((s = tg_layout_end(&l, err)) != TG_OK) return s;
     const int32_t folds = l.naxes;
     for (int32_t a = l.ndim; a < folds; a++)
         if ((s = unfold(&l, a, err)) != TG_OK || (s = tg_layout_end(&l, err)) != TG_OK) return s;

@@ -164,10 +164,12 @@ static tg_status check_clauses(const clauses *x, int32_t ndim, tg_error *err) {
 
 /* A refusal of a meaning, put at the place of the text that says it. */
 static tg_status place(tg_status s, size_t pos, tg_error *err) {
-    if (s == TG_OK || err == NULL) return s;
-    if (err->status == TG_ERR_ARGUMENT) err->status = TG_ERR_PARSE;
-    err->pos = pos;
-    return err->status;
+    const tg_status status = s == TG_ERR_ARGUMENT ? TG_ERR_PARSE : s;
+    if (s != TG_OK && err != NULL) {
+        err->status = status;
+        err->pos = pos;
+    }
+    return status;
 }
 
 static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {

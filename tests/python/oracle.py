@@ -12,8 +12,8 @@ The last line is an equation, and it may have several solutions: device dimensio
 the same stride. The one that counts has 0 in every synthetic dimension, and is the greatest when the
 device dimensions are compared by decreasing stride_map, ties outermost first: large steps first, like
 paying with the largest coins. A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a
-host dimension of stride 0, and what is left over replicates. tests/python/test_oracle_self.py holds this definition against the pair
-checksums of torch-spyre's own round-trip tests before anything relies on it.
+host dimension of stride 0, and what is left over replicates. tests/python/test_oracle_self.py holds this
+definition against the pair checksums of torch-spyre's own round-trip tests before anything relies on it.
 """
 import itertools
 import math

@@ -170,7 +170,8 @@ def _call(function, out, *args):
     if status != OK:
         assert _error.status == status, f"returned {STATUS[status]}, error says {STATUS[_error.status]}"
         assert _error.message, f"{STATUS[status]} without a message"
-        assert C.string_at(C.byref(out), size) == bytes([_PATTERN]) * size, f"output written on failure: {_error.message}"
+        untouched = C.string_at(C.byref(out), size) == bytes([_PATTERN]) * size
+        assert untouched, f"output written on failure: {_error.message}"
         raise TegulaError(_error)
     return out
 

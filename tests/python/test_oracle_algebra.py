@@ -177,7 +177,8 @@ def check_coalesce(text, case, layout):
 def test_coalesce_undoes_what_means_nothing():
     for plain, written in (("f32[24]", "f32[24]{0:T(5)}"), ("f32[6,4]", "f32[6,4]{1,0:T(*,4)}"),
                            ("f32[2,3,4]", "f32[2,3,4]{2,1,0:T(*,*,7)(*,2)}"), ("f32[6,4]", "f32[6,4]{1,0:T(1,1)}"),
-                           ("f32[6,4]", "f32[6,4]{1,0:T(3,4)}"), ("f32[7]", "f32[7]{0:T(8,128)}")):
+                           ("f32[6,4]", "f32[6,4]{1,0:T(3,4)}"), ("f32[7]", "f32[7]{0:T(8,128)}"),
+                           ("f32[1,1,3]", "f32[1,1,3]{2,1,0:T(*,2,4)(1,4)}")):
         a, b = t.coalesce(t.parse(plain).layout), t.coalesce(t.parse(written).layout)
         assert a.nmodes == b.nmodes and b.naxes == b.ndim, f"{written} keeps {b.nmodes} modes, {plain} has {a.nmodes}"
 
@@ -371,6 +372,19 @@ def test_chains_of_views():
     verdicts.finish()
 
 
+def test_the_first_coordinate_of_a_shared_slot():
+    """Folded and not unique, and the fold counts the dimensions in another order than coordinates are compared in."""
+    layout = t.expand(t.unsqueeze(t.parse("f32[2]").layout, 1), 1, 3)
+    layout = t.permute(t.reshape(layout, (3, 2)), [1, 0])
+    assert t.slots(layout, range(2)) == [(0, 0), (0, 2)]
+
+
+def test_coverage_of_copies_that_are_shared():
+    layout = t.expand(t.parse("f32[1,3] spyre device_size=[3,1,32] stride_map=[0,60,1]").layout, 0, 3)
+    assert t.coverage(layout) == (False, False, 9)
+    assert t.coverage(t.reshape(layout, (9,))) == (False, False, 9)
+
+
 def test_reshape_of_nothing():
     for text in ("f32[0]", "f32[3,0,2]", "f32[0,5]{0,1:T(2,2)}", "f16[0,5] spyre"):
         for shape in ([0], [0, 7], [2, 0, 9]):
@@ -390,7 +404,8 @@ def test_views_of_tiled_layouts_that_are_plainly_free():
     at("f32[16,256]{1,0:T(8,128)}", lambda x: t.reshape(x, [2, 8, 256]), [2, 8, 256], lambda c: (c[0] * 8 + c[1], c[2]))
     at("f32[16,256]{1,0:T(8,128)}", lambda x: t.reshape(x, [16, 2, 128]), [16, 2, 128],
        lambda c: (c[0], c[1] * 128 + c[2]))
-    at("f32[2,8,128]{2,1,0:T(8,128)}", lambda x: t.reshape(x, [16, 128]), [16, 128], lambda c: (c[0] // 8, c[0] % 8, c[1]))
+    at("f32[2,8,128]{2,1,0:T(8,128)}", lambda x: t.reshape(x, [16, 128]), [16, 128],
+       lambda c: (c[0] // 8, c[0] % 8, c[1]))
     at("f32[16,256]{1,0:T(8,128)}", lambda x: t.slice_(x, 0, 8, 16, 1), [8, 256], lambda c: (c[0] + 8, c[1]))
     at("f32[16,256]{1,0:T(8,128)}", lambda x: t.slice_(x, 1, 128, 256, 1), [16, 128], lambda c: (c[0], c[1] + 128))
     at("f16[5,100,150] spyre", lambda x: t.slice_(x, 1, 20, 60, 2), [5, 20, 150], lambda c: (c[0], 20 + 2 * c[1], c[2]))
@@ -400,10 +415,12 @@ def test_views_of_tiled_layouts_that_are_plainly_free():
 
 def test_bad_views_are_refused():
     layout = t.parse("f32[4,6]").layout
-    for call in (lambda: t.reshape(layout, [5, 5]), lambda: t.reshape(layout, [-4, -6]), lambda: t.permute(layout, [0, 0]),
-                 lambda: t.permute(layout, [0, 2]), lambda: t.transpose(layout, 0, 2), lambda: t.transpose(layout, -1, 0),
-                 lambda: t.slice_(layout, 2, 0, 1, 1), lambda: t.slice_(layout, 0, 0, 4, 0), lambda: t.slice_(layout, 0, 0, 5, 1),
-                 lambda: t.slice_(layout, 0, 4, 5, 1), lambda: t.slice_(layout, 0, -1, 3, 1), lambda: t.expand(layout, 0, 8),
+    for call in (lambda: t.reshape(layout, [5, 5]), lambda: t.reshape(layout, [-4, -6]),
+                 lambda: t.permute(layout, [0, 0]), lambda: t.permute(layout, [0, 2]),
+                 lambda: t.transpose(layout, 0, 2), lambda: t.transpose(layout, -1, 0),
+                 lambda: t.slice_(layout, 2, 0, 1, 1), lambda: t.slice_(layout, 0, 0, 4, 0),
+                 lambda: t.slice_(layout, 0, 0, 5, 1), lambda: t.slice_(layout, 0, 4, 5, 1),
+                 lambda: t.slice_(layout, 0, -1, 3, 1), lambda: t.expand(layout, 0, 8),
                  lambda: t.expand(layout, 5, 8), lambda: t.squeeze(layout, 0), lambda: t.squeeze(layout, 2),
                  lambda: t.unsqueeze(layout, 3), lambda: t.unsqueeze(layout, -1)):
         with pytest.raises(t.TegulaError) as why:

@@ -74,7 +74,8 @@ def test_must_have_an_answer(text, notation, same_as):
 
 
 HOPELESS = [("f16[5,100,150] spyre", "strided"), ("f32[8,256]{1,0:T(8,128)}", "strided"), ("f16[5] strides=[0]", "xla"),
-            ("f16[5] strides=[-1] offset=4", "xla"), ("f16[5] offset=3", "xla"), ("f16[7] spyre dim_order=[0,-1]", "cute"),
+            ("f16[5] strides=[-1] offset=4", "xla"), ("f16[5] offset=3", "xla"),
+            ("f16[7] spyre dim_order=[0,-1]", "cute"),
             ("f16[5] strides=[-1] offset=4", "spyre"), ("f16[4,64]", "cute"),
             ("f16[60] spyre device_size=[2,64] stride_map=[0,1]", "strided")]
 

@@ -132,9 +132,9 @@ def test_overlapping_hosts_are_right_or_refused():
 
 def test_expanded_hosts_by_the_constructor():
     """A stride of 0 becomes a stride_map of 0, and that device dimension walks the expanded one again."""
-    cases.check_cases(cases.spyre("f16", shape, strides, order)
-                      for shape, strides in (([4, 60], [0, 1]), ([4, 60], [1, 0]), ([3, 4, 5], [5, 0, 1]), ([3, 4], [0, 0]),
-                                             ([70], [0])) for order in (None, list(range(len(shape))) + [-1]))
+    hosts = ([4, 60], [0, 1]), ([4, 60], [1, 0]), ([3, 4, 5], [5, 0, 1]), ([3, 4], [0, 0]), ([70], [0])
+    cases.check_cases(cases.spyre("f16", shape, strides, order) for shape, strides in hosts
+                      for order in (None, list(range(len(shape))) + [-1]))
 
 
 def test_element_arrangements():

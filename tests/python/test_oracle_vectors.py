@@ -1,5 +1,4 @@
 """Published vectors through the library; each case of tests/spec names its source."""
-import json
 import struct
 
 import pytest
@@ -220,7 +219,8 @@ def test_xla_linear_index():
 def test_xla_delinearize():
     for case in XLA["delinearize"]:
         wanted = t.PADDING if case["index"] is None else tuple(case["index"])
-        cases.expect(case["shape"], f"slot {case['linear']}", wanted, t.coord(t.parse(case["shape"]).layout, case["linear"]))
+        found = t.coord(t.parse(case["shape"]).layout, case["linear"])
+        cases.expect(case["shape"], f"slot {case['linear']}", wanted, found)
 
 
 def test_xla_sizes():
@@ -262,7 +262,7 @@ def test_seed_layout_texts():
 
 
 def test_seed_coordinates():
-    """(a, b, c, d) of the device is (c, a, b*64 + d) of the host: seed 000. Seed 004's picture: [7,4,3,64] of [3,7,200]."""
+    """Seed 000: (a, b, c, d) of the device is (c, a, b*64 + d) of the host. Seed 004: [7,4,3,64] is of [3,7,200]."""
     layout = t.parse("f16[128,256,512] spyre device_size=[256,8,128,64] stride_map=[512,64,131072,1]").layout
     for a, b, c, d in ((0, 0, 0, 0), (255, 7, 127, 63), (3, 2, 77, 5)):
         assert t.offset(layout, (c, a, b * 64 + d)) == ((a * 8 + b) * 128 + c) * 64 + d
