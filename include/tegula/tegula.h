@@ -49,7 +49,7 @@ TG_API const char *tg_version(void);
 typedef enum tg_status {
     TG_OK = 0,
     TG_ERR_ARGUMENT,        /* the caller broke a documented precondition */
-    TG_ERR_OVERFLOW,        /* a size, stride, offset or byte count does not fit int64_t */
+    TG_ERR_OVERFLOW,        /* a size, stride, offset or count of bytes does not fit int64_t */
     TG_ERR_PARSE,           /* the text is not what it should be; error.pos is the place */
     TG_ERR_LIMIT,           /* well defined, but over a limit of this library; the message names it */
     TG_ERR_UNREPRESENTABLE, /* well defined, but the wanted form cannot express it */

@@ -169,7 +169,7 @@ static tg_status check_axes(const tg_layout *l, tg_error *err) {
 
 /* Offsets of every position, padding included, and the storage, fit int64. */
 static tg_status check_extent(const tg_layout *l, tg_error *err) {
-    int64_t low = l->offset, high = l->offset, step, bits;
+    int64_t low = l->offset, high = l->offset, step, bytes;
     for (int32_t i = 0; i < l->nmodes; i++) {
         const tg_mode *m = &l->mode[i];
         if (m->into != TG_TO_MEMORY || m->size <= 1) continue;
@@ -186,8 +186,8 @@ static tg_status check_extent(const tg_layout *l, tg_error *err) {
     if (!tg_product(&step, l->shape, l->ndim))
         return tg_fail(err, TG_ERR_OVERFLOW, "the number of elements of %v does not fit 63 bits", l->shape,
                        (int)l->ndim);
-    if (!tg_mul(&bits, l->span, l->elem_bits) || !tg_add(&bits, bits, 7))
-        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", l->span,
+    if (!tg_bytes_of(&bytes, l->span, l->elem_bits))
+        return tg_fail(err, TG_ERR_OVERFLOW, "the bytes of %d elements of %d bits do not fit 63 bits", l->span,
                        (int64_t)l->elem_bits);
     if (step == 0) return TG_OK;
     tg_layout_bounds(l, &low, &high);

@@ -37,6 +37,9 @@ void tg_layout_bounds(const tg_layout *l, int64_t *lowest, int64_t *highest);
 /* First offset of the storage: 0, or the lowest offset if that is negative. */
 int64_t tg_layout_base(const tg_layout *l);
 
+/* Bytes of span >= 0 elements of at most 4096 bits each, rounded up; false on overflow. */
+bool tg_bytes_of(int64_t *out, int64_t span, int32_t bits);
+
 /* Product of a shape; false on overflow. A zero anywhere gives 0, whatever the rest. */
 bool tg_product(int64_t *out, const int64_t *values, int32_t n);
 

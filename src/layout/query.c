@@ -21,12 +21,15 @@ int64_t tg_layout_numel(const tg_layout *in) {
     return n;
 }
 
+bool tg_bytes_of(int64_t *out, int64_t span, int32_t bits) {
+    /* by eights, because the number of bits may be past 2^63 where that of bytes is not */
+    return tg_muladd(out, (span % 8 * bits + 7) / 8, span / 8, bits);
+}
+
 tg_status tg_layout_nbytes(int64_t *out, const tg_layout *in, tg_error *err) {
-    int64_t bits;
-    if (!tg_mul(&bits, in->span, in->elem_bits) || !tg_add(&bits, bits, 7))
-        return tg_fail(err, TG_ERR_OVERFLOW, "%d elements of %d bits do not fit 63 bits", in->span,
+    if (!tg_bytes_of(out, in->span, in->elem_bits))
+        return tg_fail(err, TG_ERR_OVERFLOW, "the bytes of %d elements of %d bits do not fit 63 bits", in->span,
                        (int64_t)in->elem_bits);
-    *out = bits / 8;
     return TG_OK;
 }
 

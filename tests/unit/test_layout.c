@@ -179,15 +179,17 @@ static void test_overflow(void **unused) {
                   least[] = {INT64_MIN};
     tg_layout     l;
     tg_error      err;
-    assert_int_equal(tg_layout_strided(&l, TG_U1, 2, big, NULL, 0, &err),
-                     TG_ERR_OVERFLOW); /* 2^62 bytes are 2^65 bits */
-    const int64_t fits[] = {INT64_C(1) << 31, INT64_C(1) << 28};
-    assert_int_equal(tg_layout_strided(&l, TG_U8, 2, fits, NULL, 0, &err), TG_OK);
-    const int64_t last[] = {(INT64_C(1) << 31) - 1, (INT64_C(1) << 28) - 1};
-    assert_int_equal(tg_layout_offset(&l, last), (INT64_C(1) << 59) - 1);
+    int64_t       bytes = 0;
+    assert_int_equal(tg_layout_strided(&l, TG_U8, 2, big, NULL, 0, &err), TG_OK); /* 2^65 bits, but 2^62 bytes */
+    const int64_t last[] = {(INT64_C(1) << 31) - 1, (INT64_C(1) << 31) - 1};
+    assert_int_equal(tg_layout_offset(&l, last), (INT64_C(1) << 62) - 1);
+    assert_int_equal(tg_layout_nbytes(&bytes, &l, &err), TG_OK);
+    assert_int_equal(bytes, INT64_C(1) << 62);
+    assert_int_equal(tg_layout_strided(&l, TG_U16, 2, big, NULL, 0, &err), TG_ERR_OVERFLOW); /* 2^63 bytes */
+    assert_int_equal(tg_layout_strided(&l, TG_U8, 1, most, NULL, 0, &err), TG_OK);
     assert_int_equal(tg_layout_strided(&l, TG_U8, 2, bigger, NULL, 0, &err), TG_ERR_OVERFLOW);
     assert_int_equal(tg_layout_strided(&l, TG_U8, 2, two, steep, 0, &err), TG_ERR_OVERFLOW);
-    assert_int_equal(tg_layout_strided(&l, TG_U8, 1, most, NULL, 0, &err), TG_ERR_OVERFLOW);
+    assert_int_equal(tg_layout_strided(&l, TG_U16, 1, most, NULL, 0, &err), TG_ERR_OVERFLOW);
     assert_int_equal(tg_layout_strided(&l, TG_U8, 1, one, NULL, INT64_MAX, &err), TG_ERR_OVERFLOW);
     assert_int_equal(tg_layout_strided(&l, TG_U8, 1, one, least, 0, &err), TG_ERR_OVERFLOW);
 }
