@@ -260,20 +260,25 @@ static int run_job(job *j, const cli_args *args) {
     if (status == CLI_OK) status = make_plan(j);
     if (status == CLI_OK) status = tensor_create(&j->sink, args->argument[1], &j->to);
     if (status == CLI_OK) status = move_and_check(j, args->option[VERIFY] != NULL);
-    if (status == CLI_OK) status = mover_interrupted();
-    return status == CLI_OK ? tensor_commit(&j->sink) : status;
+    return status == CLI_OK ? mover_interrupted() : status;
 }
 
 /* ---- the report --------------------------------------------------------------------------------------- */
 
-static void report_json(const job *j, FILE *stream) {
-    const bool failed = j->checked && !j->finding.equal;
-    json_t    *o = cli_json_object();
-    cli_json_put(o, "bytes_read", cli_json_int(j->source.nbytes));
-    cli_json_put(o, "bytes_written", cli_json_int(failed ? 0 : j->mover.bytes - j->source.nbytes));
-    cli_json_put(o, "seconds", json_real(j->mover.seconds));
-    cli_json_put(o, "verified", j->checked ? json_boolean(j->finding.equal) : json_null());
-    (void)cli_print_json_to(stream, o);
+enum { REPORT_BYTES = 256 }; /* four keys and four numbers */
+
+/* Written before the output appears, so that running out of memory here leaves nothing behind. */
+static int write_report(char *text, const job *j) {
+    const bool   failed = j->checked && !j->finding.equal;
+    json_t      *verified = j->checked ? json_boolean(j->finding.equal) : json_null();
+    json_t      *o = json_pack("{s:I, s:I, s:f, s:o}", "bytes_read", (json_int_t)j->source.nbytes, "bytes_written",
+                               (json_int_t)(failed ? 0 : j->mover.bytes - j->source.nbytes), "seconds", j->mover.seconds,
+                               "verified", verified);
+    const size_t n = o != NULL ? json_dumpb(o, text, REPORT_BYTES - 1, JSON_COMPACT | JSON_REAL_PRECISION(9)) : 0;
+    json_decref(o);
+    if (n == 0 || n >= REPORT_BYTES) return cli_fail(CLI_IO, "memory", "there is not enough");
+    text[n] = '\0';
+    return CLI_OK;
 }
 
 static void report_text(const job *j, FILE *stream) {
@@ -292,9 +297,15 @@ static int run(const cli_args *args) {
     job *const  j = cli_allocate(sizeof *j);
     FILE *const stream = strcmp(args->argument[1], "-") == 0 ? stderr : stdout; /* beside the bytes, not among them */
     memset(j, 0, sizeof *j);
-    const int status = run_job(j, args);
+    char report[REPORT_BYTES] = "";
+    int  status = run_job(j, args);
+    if (args->json && (status == CLI_OK || j->checked)) {
+        const int written = write_report(report, j);
+        if (status == CLI_OK) status = written;
+    }
+    if (status == CLI_OK) status = tensor_commit(&j->sink);
+    if (*report != '\0' && (status == CLI_OK || status == CLI_NO)) fprintf(stream, "%s\n", report);
     if (status == CLI_OK && !args->json) report_text(j, stream);
-    else if (args->json && (status == CLI_OK || j->checked)) report_json(j, stream);
     tg_plan_destroy(&j->plan);
     tensor_discard(&j->sink);
     tensor_close(&j->source);

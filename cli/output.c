@@ -93,12 +93,12 @@ void cli_json_add(json_t *array, json_t *value) {
 
 int cli_print_json(json_t *value) { return cli_print_json_to(stdout, value); }
 
+/* To the stream directly: json_dumps of jansson 2.14 does not notice when its buffer cannot grow under a key. */
 int cli_print_json_to(FILE *stream, json_t *value) {
-    char *text = json_dumps(value, JSON_COMPACT | JSON_REAL_PRECISION(9));
+    const int failed = json_dumpf(value, stream, JSON_COMPACT | JSON_REAL_PRECISION(9));
     json_decref(value);
-    if (text == NULL) end_without_memory();
-    fprintf(stream, "%s\n", text);
-    free(text);
+    if (failed != 0 && !ferror(stream)) end_without_memory();
+    fputc('\n', stream);
     return CLI_OK;
 }
 
