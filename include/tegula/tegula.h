@@ -219,12 +219,20 @@ TG_API tg_status tg_layout_coord(tg_slot *slot, int64_t *coord, const tg_layout 
 TG_API tg_status tg_layout_coverage(bool *unique, bool *exhaustive, int64_t *data, const tg_layout *in,
                                     tg_error *err);
 
-/* Where two layouts first differ, as the search met it. */
+typedef enum tg_difference {
+    TG_SAME = 0,
+    TG_DIFFERENT_SHAPE,
+    TG_DIFFERENT_WIDTH,  /* elem_bits; a, b are the two */
+    TG_DIFFERENT_MAP,    /* coord is at offset a in the one and b in the other */
+    TG_DIFFERENT_COPIES, /* only one has a copy of coord at this offset; the other of a, b is -1 */
+    TG_DIFFERENT_SPAN    /* a, b are the two */
+} tg_difference;
+
+/* How two layouts differ; coord is a coordinate that shows it, not necessarily the first that does. */
 typedef struct tg_witness {
-    enum { TG_SAME = 0, TG_DIFFERENT_SHAPE, TG_DIFFERENT_WIDTH, TG_DIFFERENT_MAP, TG_DIFFERENT_COPIES,
-           TG_DIFFERENT_SPAN } what;
-    int64_t coord[TG_MAX_NDIM]; /* TG_DIFFERENT_MAP and _COPIES: a coordinate that shows it */
-    int64_t a, b;               /* its offsets; for _COPIES of a copy that only one has, -1 for the other */
+    tg_difference what;
+    int64_t       coord[TG_MAX_NDIM];
+    int64_t       a, b;
 } tg_witness;
 
 /* Decide equality as maps: same shape, elem_bits, and the same offset for every coordinate (and the
@@ -263,7 +271,8 @@ TG_API tg_status tg_layout_permute(tg_layout *out, const tg_layout *in, const in
 TG_API tg_status tg_layout_transpose(tg_layout *out, const tg_layout *in, int32_t dim0, int32_t dim1, tg_error *err);
 TG_API tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape,
                                    tg_error *err);
-/* Coordinates start, start + step, ... below stop (above, if step < 0); as Python's range(). */
+/* Coordinates start, start + step, ... below stop (above, if step < 0), as Python's range(): start and
+ * stop in [0, size], for step < 0 in [-1, size). */
 TG_API tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int64_t start,
                                  int64_t stop, int64_t step, tg_error *err);
 TG_API tg_status tg_layout_expand(tg_layout *out, const tg_layout *in, int32_t dim, int64_t size, tg_error *err);

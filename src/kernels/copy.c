@@ -1,10 +1,10 @@
 /* The same bits elsewhere.
  *
- * A rectangle whose lines are contiguous on both sides is moved line by line: by memcpy, or, where a
- * line is one 128-byte stick, by moves of fixed size that cost no call, or around the
- * caches. Anything else moves element
- * by element. Packed elements are bytes in the middle of a line, if both sides begin at the same bit
- * of a byte, and single elements at its ends. */
+ * A rectangle whose lines are contiguous on both sides is moved line by line: by memcpy, by moves of
+ * fixed size that cost no call where a line is one 128-byte stick, or around the caches (stream.h).
+ * Anything else moves element by element. Packed elements are bytes in the middle of a line, if both
+ * sides begin at the same bit of a byte, and single elements at its ends.
+ */
 #include "kernels/kernels.h"
 #include "kernels/stream.h"
 #include "kernels/unaligned.h"

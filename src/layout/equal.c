@@ -276,38 +276,36 @@ static tg_status compare_maps(bool *equal, tg_witness *w, const tg_layout *a, co
     return *equal ? compare_copies(equal, w, &x, &y, err) : TG_OK;
 }
 
-static int compare_sizes(const tg_layout *a, const tg_layout *b) {
-    if (a->ndim != b->ndim) return TG_DIFFERENT_SHAPE;
-    for (int32_t d = 0; d < a->ndim; d++)
-        if (a->shape[d] != b->shape[d]) return TG_DIFFERENT_SHAPE;
-    return a->elem_bits != b->elem_bits ? TG_DIFFERENT_WIDTH : TG_SAME;
+/* What can be told without looking at the maps. */
+static void compare_sizes(tg_witness *w, const tg_layout *a, const tg_layout *b) {
+    if (a->ndim != b->ndim) w->what = TG_DIFFERENT_SHAPE;
+    for (int32_t d = 0; d < a->ndim && w->what == TG_SAME; d++)
+        if (a->shape[d] != b->shape[d]) w->what = TG_DIFFERENT_SHAPE;
+    if (w->what != TG_SAME || a->elem_bits == b->elem_bits) return;
+    w->what = TG_DIFFERENT_WIDTH;
+    w->a = a->elem_bits;
+    w->b = b->elem_bits;
+}
+
+static void compare_spans(tg_witness *w, const tg_layout *a, const tg_layout *b) {
+    if (a->span == b->span) return;
+    w->what = TG_DIFFERENT_SPAN;
+    w->a = a->span;
+    w->b = b->span;
 }
 
 tg_status tg_layout_equal(bool *equal, tg_witness *witness, const tg_layout *a, const tg_layout *b, bool storage,
                           tg_error *err) {
     tg_witness w;
-    bool       yes = true;
     memset(&w, 0, sizeof w);
-    switch (compare_sizes(a, b)) {
-    case TG_DIFFERENT_SHAPE: w.what = TG_DIFFERENT_SHAPE; yes = false; break;
-    case TG_DIFFERENT_WIDTH:
-        w.what = TG_DIFFERENT_WIDTH;
-        w.a = a->elem_bits;
-        w.b = b->elem_bits;
-        yes = false;
-        break;
-    default: {
-        const tg_status s = compare_maps(&yes, &w, a, b, err);
+    compare_sizes(&w, a, b);
+    if (w.what == TG_SAME) {
+        bool            same = true;
+        const tg_status s = compare_maps(&same, &w, a, b, err);
         if (s != TG_OK) return s;
-        if (yes && storage && a->span != b->span) {
-            w.what = TG_DIFFERENT_SPAN;
-            w.a = a->span;
-            w.b = b->span;
-            yes = false;
-        }
     }
-    }
-    *equal = yes;
+    if (w.what == TG_SAME && storage) compare_spans(&w, a, b);
+    *equal = w.what == TG_SAME;
     if (witness != NULL) *witness = w;
     return TG_OK;
 }
