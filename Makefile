@@ -10,6 +10,13 @@ JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
 PYTHON := python3
 VENV   := .venv/bin
 MESON  := $(VENV)/meson
+LOG    := build/setup.log
+
+# As $(abspath), which takes a path with a blank for two.
+PREFIX_PATH := $(if $(filter /%,$(firstword $(PREFIX))),,$(CURDIR)/)$(PREFIX)
+
+# Meson talks a lot while all goes well; what it said is shown when it fails.
+quietly = $(1) > $(LOG) 2>&1 || { cat $(LOG); exit 1; }
 
 export PYTHONDONTWRITEBYTECODE := 1
 # Meson takes the ninja that this names, not the first one in PATH.
@@ -18,13 +25,14 @@ export NINJA := $(CURDIR)/$(VENV)/ninja
 .PHONY: all setup demo check fuzz bench install symbols format clean distclean help
 
 all: setup build/build.ninja
-	@$(NINJA) -C build -j $(JOBS) --quiet
+	@"$(NINJA)" -C build -j $(JOBS) --quiet
 
 setup:
 	@$(PYTHON) tools/setup build
 
 build/build.ninja: | setup
-	@$(MESON) setup build --prefix "$(abspath $(PREFIX))" --libdir $(LIBDIR)
+	@mkdir -p build
+	@$(call quietly,$(MESON) setup build --prefix "$(PREFIX_PATH)" --libdir "$(LIBDIR)")
 
 demo: all
 	@TEGULA=build/tegula PYTHON=$(VENV)/python sh examples/demo.sh
@@ -38,12 +46,13 @@ fuzz:
 	@$(VENV)/python tools/check --jobs $(JOBS) --fuzz-seconds $(FUZZ_SECONDS) --fuzz-seed $(FUZZ_SEED) --only fuzz
 
 bench: all
-	@$(NINJA) -C build -j $(JOBS) --quiet bench_relayout
+	@"$(NINJA)" -C build -j $(JOBS) --quiet bench_relayout
 	@build/bench_relayout
 
 install: all
-	@$(MESON) configure build -Dprefix="$(abspath $(PREFIX))" -Dlibdir=$(LIBDIR)
-	@$(MESON) install -C build
+	@$(call quietly,$(MESON) configure build -Dprefix="$(PREFIX_PATH)" -Dlibdir="$(LIBDIR)")
+	@$(call quietly,"$(NINJA)" -C build -j $(JOBS) --quiet)
+	@$(MESON) install -C build --no-rebuild
 
 symbols: all
 	@$(PYTHON) tools/symbols --update build/libtegula.so
@@ -61,7 +70,7 @@ distclean: clean
 help:
 	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
 	@echo 'make demo               a tensor goes to its tiled device layout and back'
-	@echo 'make check              build with gcc and clang, run every test; a few minutes'
+	@echo 'make check              build with gcc and clang, run every test; about five minutes'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench              speed of relayout against memcpy'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'

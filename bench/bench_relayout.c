@@ -2,7 +2,7 @@
  *
  *   bench_relayout [--quick] [--json FILE]
  *
- * Method (spec/perf.md section 0). GB/s counts bytes read once and written once, padding included.
+ * Method: GB/s counts bytes read once and written once, padding included.
  * memcpy moves (in + out) / 2 bytes between the same two buffers with the same number of threads, and
  * takes turns with the move: the ratio is the median over rounds of memcpy's time over the move's
  * time in the same round, so what else the machine does hits both. Before each sample of a large move

@@ -60,6 +60,7 @@ typedef struct cli_text {
     const char *name; /* what messages call it: "layout", "layout A", "standard input" */
     char       *bytes;
     size_t      len;
+    bool        is_argument; /* the bytes are terminated, and may be a file name by mistake */
 } cli_text;
 
 /* Print `tegula: <what>: <why>` and return status. */
@@ -68,11 +69,18 @@ int cli_fail(int status, const char *what, const char *why, ...) __attribute__((
 /* The same for an error of the library, with the status that belongs to it. */
 int cli_fail_error(const char *what, const tg_error *err);
 
-/* The same, with the line of the text that holds byte `pos` and a caret under it. */
-int cli_fail_at(const cli_text *text, size_t pos, const char *why);
+/* An error of the library about moving a tensor, in the words of the command: `dst` is --to, `src` is what the
+ * caller says. */
+int cli_fail_library(const char *what, const tg_error *err, const char *src);
 
-/* An error of the library while it read `text`: with a caret if the error has a place. */
+/* Wrong usage, with the line of the text that holds byte `pos` and a caret under it. */
+int cli_fail_at(const cli_text *text, size_t pos, const char *why, ...) __attribute__((format(printf, 3, 4)));
+
+/* An error of the library while it read `text`: with the place, if the text is at fault. */
 int cli_fail_reading(const cli_text *text, const tg_error *err);
+
+/* Print `tegula: note: <what>`: worth knowing, and no failure. */
+void cli_note(const char *what, ...) __attribute__((format(printf, 1, 2)));
 
 int cli_status_of(tg_status status);
 

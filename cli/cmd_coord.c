@@ -36,29 +36,47 @@ static int answer_coord(const int64_t *coord, int32_t ndim, bool json) {
     return CLI_OK;
 }
 
-static int read_offset(int64_t *offset, const char *argument) {
-    cli_text  text = cli_text_of("offset", argument);
-    const int status = cli_read_int(offset, &text);
-    free(text.bytes);
-    return status;
+/* The lowest offset of the storage: 0, unless strides or an offset lead below it. */
+static int64_t first_offset(const tg_desc *desc) {
+    const tg_host *host = &desc->host;
+    int64_t        lowest = desc->layout.offset;
+    if (desc->notation == TG_NOTATION_STRIDED && tg_layout_numel(&desc->layout) > 0)
+        for (int32_t d = 0; d < host->ndim; d++)
+            if (host->strides[d] < 0) lowest += (host->shape[d] - 1) * host->strides[d];
+    return lowest < 0 ? lowest : 0;
 }
 
-static int run(const cli_args *args) {
-    tg_desc  desc;
+static int fail_outside(const tg_desc *desc, int64_t offset, const cli_text *text) {
+    const long long first = first_offset(desc), span = desc->layout.span;
+    if (first == 0)
+        return cli_fail_at(text, 0, "%lld is outside the storage, which has %lld element%s", (long long)offset, span,
+                           span == 1 ? "" : "s");
+    return cli_fail_at(text, 0, "%lld is outside the storage, which is [%lld, %lld)", (long long)offset, first,
+                       first + span);
+}
+
+static int find(const tg_desc *desc, int64_t offset, const cli_text *text, bool json) {
     tg_error err;
     tg_slot  slot = TG_SLOT_OUTSIDE;
-    int64_t  offset = 0, coord[TG_MAX_NDIM] = {0};
-    int      status = cli_read_layout(&desc, "layout", args->argument[0]);
-    if (status == CLI_OK) status = read_offset(&offset, args->argument[1]);
-    if (status != CLI_OK) return status;
-    if (tg_layout_coord(&slot, coord, &desc.layout, offset, &err) != TG_OK) {
+    int64_t  coord[TG_MAX_NDIM] = {0};
+    if (tg_layout_coord(&slot, coord, &desc->layout, offset, &err) != TG_OK) {
         (void)cli_fail_error("offset", &err);
         return CLI_IO; /* the search would take too long: a question of resources */
     }
-    if (slot == TG_SLOT_DATA) return answer_coord(coord, desc.layout.ndim, args->json);
-    if (slot == TG_SLOT_PADDING) return answer_padding(args->json);
-    return cli_fail(CLI_USAGE, "offset", "%lld is outside the storage, which has %lld elements", (long long)offset,
-                    (long long)desc.layout.span);
+    if (slot == TG_SLOT_DATA) return answer_coord(coord, desc->layout.ndim, json);
+    return slot == TG_SLOT_PADDING ? answer_padding(json) : fail_outside(desc, offset, text);
+}
+
+static int run(const cli_args *args) {
+    tg_desc desc;
+    int64_t offset = 0;
+    int     status = cli_read_layout(&desc, "layout", args->argument[0]);
+    if (status != CLI_OK) return status;
+    cli_text text = cli_text_of("offset", args->argument[1]);
+    status = cli_read_int(&offset, &text);
+    if (status == CLI_OK) status = find(&desc, offset, &text, args->json);
+    free(text.bytes);
+    return status;
 }
 
 const cli_command cli_coord = {

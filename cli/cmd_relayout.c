@@ -8,6 +8,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
     "tegula relayout - move a tensor in a file to another layout\n"
@@ -20,9 +21,11 @@ static const char help[] =
     "\n"
     "  --from A      the layout of IN; not needed for .npy, where the file says it\n"
     "  --to B        the layout of OUT\n"
-    "  --pad VALUE   what padding holds (default: zero); a number, also nan or -inf where the type has it\n"
-    "  --threads N   work with N threads (default: 1)\n"
+    "  --pad VALUE   what padding holds (default: zero); a number, also nan or -inf where the format has it\n"
+    "  --threads N   work with N threads (default: 1), at most one for each processor\n"
     "  --verify      then compare OUT with IN, element by element, from the definition of the layouts\n"
+    "\n"
+    "Where B stores floats in another format, a note tells how many were too large or too small for it.\n"
     "\n"
     "example:\n"
     "  $ tegula relayout --to 'f16[5,100,150] spyre' tensor.npy tensor.spyre --verify\n";
@@ -42,6 +45,7 @@ typedef struct job {
     tensor_sink   sink;
     tg_plan      *plan;
     mover         mover;
+    mover_losses  losses;
     bool          checked; /* `finding` is known */
     mover_finding finding;
 } job;
@@ -186,11 +190,12 @@ static int check_destination(const job *j) {
 static int read_threads(int32_t *out, const char *value) {
     int64_t  n = 1;
     cli_text text = cli_text_of("--threads", value != NULL ? value : "1");
+    const long online = sysconf(_SC_NPROCESSORS_ONLN);
     int      status = cli_read_int(&n, &text);
     if (status == CLI_OK && (n < 1 || n > MOST_THREADS))
-        status = cli_fail(CLI_USAGE, text.name, "%lld is not in 1 to %d", (long long)n, MOST_THREADS);
+        status = cli_fail_at(&text, 0, "%lld is not in 1 to %d", (long long)n, MOST_THREADS);
     free(text.bytes);
-    *out = (int32_t)n;
+    *out = (int32_t)(online > 0 && n > online ? online : n);
     return status;
 }
 
@@ -211,7 +216,7 @@ static int make_plan(job *j) {
     const tg_plan_params params = {
         .dst = &j->to.layout, .src = &j->src_layout, .pad = j->pad, .threads = j->threads};
     if (tg_plan_create(&j->plan, &params, &err) == TG_OK) return CLI_OK;
-    return cli_fail_error("relayout", &err);
+    return cli_fail_library("relayout", &err, j->has_from ? "--from" : "the input");
 }
 
 static int move(job *j) {
@@ -243,6 +248,8 @@ static int fail_verification(const job *j) {
 
 static int move_and_check(job *j, bool verify) {
     int status = move(j);
+    if (status == CLI_OK && j->src_layout.format != j->to.layout.format)
+        status = mover_count_losses(&j->losses, &j->mover);
     if (status != CLI_OK || !verify) return status;
     status = mover_verify(&j->finding, &j->mover);
     if (status != CLI_OK) return status;
@@ -265,20 +272,44 @@ static int run_job(job *j, const cli_args *args) {
 
 /* ---- the report --------------------------------------------------------------------------------------- */
 
-enum { REPORT_BYTES = 256 }; /* four keys and four numbers */
+enum { REPORT_BYTES = 256 }; /* six keys and six numbers */
 
 /* Written before the output appears, so that running out of memory here leaves nothing behind. */
 static int write_report(char *text, const job *j) {
     const bool   failed = j->checked && !j->finding.equal;
     json_t      *verified = j->checked ? json_boolean(j->finding.equal) : json_null();
-    json_t      *o = json_pack("{s:I, s:I, s:f, s:o}", "bytes_read", (json_int_t)j->source.nbytes, "bytes_written",
-                               (json_int_t)(failed ? 0 : j->mover.bytes - j->source.nbytes), "seconds", j->mover.seconds,
-                               "verified", verified);
+    json_t *o =
+        json_pack("{s:I, s:I, s:f, s:o, s:I, s:I}", "bytes_read", (json_int_t)j->source.nbytes, "bytes_written",
+                  (json_int_t)(failed ? 0 : j->mover.bytes - j->source.nbytes), "seconds", j->mover.seconds, "verified",
+                  verified, "overflowed", (json_int_t)j->losses.overflowed, "vanished", (json_int_t)j->losses.vanished);
     const size_t n = o != NULL ? json_dumpb(o, text, REPORT_BYTES - 1, JSON_COMPACT | JSON_REAL_PRECISION(9)) : 0;
     json_decref(o);
     if (n == 0 || n >= REPORT_BYTES) return cli_fail(CLI_IO, "memory", "there is not enough");
     text[n] = '\0';
     return CLI_OK;
+}
+
+static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+
+static void report_losses(const job *j) {
+    const tg_layout *to = &j->to.layout;
+    const char      *name = to->format == TG_FORMAT_NATIVE ? tg_dtype_name(to->dtype) : tg_format_name(to->format);
+    const char      *large = to->format == TG_SEN169_FP16 ? "NaN" : "infinity";
+    const long long  over = j->losses.overflowed, under = j->losses.vanished;
+    if (over > 0 && under > 0)
+        cli_note("%lld finite value%s %s out of the range of %s and became %s; %lld became 0", over, plural(over),
+                 over == 1 ? "is" : "are", name, large, under);
+    else if (over > 0)
+        cli_note("%lld finite value%s %s out of the range of %s and became %s", over, plural(over),
+                 over == 1 ? "is" : "are", name, large);
+    else if (under > 0)
+        cli_note("%lld value%s %s too small for %s and became 0", under, plural(under), under == 1 ? "is" : "are",
+                 name);
+}
+
+static void print_seconds(FILE *stream, double s) {
+    if (s < 0.1) fprintf(stream, "%.2f ms", s * 1000);
+    else fprintf(stream, s < 1 ? "%.2f s" : "%.1f s", s);
 }
 
 static void report_text(const job *j, FILE *stream) {
@@ -287,10 +318,13 @@ static void report_text(const job *j, FILE *stream) {
     (void)cli_human_bytes(read, j->source.nbytes);
     (void)cli_human_bytes(written, j->mover.bytes - j->source.nbytes);
     fprintf(stream, "moved %s -> %s in ", read, written);
-    if (s < 0.1) fprintf(stream, "%.2f ms", s * 1000);
-    else fprintf(stream, "%.2f s", s);
+    print_seconds(stream, s);
     if (j->mover.bytes >= WORTH_TIMING) fprintf(stream, " (%s)", mover_speed(speed, j->mover.bytes, s));
-    fputs(j->checked ? ", verified\n" : "\n", stream);
+    if (j->checked) {
+        fputs(", verified in ", stream);
+        print_seconds(stream, j->mover.verify_seconds);
+    }
+    fputc('\n', stream);
 }
 
 static int run(const cli_args *args) {
@@ -305,7 +339,10 @@ static int run(const cli_args *args) {
     }
     if (status == CLI_OK) status = tensor_commit(&j->sink);
     if (*report != '\0' && (status == CLI_OK || status == CLI_NO)) fprintf(stream, "%s\n", report);
-    if (status == CLI_OK && !args->json) report_text(j, stream);
+    if (status == CLI_OK && !args->json) {
+        report_losses(j);
+        report_text(j, stream);
+    }
     tg_plan_destroy(&j->plan);
     tensor_discard(&j->sink);
     tensor_close(&j->source);

@@ -1,7 +1,7 @@
 /* tegula show: all there is to know of a layout, for a reader who has not seen one before, or as JSON.
  *
  * The heart is the table of memory modes: the storage is a nest of loops, outermost first, and every loop walks
- * one digit of one coordinate. show_tuple.c has the shapes of several arrays. */
+ * one digit of one coordinate. show_tree.c has the shapes of several arrays. */
 #include "show.h"
 
 #include <stdlib.h>
@@ -169,6 +169,9 @@ static void print_xla(const tg_desc *desc) {
     print_list("physical shape", values, n);
     if (layout->tail_padding != 1)
         printf("    %-15s up to a multiple of %lld elements\n", "tail padding", (long long)layout->tail_padding);
+    if (layout->metadata_prefix_bytes > 0)
+        printf("    %-15s %lld byte%s\n", "metadata prefix", (long long)layout->metadata_prefix_bytes,
+               plural(layout->metadata_prefix_bytes));
     print_dynamic(&desc->xla);
 }
 

@@ -5,9 +5,11 @@
  * half characters) is shown as one column, so that the caret stands where it should. */
 #include "cli.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <wchar.h>
 
 enum { INDENT = 2, DOTS = 3, LONGEST_MESSAGE = 4096 };
@@ -72,6 +74,15 @@ int cli_fail(int status, const char *what, const char *why, ...) {
     return status;
 }
 
+void cli_note(const char *what, ...) {
+    char    message[LONGEST_MESSAGE];
+    va_list args;
+    va_start(args, what);
+    (void)vsnprintf(message, sizeof message, what, args);
+    va_end(args);
+    fprintf(stderr, "tegula: note: %s\n", message);
+}
+
 int cli_status_of(tg_status status) {
     switch (status) {
     case TG_OK: return CLI_OK;
@@ -84,6 +95,34 @@ int cli_status_of(tg_status status) {
 
 int cli_fail_error(const char *what, const tg_error *err) {
     print_message(what, err->message);
+    return cli_status_of(err->status);
+}
+
+static bool is_word(const char *text, size_t at, const char *word) {
+    const size_t len = strlen(word);
+    const bool   begins = at == 0 || !(isalnum((unsigned char)text[at - 1]) || text[at - 1] == '_');
+    if (!begins || strncmp(text + at, word, len) != 0) return false;
+    return !(isalnum((unsigned char)text[at + len]) || text[at + len] == '_');
+}
+
+int cli_fail_library(const char *what, const tg_error *err, const char *src) {
+    static const char *const origins[] = {"plan: ", "threads: "}; /* the part of the library that speaks */
+    char         message[LONGEST_MESSAGE] = "";
+    const char  *from = err->message;
+    size_t       at = 0;
+    for (size_t i = 0; i < sizeof origins / sizeof origins[0]; i++)
+        if (strncmp(from, origins[i], strlen(origins[i])) == 0) from += strlen(origins[i]);
+    for (size_t i = 0; from[i] != '\0' && at + strlen(src) + 8 < sizeof message;) {
+        const char *other = is_word(from, i, "dst") ? "--to" : is_word(from, i, "src") ? src : NULL;
+        if (other == NULL) message[at++] = from[i++];
+        else {
+            memcpy(message + at, other, strlen(other));
+            at += strlen(other);
+            i += 3;
+        }
+    }
+    message[at] = '\0';
+    print_message(what, message);
     return cli_status_of(err->status);
 }
 
@@ -159,19 +198,26 @@ static size_t line_number(const cli_text *text, size_t pos) {
     return n;
 }
 
-int cli_fail_at(const cli_text *text, size_t pos, const char *why) {
+int cli_fail_at(const cli_text *text, size_t pos, const char *why, ...) {
     const bool one_line = memchr(text->bytes, '\n', text->len) == NULL;
-    char       what[128];
+    char       what[128], message[LONGEST_MESSAGE];
+    va_list    args;
+    va_start(args, why);
+    (void)vsnprintf(message, sizeof message, why, args);
+    va_end(args);
     if (pos > text->len) pos = text->len;
     if (one_line) (void)snprintf(what, sizeof what, "%s", text->name);
     else (void)snprintf(what, sizeof what, "%s, line %zu", text->name, line_number(text, pos));
-    print_message(what, why);
+    print_message(what, message);
     if (text->len > 0) print_place(text, pos);
     return CLI_USAGE;
 }
 
 int cli_fail_reading(const cli_text *text, const tg_error *err) {
-    if (err->status == TG_ERR_PARSE) return cli_fail_at(text, err->pos, err->message);
-    const int status = cli_fail_error(text->name, err);
-    return status == CLI_NO ? CLI_USAGE : status; /* "no" is an answer; this question was never asked */
+    if (cli_status_of(err->status) == CLI_IO) return cli_fail_error(text->name, err);
+    (void)cli_fail_at(text, err->pos, "%s", err->message);
+    if (text->is_argument && text->len > 0 && access(text->bytes, F_OK) == 0)
+        fprintf(stderr, "%*sthis looks like a file name; a layout is text such as f16[2,3], and - reads it from "
+                "standard input\n", INDENT, "");
+    return CLI_USAGE; /* also where the library says "no": the question was never asked */
 }

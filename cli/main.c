@@ -104,6 +104,8 @@ static int run(int argc, char **argv) {
 int main(int argc, char **argv) {
     /* A closed pipe is then an error of write(), with a message and a status, and not a silent end. */
     (void)signal(SIGPIPE, SIG_IGN);
+    /* So is a file over the limit of `ulimit -f`, and what was begun is removed. */
+    (void)signal(SIGXFSZ, SIG_IGN);
     /* How wide a character is, for carets. Numbers stay in the C locale. */
     (void)setlocale(LC_CTYPE, "C.UTF-8");
     return cli_close_output(run(argc, argv));

@@ -3,8 +3,12 @@
  * Memory: both files are maps, and pages that were touched count as this process's memory until they are given
  * back. So they are given back after every RELEASE_BYTES; the contents stay in the files.
  *
- * Interruption: a signal is only noted, and looked at between the steps of the plan. The check has no steps, so it
- * runs in a child process, which can be ended at any time; a thread in it gives pages back. */
+ * Interruption: a signal is only noted, and looked at between the steps of the plan. Looking over the whole tensor,
+ * for the check and for losses, has no steps, so it is done in a child process, which can be ended at any time; a
+ * thread in it gives pages back.
+ *
+ * Threads: no more than there are processors, since their waiting spins, and none for work that is done before
+ * they have started. */
 #include "mover.h"
 
 #include <errno.h>
@@ -16,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { RELEASE_BYTES = 64 << 20, TICK_MS = 100, PATIENCE_MS = 500, BAR = 32 };
+enum { RELEASE_BYTES = 64 << 20, WORTH_THREADS = 4 << 20 /* bytes */, TICK_MS = 100, PATIENCE_MS = 500, BAR = 32 };
 
 /* ---- signals ------------------------------------------------------------------------------------- */
 
@@ -121,31 +125,47 @@ static int run_steps(mover *m, const tg_executor *executor) {
     }
     m->seconds = now_seconds() - p.start;
     progress_end(&p);
-    if (status == CLI_NO) (void)cli_fail_error("relayout", &err);
+    if (status == CLI_NO) (void)cli_fail_library("relayout", &err, "the input");
     return status;
 }
 
 int mover_run(mover *m) {
     tg_threads *threads = NULL;
     tg_error    err;
-    if (m->threads <= 1) return run_steps(m, NULL);
-    if (tg_threads_create(&threads, m->threads, &err) != TG_OK) return cli_fail_error("--threads", &err);
+    if (m->threads <= 1 || m->bytes < WORTH_THREADS) return run_steps(m, NULL);
+    if (tg_threads_create(&threads, m->threads, &err) != TG_OK) return cli_fail_library("--threads", &err, "");
     const tg_executor executor = tg_threads_executor(threads);
     const int         status = run_steps(m, &executor);
     tg_threads_destroy(&threads);
     return status;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------------ */
+/* ---- looking over the whole tensor ----------------------------------------------------------------- */
 
 /* What the child tells; one write() to a pipe, so it arrives whole. */
 typedef struct verdict {
     tg_status     status;
     mover_finding finding;
+    mover_losses  losses;
     tg_error      error;
 } verdict;
 
 _Static_assert(sizeof(verdict) <= 512, "POSIX writes this much to a pipe in one piece");
+
+/* A question about source and destination, and what it is called while it takes long. */
+typedef struct question {
+    const char *name, *doing;
+    void (*ask)(verdict *out, const mover *m);
+} question;
+
+static void ask_finding(verdict *v, const mover *m) {
+    mover_finding *f = &v->finding;
+    v->status = tg_plan_verify(&f->equal, f->coord, &f->offset, m->plan, m->dst, m->src, &v->error);
+}
+
+static void ask_losses(verdict *v, const mover *m) {
+    v->status = tg_plan_losses(&v->losses.overflowed, &v->losses.vanished, m->plan, m->src, &v->error);
+}
 
 static void *keep_releasing(void *context) {
     const struct timespec tick = {0, TICK_MS * 1000000L / 4};
@@ -157,47 +177,61 @@ static void *keep_releasing(void *context) {
 }
 
 /* The child's work; does not return. */
-static void check_and_tell(int to, const mover *m) {
+static void answer_and_end(int to, const question *q, const mover *m) {
     mover     copy = *m;
     verdict   v;
     pthread_t releaser;
     memset(&v, 0, sizeof v);
     (void)pthread_create(&releaser, NULL, keep_releasing, &copy); /* if not, it only takes more memory */
-    v.status = tg_plan_verify(&v.finding.equal, v.finding.coord, &v.finding.offset, m->plan, m->dst, m->src, &v.error);
+    q->ask(&v, m);
     _exit(write(to, &v, sizeof v) == (ssize_t)sizeof v ? 0 : 1);
 }
 
 /* Wait for the verdict; a status, or the one of a signal. */
-static int listen_to(verdict *out, int from) {
+static int listen_to(verdict *out, int from, const question *q) {
     struct pollfd wait = {from, POLLIN, 0};
     progress      p = progress_start();
     ssize_t       got = -1;
-    while (mover_interrupted() == 0 && poll(&wait, 1, TICK_MS) <= 0) progress_tick(&p, "verifying");
+    while (mover_interrupted() == 0 && poll(&wait, 1, TICK_MS) <= 0) progress_tick(&p, q->doing);
     if (mover_interrupted() == 0) got = read(from, out, sizeof *out);
     progress_end(&p);
     if (mover_interrupted() != 0) return mover_interrupted();
-    return got == (ssize_t)sizeof *out ? CLI_OK : cli_fail(CLI_IO, "verify", "the check was ended before it was done");
+    return got == (ssize_t)sizeof *out ? CLI_OK
+                                       : cli_fail(CLI_IO, q->name, "the child process ended before it was done");
 }
 
-static int verdict_to(mover_finding *out, const verdict *v) {
-    if (v->status != TG_OK) return cli_fail_error("verify", &v->error);
-    *out = v->finding;
-    return CLI_OK;
-}
-
-int mover_verify(mover_finding *out, const mover *m) {
-    verdict v;
-    int     ends[2];
-    if (pipe(ends) != 0) return cli_fail(CLI_IO, "verify", "%s", strerror(errno));
+static int ask_child(verdict *out, const question *q, const mover *m) {
+    int ends[2];
+    if (pipe(ends) != 0) return cli_fail(CLI_IO, q->name, "%s", strerror(errno));
     (void)fflush(NULL); /* or the child would print it again */
     const pid_t child = fork();
-    if (child == 0) check_and_tell(ends[1], m);
+    if (child == 0) answer_and_end(ends[1], q, m);
     (void)close(ends[1]);
-    int status = child > 0 ? listen_to(&v, ends[0]) : cli_fail(CLI_IO, "verify", "%s", strerror(errno));
+    int status = child > 0 ? listen_to(out, ends[0], q) : cli_fail(CLI_IO, q->name, "%s", strerror(errno));
     (void)close(ends[0]);
     if (child > 0) {
         (void)kill(child, SIGKILL);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
     }
-    return status == CLI_OK ? verdict_to(out, &v) : status;
+    if (status == CLI_OK && out->status != TG_OK) status = cli_fail_library(q->name, &out->error, "the input");
+    return status;
+}
+
+int mover_verify(mover_finding *out, mover *m) {
+    static const question q = {"verify", "verifying", ask_finding};
+    const double          start = now_seconds();
+    verdict               v;
+    const int             status = ask_child(&v, &q, m);
+    if (status != CLI_OK) return status;
+    m->verify_seconds = now_seconds() - start;
+    *out = v.finding;
+    return CLI_OK;
+}
+
+int mover_count_losses(mover_losses *out, const mover *m) {
+    static const question q = {"relayout", "counting what the format does not hold", ask_losses};
+    verdict               v;
+    const int             status = ask_child(&v, &q, m);
+    if (status == CLI_OK) *out = v.losses;
+    return status;
 }

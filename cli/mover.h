@@ -13,7 +13,7 @@ typedef struct mover {
     void          *dst;
     int64_t        bytes; /* read and written together */
     int32_t        threads;
-    double         seconds; /* that moving took */
+    double         seconds, verify_seconds; /* that moving took, and checking */
 } mover;
 
 typedef struct mover_finding {
@@ -31,10 +31,18 @@ int mover_interrupted(void);
 /* "3.9 GB/s" or "240 MB/s", into a buffer of 32. */
 const char *mover_speed(char *buf, int64_t bytes, double seconds);
 
+/* What converting took away. Source: tg_plan_losses. */
+typedef struct mover_losses {
+    int64_t overflowed, vanished;
+} mover_losses;
+
 /* Run the plan step by step. */
 int mover_run(mover *m);
 
 /* Compare source and destination from the definition of their layouts. */
-int mover_verify(mover_finding *out, const mover *m);
+int mover_verify(mover_finding *out, mover *m);
+
+/* Count the numbers that the other format of elements does not hold. */
+int mover_count_losses(mover_losses *out, const mover *m);
 
 #endif

@@ -37,14 +37,28 @@ static const float_form forms[] = {
     {TG_F4E2M1FN, 2, 1, 1, FINITE},     {TG_F6E2M3FN, 2, 3, 1, FINITE},   {TG_F6E3M2FN, 3, 2, 3, FINITE},
 };
 
+/* SEN169_FP16: its last code, NINF, is infinity and NaN at once. Source: spec/spyre.md 2.5. */
+static const float_form dlfloat = {TG_INVALID, 6, 9, 31, FN};
+
 static const float_form *find_form(tg_dtype dtype) {
     for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++)
         if (forms[i].dtype == dtype) return &forms[i];
     return NULL;
 }
 
-static int fail_range(tg_dtype dtype, const char *value) {
-    return cli_fail(CLI_USAGE, "--pad", "%s has no %s", tg_dtype_name(dtype), value);
+/* The form of a device format; NULL if its elements are no such numbers. */
+static const float_form *find_stored_form(tg_format format) {
+    switch (format) {
+    case TG_SEN169_FP16: return &dlfloat;
+    case TG_IEEE_FP16: return find_form(TG_F16);
+    case TG_BFLOAT16: return find_form(TG_BF16);
+    case TG_IEEE_FP32: return find_form(TG_F32);
+    default: return NULL;
+    }
+}
+
+static int fail_range(const char *type, const char *value) {
+    return cli_fail(CLI_USAGE, "--pad", "%s has no %s", type, value);
 }
 
 /* Element types are little-endian in files and in memory. */
@@ -114,7 +128,8 @@ static int encode_float(unsigned char *out, tg_dtype dtype, const char *text) {
     const double value = strtod(text, &end);
     if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no number", text);
     const bool overflowed = isinf(value) && strpbrk(text, "iI") == NULL;
-    if (overflowed || !float_code(&code, value, find_form(part))) return fail_range(dtype, text);
+    if (overflowed || !float_code(&code, value, find_form(part)))
+        return fail_range(tg_dtype_name(dtype), text);
     put_bits(out, code, tg_dtype_storage_bits(dtype) / (is_complex ? 16 : 8));
     return CLI_OK;
 }
@@ -128,7 +143,7 @@ static int encode_signed(unsigned char *out, tg_dtype dtype, const char *text) {
     errno = 0;
     const long long value = strtoll(text, &end, 10);
     if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no whole number", text);
-    if (errno == ERANGE || value > top || value < -top - 1) return fail_range(dtype, text);
+    if (errno == ERANGE || value > top || value < -top - 1) return fail_range(tg_dtype_name(dtype), text);
     put_bits(out, (uint64_t)value, tg_dtype_storage_bits(dtype) / 8);
     return CLI_OK;
 }
@@ -140,7 +155,7 @@ static int encode_unsigned(unsigned char *out, tg_dtype dtype, const char *text)
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
     if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no whole number", text);
-    if (errno == ERANGE || value > top || strchr(text, '-') != NULL) return fail_range(dtype, text);
+    if (errno == ERANGE || value > top || strchr(text, '-') != NULL) return fail_range(tg_dtype_name(dtype), text);
     put_bits(out, value, tg_dtype_storage_bits(dtype) / 8);
     return CLI_OK;
 }
@@ -183,12 +198,33 @@ static tg_status store_as(unsigned char *out, const unsigned char *native, const
     return status;
 }
 
+static uint64_t get_bits(const unsigned char *bytes, int32_t nbits) {
+    uint64_t bits = 0;
+    for (int32_t i = 0; i < nbits / 8; i++) bits |= (uint64_t)bytes[i] << (8 * i);
+    return bits;
+}
+
+/* Whether a number of the element type is still one in the device format: conversion turns what is too large into
+ * infinity or NaN without a word, as devices do. */
+static bool still_holds(const unsigned char *stored, const tg_layout *layout, const char *text) {
+    const float_form *form = find_stored_form(layout->format);
+    const double      value = strtod(text, NULL);
+    if (form == NULL || tg_dtype_get_class(layout->dtype) != TG_CLASS_FLOAT || isnan(value)) return true;
+    const uint64_t sign = (uint64_t)1 << (form->exponent_bits + form->fraction_bits);
+    const uint64_t code = get_bits(stored, layout->elem_bits) & (sign - 1);
+    return isinf(value) ? form->special == IEEE : code <= last_finite(form);
+}
+
 int pad_encode(unsigned char out[PAD_BYTES], const tg_layout *layout, const char *value) {
     unsigned char native[PAD_BYTES] = {0}, stored[PAD_BYTES] = {0};
     tg_error      err;
     const int     status = encode_native(native, layout->dtype, value);
     if (status != CLI_OK) return status;
-    if (store_as(stored, native, layout, &err) != TG_OK) return cli_fail_error("--pad", &err);
+    const tg_status moved = store_as(stored, native, layout, &err);
+    if (moved == TG_ERR_OVERFLOW || (moved == TG_OK && !still_holds(stored, layout, value)))
+        return fail_range(layout->format == TG_FORMAT_NATIVE ? tg_dtype_name(layout->dtype)
+                                                             : tg_format_name(layout->format), value);
+    if (moved != TG_OK) return cli_fail_library("--pad", &err, "the number");
     memcpy(out, stored, PAD_BYTES);
     return CLI_OK;
 }

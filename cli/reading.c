@@ -9,7 +9,7 @@ enum { LONGEST_TEXT = 1 << 20 }; /* of a layout on standard input; tuples of rea
 
 cli_text cli_text_of(const char *name, const char *argument) {
     const size_t   len = strlen(argument);
-    const cli_text text = {name, cli_allocate(len + 1), len};
+    const cli_text text = {name, cli_allocate(len + 1), len, true};
     memcpy(text.bytes, argument, len + 1);
     return text;
 }
@@ -22,7 +22,7 @@ int cli_claim_standard_input(void) {
 }
 
 static int read_standard_input(cli_text *out) {
-    cli_text text = {"standard input", NULL, 0};
+    cli_text text = {"standard input", NULL, 0, false};
     int      status = cli_claim_standard_input();
     if (status != CLI_OK) return status;
     text.bytes = cli_allocate(LONGEST_TEXT + 1);

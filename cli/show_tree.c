@@ -66,7 +66,8 @@ static int read_leaf(bool *has_layout, tg_desc *out, const tg_xla_shape *array, 
     const tg_status status = tg_desc_parse(out, own, strlen(own), &err);
     free(own);
     *has_layout = status == TG_OK;
-    return status == TG_OK || status == TG_ERR_UNREPRESENTABLE ? CLI_OK : cli_fail_at(text, array->pos, err.message);
+    return status == TG_OK || status == TG_ERR_UNREPRESENTABLE ? CLI_OK
+                                                               : cli_fail_at(text, array->pos, "%s", err.message);
 }
 
 /* Step to the next node's path; called after a node that has `children` below it. */

@@ -34,17 +34,21 @@ TG_API tg_status tg_npy_parse(tg_npy *out, const void *bytes, size_t len, tg_err
  * npy->big_endian is set. */
 TG_API tg_status tg_npy_format(void *buf, size_t cap, size_t *need, const tg_npy *npy, tg_error *err);
 
-/* The strided layout of the data, offset 0 at its first byte. */
+/* The strided layout of the data, offset 0 at its first byte. TG_ERR_UNSUPPORTED if npy->big_endian is set
+ * and elements have more than one byte: the order of bytes is not a layout. */
 TG_API tg_status tg_layout_from_npy(tg_layout *out, const tg_npy *npy, tg_error *err);
 
 /* A file mapped into memory. bytes is NULL for an empty file. */
 typedef struct tg_file tg_file;
 
-/* Map an existing regular file for reading. */
+/* Map an existing regular file for reading. If another program makes the file shorter meanwhile, touching
+ * what is gone raises SIGBUS, as with every memory map. */
 TG_API tg_status tg_file_open(tg_file **out, const char *path, tg_error *err);
 
-/* Make a file of nbytes zero bytes under a temporary name beside path, mapped for writing. Nothing
- * appears at path before tg_file_commit; destroying without it removes the temporary file. */
+/* Make a file of nbytes >= 0 zero bytes under a temporary name beside path (.tegula-*), mapped for writing.
+ * Its blocks are reserved, so a full disk is an error here and not a signal later. Nothing appears at
+ * path before tg_file_commit; destroying without it removes the temporary file, a killed program leaves
+ * it. A symbolic link is followed; a file that is replaced must be writable, and keeps its mode. */
 TG_API tg_status tg_file_create(tg_file **out, const char *path, int64_t nbytes, tg_error *err);
 
 TG_API void   *tg_file_bytes(tg_file *file);
@@ -53,7 +57,8 @@ TG_API int64_t tg_file_nbytes(const tg_file *file);
 /* Give back the physical memory of the pages touched so far; the contents stay. */
 TG_API void tg_file_release(tg_file *file);
 
-/* Put a created file at its path, replacing what is there, in one step. */
+/* Put a created file at its path, replacing what is there, in one step (rename; no fsync). Bytes may still
+ * be written afterwards. TG_ERR_ARGUMENT for a file that was opened, or committed before. */
 TG_API tg_status tg_file_commit(tg_file *file, tg_error *err);
 
 /* Unmap; remove a created file that was not committed. *file may be NULL. */

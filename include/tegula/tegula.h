@@ -8,7 +8,10 @@
  *  - A function that can fail returns tg_status and takes a tg_error * last (NULL is
  *    allowed). On failure no output is written and the error message is always set.
  *  - Nothing prints, aborts, reads the environment or keeps global state. Functions on
- *    values are pure: safe on any thread, no allocation. Only handles (tg_plan) allocate.
+ *    values are pure: safe on any thread, no allocation. Only the create functions of handles
+ *    (tg_plan, tg_threads) allocate.
+ *  - Pointers must not be NULL unless it says so. A coordinate that is written needs room for
+ *    ndim numbers, TG_MAX_NDIM always suffices.
  *  - Text is UTF-8 with an explicit length and needs no terminator. Functions that write
  *    text follow snprintf: they write at most cap bytes, always terminate when cap > 0, and
  *    return the length of the whole text without the terminator.
@@ -162,10 +165,11 @@ typedef struct tg_mode {
  *     axis     1    2    0    2      offset 99*960 + 2*320 + 4*64 + 21 = 95957
  *     weight   1   64    1    1      span 96000, of which 75000 hold data
  *     stride 960  320   64    1
- * Source: torch-spyre documentation, "Default Layout Example" (seed 001).
+ * Source: torch-spyre documentation, "Default Layout Example".
  *
  * Memory modes of Spyre and XLA layouts stand outermost first, one per device or physical dimension,
- * those of size 1 included; a strided layout has mode d for dimension d. */
+ * those of size 1 included (an element arrangement adds some; a Spyre tensor without elements has one per
+ * dimension of size 0); a strided layout has mode d for dimension d. */
 typedef struct tg_layout {
     int32_t   ndim;                   /* logical dimensions, [0, TG_MAX_NDIM] */
     int32_t   naxes;                  /* axes, [ndim, TG_MAX_AXES] */
@@ -178,7 +182,7 @@ typedef struct tg_layout {
     int64_t   span;                   /* elements of storage, padding included, >= 0 */
     int64_t   shape[TG_MAX_NDIM];     /* logical sizes, padding excluded */
     int64_t   axis_size[TG_MAX_AXES]; /* range of each axis: shape[d] for d < ndim */
-    tg_mode   mode[TG_MAX_MODES];     /* memory modes, then folded ones; see below for their order */
+    tg_mode   mode[TG_MAX_MODES];     /* memory modes, then folded ones; their order is told above */
     uint8_t   chain[TG_MAX_MODES];    /* the modes with axis >= 0, by axis, then decreasing weight */
 } tg_layout;
 
@@ -208,8 +212,9 @@ typedef enum tg_slot {
     TG_SLOT_OUTSIDE   /* not in the storage */
 } tg_slot;
 
-/* Inverse: what lives at `offset`. The first coordinate in row-major order if several do.
- * Fails with TG_ERR_LIMIT only for overlapping strides that need more than 2^20 steps of search. */
+/* Inverse: what lives at `offset`. The first coordinate in row-major order if several do; coord is
+ * written for TG_SLOT_DATA only. Fails with TG_ERR_LIMIT only for overlapping strides that need more than 2^20 steps of
+ * search. */
 TG_API tg_status tg_layout_coord(tg_slot *slot, int64_t *coord, const tg_layout *in, int64_t offset,
                                  tg_error *err);
 
@@ -266,17 +271,22 @@ TG_API tg_status tg_layout_coalesce(tg_layout *out, const tg_layout *in, tg_erro
 /* All: offset(out, view(c)) == offset(in, c); TG_ERR_UNREPRESENTABLE with the reason where no
  * layout says it, which means that the view needs a copy. span is unchanged. */
 
-/* Dimension d of out is dimension perm[d] of in. */
+/* Dimension d of out is dimension perm[d] of in; perm is a permutation of [0, ndim). */
 TG_API tg_status tg_layout_permute(tg_layout *out, const tg_layout *in, const int32_t *perm, tg_error *err);
+/* Dimensions dim0 and dim1, in [0, ndim), change places. */
 TG_API tg_status tg_layout_transpose(tg_layout *out, const tg_layout *in, int32_t dim0, int32_t dim1, tg_error *err);
+/* The same row-major number of every element; the products must agree, no size is -1. */
 TG_API tg_status tg_layout_reshape(tg_layout *out, const tg_layout *in, int32_t ndim, const int64_t *shape,
                                    tg_error *err);
-/* Coordinates start, start + step, ... below stop (above, if step < 0), as Python's range(): start and
- * stop in [0, size], for step < 0 in [-1, size). */
+/* Coordinates start, start + step, ... below stop (above, if step < 0), as Python's range(start, stop,
+ * step), which may be empty: start and stop in [0, size], for step < 0 in [-1, size); step is not 0. */
 TG_API tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int64_t start,
                                  int64_t stop, int64_t step, tg_error *err);
+/* Dimension dim, of size 1 (or already of that size), becomes `size` times the same elements. */
 TG_API tg_status tg_layout_expand(tg_layout *out, const tg_layout *in, int32_t dim, int64_t size, tg_error *err);
+/* Dimension dim, of size 1, goes away. */
 TG_API tg_status tg_layout_squeeze(tg_layout *out, const tg_layout *in, int32_t dim, tg_error *err);
+/* A dimension of size 1 comes before dimension dim in [0, ndim]. */
 TG_API tg_status tg_layout_unsqueeze(tg_layout *out, const tg_layout *in, int32_t dim, tg_error *err);
 
 /* ---- notation: XLA ------------------------------------------------------------ */
@@ -362,7 +372,7 @@ TG_API bool        tg_arrangement_from_name(tg_arrangement *out, const char *tex
 
 /* torch-spyre's SpyreTensorLayout. Memory is dense row-major over device_size. stride_map[k] is how
  * many HOST elements one step along device dimension k advances: -1 none (synthetic, or a host
- * dimension of size 1), 0 replicate. Source: seed 001. */
+ * dimension of size 1), 0 replicate. Source: torch-spyre documentation, "Tensor Layouts". */
 typedef struct tg_spyre {
     int32_t        rank;
     tg_format      device_dtype;
@@ -458,31 +468,43 @@ typedef struct tg_executor {
 
 typedef struct tg_plan_params { /* zero-initialise for defaults; read during create only */
     const tg_layout *dst, *src; /* same shape and dtype; dst must be unique */
-    const void      *pad;       /* one element in dst's format for dst's padding; NULL: left as it is */
-    int32_t          threads;   /* tasks to cut the work into, at least; 0: as for 1 */
+    const void      *pad;       /* one element in dst's format (its low bits, if below 8) for dst's padding; NULL:
+                                 * padding is left as it is */
+    int32_t          threads;   /* tasks wanted, where the work is large enough; 0: as for 1 */
     uint32_t         zero;      /* reserved, must be 0 */
 } tg_plan_params;
 
 /* Where the formats of src and dst differ (float16 to DLFloat16, s4 to packed s4, ...) elements are
- * converted; TG_ERR_UNSUPPORTED names pairs that have no conversion. */
+ * converted; TG_ERR_UNSUPPORTED names pairs that have no conversion. Floats are rounded: to DLFloat16
+ * (SEN169_FP16: 1 sign, 6 exponent, 9 fraction bits) halves away from zero, below its smallest to 0, above
+ * its largest (8573157376) as infinity and NaN to NINF, which reads back as NaN; to other formats to the
+ * nearest, halves to even. tg_plan_losses counts what that loses. Integers that do not fit are errors.
+ * Values of `threads` below 0 are errors. */
 TG_API tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_error *err);
 
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each. src points at offset 0 of
- * its layout, dst likewise; layouts with negative offsets are refused by create. executor == NULL runs on the calling
- * thread. One plan may run on many threads at once. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's
- * format (the first one met; the rest of dst is then unspecified). */
+ * its layout, dst likewise, at any byte address; layouts with negative offsets are refused by create. executor == NULL
+ * runs on the calling thread. One plan may run on many threads at once. Fails only with TG_ERR_OVERFLOW: an integer out
+ * of range of dst's format (the first one met; the rest of dst is then unspecified). */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 
 /* The same in `tg_plan_steps` pieces, for streaming and progress: step i in [0, steps) touches a
- * bounded part of src; all steps together are one run (step 0 also writes the padding). */
+ * bounded part of src; all steps together are one run (step 0 also writes the padding).
+ * TG_ERR_ARGUMENT if step is not in [0, steps). */
 TG_API int64_t   tg_plan_steps(const tg_plan *plan);
 TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const void *src,
                                   const tg_executor *executor, tg_error *err);
 
+/* How many finite values of src the conversion makes infinite (or NINF), and how many that are not 0 it
+ * makes 0. Both are 0 where nothing is converted between floats. */
+TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg_plan *plan, const void *src,
+                                tg_error *err);
+
 /* Compare dst with src element by element from the definition (tg_layout_offset and the scalar
  * conversion), through no code that the fast path uses; also the padding, if pad was given.
- * coord receives the first element that differs; for padding, coord[0] = -1 and *offset says where. */
+ * coord (room for TG_MAX_NDIM; may be NULL) receives the first element that differs; for padding,
+ * coord[0] = -1, also if there are no dimensions. *offset (may be NULL) is where in dst. */
 TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan *plan, const void *dst,
                                 const void *src, tg_error *err);
 

@@ -39,14 +39,10 @@ static inline int64_t tg_ceil_div(int64_t a, int64_t b) { return a / b + (a % b 
 /* a rounded up to a multiple of b; a >= 0, b >= 1. */
 static inline bool tg_round_up(int64_t *out, int64_t a, int64_t b) { return tg_mul(out, tg_ceil_div(a, b), b); }
 
-/* Floor division and its remainder in [0, b); b >= 1. */
-static inline int64_t tg_floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
-
 static inline int64_t tg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tg_max(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Greatest common divisor of magnitudes; gcd(0, x) = |x|. INT64_MIN is treated as 2^63 mod nothing:
- * callers keep it out (validated values are never INT64_MIN). */
+/* Greatest common divisor of magnitudes; gcd(0, x) = |x|. Neither is INT64_MIN (validated values never are). */
 static inline int64_t tg_gcd(int64_t a, int64_t b) {
     uint64_t x = a < 0 ? 0 - (uint64_t)a : (uint64_t)a;
     uint64_t y = b < 0 ? 0 - (uint64_t)b : (uint64_t)b;

@@ -8,7 +8,7 @@ typedef struct dtype_row {
     const char    *name; /* XLA's */
     int32_t        bits;
     tg_dtype_class class_;
-    tg_format      format; /* on Spyre. Source: torch-spyre's dtype table, spec/spyre.md 1.7 */
+    tg_format      format; /* on Spyre. Source: docs/sources.md, torch-spyre */
 } dtype_row;
 
 static const dtype_row dtypes[] = {
@@ -68,7 +68,7 @@ typedef struct format_row {
     int32_t     bits; /* 1024 / elements per stick; 0: no stick geometry */
 } format_row;
 
-/* Source: spec/spyre.md 1.7. */
+/* Source: docs/sources.md, torch-spyre. */
 static const format_row formats[] = {
     {TG_SEN169_FP16, "SEN169_FP16", 16}, {TG_IEEE_FP32, "IEEE_FP32", 32},
     {TG_FORMAT_INVALID, "INVALID", 0}, {TG_SEN143_FP8, "SEN143_FP8", 8},

@@ -245,6 +245,9 @@ static int fill_created(tg_file *file, const destination *to, int64_t nbytes) {
     if (fd < 0) return -fd;
     int code = reserve(fd, nbytes);
     if (code == 0) code = map_file(file, fd, nbytes, PROT_READ | PROT_WRITE, MAP_SHARED);
+    /* a move writes a few lines here and there; without this the kernel maps whole large folios around each,
+     * and the process holds the whole file (measured: 1025 MiB of 1 GiB, with this 67) */
+    if (code == 0 && file->bytes != NULL) (void)madvise(file->bytes, (size_t)file->nbytes, MADV_RANDOM);
     (void)close(fd);
     return code;
 }

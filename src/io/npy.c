@@ -404,6 +404,9 @@ static tg_status column_major(int64_t *strides, const tg_npy *npy, tg_error *err
 tg_status tg_layout_from_npy(tg_layout *out, const tg_npy *npy, tg_error *err) {
     int64_t   strides[TG_MAX_NDIM];
     tg_status status = check_shape(npy, err);
+    if (npy->big_endian && tg_dtype_storage_bits(npy->dtype) > 8)
+        return tg_fail(err, TG_ERR_UNSUPPORTED,
+                       "the elements are big-endian: the order of their bytes is not a layout");
     if (status == TG_OK && npy->fortran_order) status = column_major(strides, npy, err);
     if (status != TG_OK) return status;
     return tg_layout_strided(out, npy->dtype, npy->ndim, npy->shape, npy->fortran_order ? strides : NULL, 0, err);

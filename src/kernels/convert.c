@@ -9,7 +9,7 @@
  *   DLFloat16  1-6-9, bias 31. Code 0 is zero, code 0x7fff (NINF) infinity and NaN at once, all
  *              other codes are normal: 15 bits up by 14, bias plus 96. Encoding adds half an ulp
  *              (bit 13 of a float32) and cuts, which rounds halves away from zero; what falls below
- *              exponent 0 is zero and what passes 0x7ffe is NINF. Source: spec/spyre.md 2.5.
+ *              exponent 0 is zero and what passes 0x7ffe is NINF. Source: docs/sources.md, DLFloat16.
  *
  * Rounding is otherwise to the nearest, halves to even. A NaN keeps its sign and the upper bits of its
  * payload and becomes quiet, except that bfloat16 to float32 keeps all bits.

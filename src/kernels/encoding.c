@@ -1,7 +1,7 @@
 /* What a stored element means: element type and device format together.
  *
  * Formats that a type is not stored in have no row, which is how a conversion that makes no sense
- * (float32 as SENINT8) is refused. Source of the pairs: spec/spyre.md 1.7 and 2.4. */
+ * (float32 as SENINT8) is refused. Source of the pairs: docs/sources.md, torch-spyre. */
 #include "kernels/kernels.h"
 
 #include <stddef.h>

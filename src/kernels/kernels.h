@@ -11,6 +11,7 @@
  * encoding.c  which encoding an element type has in a device format
  * copy.c      the same bits elsewhere; filling
  * convert.c   loops over runs that convert
+ * losses.c    which values a conversion of floats cannot keep
  * ref.c       the definition of load, store and convert for one element; shares no loop with these
  */
 #ifndef TG_KERNELS_KERNELS_H
@@ -81,6 +82,22 @@ bool tg_kernel_convert(tg_kernel *out, tg_encoding dst, tg_encoding src);
 
 /* Elements [first, first + n) of dst become copies of `element`. */
 bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t bits);
+
+/* ---- losses ---- */
+
+/* Magnitudes (bits without the sign) that a conversion loses: [1, vanish_end) become 0, and
+ * [overflow_begin, overflow_end) are finite and become infinity or NINF. */
+typedef struct tg_losses {
+    int32_t  bits; /* 16 or 32 */
+    uint32_t vanish_end, overflow_begin, overflow_end;
+} tg_losses;
+
+/* False if the conversion loses nothing in these ways: not two different float encodings, or dst has the range. */
+bool tg_losses_of(tg_losses *out, tg_encoding dst, tg_encoding src);
+
+/* Add the losses among elements [first, first + n) of base. */
+void tg_losses_count(int64_t *overflowed, int64_t *vanished, const tg_losses *losses, const void *base, int64_t first,
+                     int64_t n);
 
 /* ---- the definition, one element at a time ---- */
 

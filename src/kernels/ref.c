@@ -109,10 +109,10 @@ static uint64_t encode_finite(float_format f, real r) {
     const uint64_t one = (uint64_t)1 << f.fraction_bits, last = ((uint64_t)1 << f.exponent_bits) - 1;
     const uint64_t limit = f.ieee ? last << f.fraction_bits : (last << f.fraction_bits) + one - 1;
     if (r.significand == 0) return 0;
-    uint64_t significand = r.significand;
-    int32_t  exponent = r.exponent; /* bring the leading bit to place 40, well above all formats */
-    for (; significand >> 40 == 0; exponent--) significand <<= 1;
-    int32_t biased = exponent + 40 + f.bias, shift = 40 - f.fraction_bits;
+    const int32_t  up = __builtin_clzll(r.significand) - 23; /* the leading bit goes to place 40, above all formats */
+    const uint64_t significand = r.significand << up;
+    const int32_t  exponent = r.exponent - up;
+    int32_t        biased = exponent + 40 + f.bias, shift = 40 - f.fraction_bits;
     if (f.ieee && biased < 1) {
         shift += 1 - biased;
         biased = 1;

@@ -141,7 +141,8 @@ static tg_status read_clause(tg_cursor *c, clauses *x, tg_error *err) {
 /* Which clauses go together. */
 static tg_status check_clauses(const clauses *x, int32_t ndim, tg_error *err) {
     if (x->has[STRIDES] && x->nstrides != ndim)
-        return tg_fail_at(err, x->at[STRIDES], "%d strides for %d dimensions", (int64_t)x->nstrides, (int64_t)ndim);
+        return tg_fail_at(err, x->at[STRIDES], "%d strides for %d dimension%s", (int64_t)x->nstrides, (int64_t)ndim,
+                          ndim == 1 ? "" : "s");
     const bool maps = x->has[STRIDE_MAP] || x->has[DIM_MAP];
     if (x->has[STRIDE_MAP] && x->has[DIM_MAP])
         return tg_fail_at(err, x->at[DIM_MAP], "stride_map and dim_map exclude each other");
@@ -175,8 +176,12 @@ static tg_status place(tg_status s, size_t pos, tg_error *err) {
 static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {
     int32_t order[TG_MAX_NDIM + 1];
     size_t  at = x->spyre_at;
-    for (int32_t i = 0; i < x->norder; i++)
-        order[i] = x->order[i] < -1 || x->order[i] > TG_MAX_NDIM ? -2 : (int32_t)x->order[i];
+    for (int32_t i = 0; i < x->norder; i++) {
+        if (x->order[i] < INT32_MIN || x->order[i] > INT32_MAX)
+            return tg_fail_at(err, x->at[DIM_ORDER], "dim_order entry %d is %d, which is not a dimension", (int64_t)i,
+                              x->order[i]);
+        order[i] = (int32_t)x->order[i];
+    }
     tg_status s = TG_OK;
     if (x->has[STRIDE_MAP]) {
         at = x->at[STRIDE_MAP];
@@ -437,7 +442,9 @@ tg_status tg_desc_convert(tg_desc *out, const tg_desc *in, tg_notation to, tg_er
     case TG_NOTATION_STRIDED: s = to_strided(&desc, &in->layout, err); break;
     case TG_NOTATION_SPYRE: s = to_spyre(&desc, &in->layout, err); break;
     case TG_NOTATION_XLA: s = to_xla(&desc, &in->layout, err); break;
-    default: return tg_fail(err, TG_ERR_ARGUMENT, "CuTe text is written by tg_cute_format, not by conversion");
+    case TG_NOTATION_CUTE:
+        return tg_fail(err, TG_ERR_ARGUMENT, "CuTe text is written by tg_cute_format, not by conversion");
+    default: return tg_fail(err, TG_ERR_ARGUMENT, "notation %d is not known", (int64_t)to);
     }
     if (s == TG_OK) *out = desc;
     return s;

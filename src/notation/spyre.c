@@ -1,7 +1,7 @@
 /* Spyre's device layouts: names, the text that torch-spyre prints, and the constructors.
  *
  * The default layout of an order o has the device dimensions o[1], ..., o[last], o[0], o[last]: tiled
- * along the first dimension of the order, the last one cut into sticks. Source: spec/spyre.md 1.3. */
+ * along the first dimension of the order, the last one cut into sticks. Source: docs/sources.md, torch-spyre. */
 #include "notation/spyre.h"
 
 #include <string.h>

@@ -32,9 +32,9 @@ static tg_status dim_of_loop(int64_t *dim, const tg_loops *l, int32_t k, const t
         *dim = dim_of_step(host, at->map);
         return TG_OK;
     }
-    const tg_run    *owner = &r->at[at->run];
+    const tg_run *owner = &r->at[at->run];
     const int64_t weight = at->map / owner->base;
-    int32_t       i = 0;
+    int32_t i = 0;
     while (i < owner->n && owner->weight[i] > weight) i++;
     bool clean[TG_MAX_NDIM];
     tg_clean_edges(clean, l, owner, at->run);
@@ -46,12 +46,12 @@ static tg_status dim_of_loop(int64_t *dim, const tg_loops *l, int32_t k, const t
 }
 
 tg_status tg_spyre_dim_map(int64_t *dim_map, const tg_spyre *spyre, const tg_host *host, tg_error *err) {
-    tg_layout       layout;
-    tg_loops           l;
-    tg_runs            r;
-    tg_spyre        back;
-    int64_t         map[TG_SPYRE_MAX_RANK];
-    tg_spyre        plain = *spyre;
+    tg_layout layout;
+    tg_loops l;
+    tg_runs r;
+    tg_spyre back;
+    int64_t map[TG_SPYRE_MAX_RANK];
+    tg_spyre plain = *spyre;
     tg_spyre_params params = {.has_device_dtype = true, .device_dtype = spyre->device_dtype};
     plain.arrangement =
         spyre->arrangement == TG_QFP8WT ? TG_QFP8WT : TG_STANDARD; /* a dim_map does not see inside sticks */
@@ -97,7 +97,7 @@ static tg_status collect_loops(tg_loops *l, const tg_layout *in, const tg_host *
         tg_digits_coalesce(&f);
         for (int32_t i = 0; i < f.n && s == TG_OK; i++) {
             const int64_t bound = i == 0 ? f.size : tg_min(f.size, f.weight[i - 1]);
-            int64_t       map;
+            int64_t map;
             if (f.stride[i] < 1)
                 return tg_fail(err, TG_ERR_UNREPRESENTABLE,
                                "a device stride of %d: device memory is dense and row-major", f.stride[i]);
@@ -113,7 +113,7 @@ static tg_status collect_loops(tg_loops *l, const tg_layout *in, const tg_host *
 
 static tg_status widen_loops(tg_loops *l, int64_t span, tg_error *err) {
     for (int32_t k = 0; k < l->n; k++) {
-        tg_loop         *at = &l->at[k];
+        tg_loop *at = &l->at[k];
         const int64_t above = k > 0 ? l->at[k - 1].stride : span % at->stride == 0 ? span : 0;
         if (k > 0 && (above % at->stride != 0 || above / at->stride < at->size))
             return tg_fail(err, TG_ERR_UNREPRESENTABLE,
@@ -143,7 +143,7 @@ static tg_status end_with_stick(tg_loops *l, int64_t eps, tg_error *err) {
                        "the innermost digit has %d positions, which is not a whole number of sticks of %d", last->size,
                        eps);
     const int64_t sticks = tg_ceil_div(last->size, eps);
-    int64_t       map;
+    int64_t map;
     if (!tg_mul(&map, tg_max(last->map, 0), eps))
         return tg_fail(err, TG_ERR_OVERFLOW, "a host stride does not fit 63 bits");
     last->size = eps;
@@ -151,11 +151,11 @@ static tg_status end_with_stick(tg_loops *l, int64_t eps, tg_error *err) {
 }
 
 tg_status tg_spyre_from_layout(tg_spyre *out, const tg_layout *in, const tg_host *host, tg_error *err) {
-    tg_host   dense;
+    tg_host dense;
     tg_layout normal, back;
-    tg_loops     l;
-    tg_spyre  spyre;
-    bool      equal = false;
+    tg_loops l;
+    tg_spyre spyre;
+    bool equal = false;
     memset(&spyre, 0, sizeof spyre);
     tg_status s = host == NULL ? tg_host_contiguous(&dense, in->dtype, in->ndim, in->shape, err) : TG_OK;
     if (s != TG_OK) return s;

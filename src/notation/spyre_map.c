@@ -50,12 +50,12 @@ static void complete_run(tg_run *r, const tg_host *host, int64_t base) {
 
 /* Runs of dimensions that lie densely in each other: stride = stride * size of the next. */
 void tg_find_dense_runs(tg_runs *out, const tg_host *host) {
-    int32_t       order[TG_MAX_NDIM];
+    int32_t order[TG_MAX_NDIM];
     const int32_t n = walked_dims(order, host);
     out->n = 0;
     for (int32_t i = 0; i < n; i++) {
         const int32_t d = order[i];
-        int64_t       step;
+        int64_t step;
         const bool dense =
             i > 0 && tg_mul(&step, host->strides[d], host->shape[d]) && host->strides[order[i - 1]] == step;
         if (!dense) out->at[out->n++] = (tg_run){.n = 0};
@@ -70,7 +70,7 @@ void tg_find_dense_runs(tg_runs *out, const tg_host *host) {
 
 /* One run of all dimensions if their strides nest, else the dense ones. */
 void tg_find_runs(tg_runs *out, const tg_host *host) {
-    tg_run  all = {.n = 0};
+    tg_run all = {.n = 0};
     int64_t base = 0;
     all.n = walked_dims(all.dims, host);
     for (int32_t i = 0; i < all.n; i++) base = tg_gcd(base, host->strides[all.dims[i]]);
@@ -97,10 +97,10 @@ static void replace_loop(tg_loops *l, int32_t k, const tg_loop *with, int32_t n)
 /* Element arrangements permute elements inside sticks: they are loops in another order.
  *   DL16_TO_FP32: column 64 pair + 8 g + 4 sp + e is element 4 g + e of stick 2 pair + sp
  *   FP32_TO_DL16: column 64 stick + 32 half + 4 g + e is element 8 g + 4 half + e
- * The others leave elements where the extents put them. Source: spec/spyre.md 2.6. */
+ * The others leave elements where the extents put them. Source: docs/sources.md, torch-spyre. */
 static tg_status arrange(tg_loops *l, const tg_spyre *spyre, tg_error *err) {
     const int32_t last = l->n - 1;
-    const tg_loop    in = l->at[last];
+    const tg_loop in = l->at[last];
     if (in.map <= 0) return TG_OK; /* one element per stick: nothing to permute */
     if (spyre->arrangement == TG_FP32_TO_DL16) {
         if (in.size != 64)
@@ -143,8 +143,8 @@ static tg_status check_spyre(const tg_spyre *spyre, tg_error *err) {
     if (tg_format_bits(spyre->device_dtype) == 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "device format %s has no stick geometry", name != NULL ? name : "?");
     const int32_t last = spyre->rank - 1;
-    int64_t       stick = spyre->device_size[last];
-    const bool    two = spyre->arrangement == TG_QFP8WT && last > 0 && stick != tg_spyre_stick(spyre->device_dtype);
+    int64_t stick = spyre->device_size[last];
+    const bool two = spyre->arrangement == TG_QFP8WT && last > 0 && stick != tg_spyre_stick(spyre->device_dtype);
     if (two && !tg_mul(&stick, stick, spyre->device_size[last - 1])) stick = -1;
     if (stick != tg_spyre_stick(spyre->device_dtype))
         return tg_fail_dim(err, TG_ERR_ARGUMENT, last,
@@ -176,14 +176,14 @@ static tg_status make_loops(tg_loops *out, int64_t *span, const tg_spyre *spyre,
 /* ---- ownership: which run each loop walks ---- */
 
 typedef struct ownership {
-    tg_loops      *l;
+    tg_loops *l;
     const tg_runs *r;
-    int32_t     order[MAX_LOOPS]; /* loops by decreasing map, outermost first */
-    int32_t     n;
-    int64_t     bound[TG_MAX_NDIM]; /* of each run: what is left of its number is below */
-    int32_t     steps;
+    int32_t order[MAX_LOOPS]; /* loops by decreasing map, outermost first */
+    int32_t n;
+    int64_t bound[TG_MAX_NDIM]; /* of each run: what is left of its number is below */
+    int32_t steps;
     const tg_loop *failed; /* the first shortage met, for the message */
-    int64_t     failed_need;
+    int64_t failed_need;
 } ownership;
 
 /* Do the digits of run u with weights in [least, top), and its dimensions begin .. i - 1, count whole
@@ -219,7 +219,7 @@ void tg_clean_edges(bool *clean, const tg_loops *l, const tg_run *r, int32_t u) 
 /* What is left of the number behind the digit of this weight is below the result. Behind a multiple
  * of a dimension's weight, only whole steps of it and what follows it are left: gaps are not reached. */
 static int64_t bound_behind(const tg_loops *l, const tg_run *r, int32_t u, int64_t weight, int64_t bound) {
-    bool    clean[TG_MAX_NDIM];
+    bool clean[TG_MAX_NDIM];
     int32_t i = 0, begin = 0;
     int64_t top = INT64_MAX, left = weight;
     tg_clean_edges(clean, l, r, u);
@@ -242,9 +242,9 @@ static bool own(ownership *o, int32_t i) {
         return true;
     }
     tg_loop *l = &o->l->at[o->order[i]];
-    bool  idle = true;
+    bool idle = true;
     for (int32_t u = 0; u < o->r->n; u++) {
-        const tg_run    *r = &o->r->at[u];
+        const tg_run *r = &o->r->at[u];
         const int64_t bound = o->bound[u], weight = l->map / r->base;
         if (l->map % r->base != 0 || weight >= bound) continue;
         const int64_t need = tg_ceil_div(bound, weight);
@@ -278,7 +278,7 @@ static tg_status not_reachable(const ownership *o, const tg_host *host, tg_error
         const tg_run *r = &o->r->at[u];
         for (int32_t i = 0; i < r->n; i++) {
             const int64_t stride = r->weight[i] * r->base;
-            bool          walked = false;
+            bool walked = false;
             for (int32_t k = 0; k < o->l->n; k++)
                 walked = walked || (o->l->at[k].map > 0 && o->l->at[k].size > 1 && o->l->at[k].map <= stride);
             if (!walked)
@@ -310,15 +310,15 @@ static tg_status find_owners(tg_loops *l, const tg_runs *r, const tg_host *host,
  * weight of every loop that walks the run into modes. */
 static tg_status push_run(tg_layout *out, tg_mode *modes, const tg_loops *l, const tg_run *r, int32_t u,
                           const tg_host *host, tg_error *err) {
-    bool    clean[TG_MAX_NDIM];
+    bool clean[TG_MAX_NDIM];
     int64_t top = INT64_MAX;
     tg_clean_edges(clean, l, r, u);
     for (int32_t begin = 0, i = 0; i < r->n; i++) {
         const bool last = i + 1 == r->n;
         if (!last && !clean[i]) continue;
         const int64_t least = clean[i] ? r->weight[i] : 1;
-        int32_t       axis = r->dims[i];
-        tg_status     s = TG_OK;
+        int32_t axis = r->dims[i];
+        tg_status s = TG_OK;
         if (i > begin || least != r->weight[i]) s = tg_layout_push_axis(out, &axis, err);
         for (int32_t k = begin; axis != r->dims[i] && k <= i && s == TG_OK; k++) {
             const int64_t size = host->shape[r->dims[k]];
@@ -353,8 +353,8 @@ static void assign_stride_zero(tg_mode *modes, const tg_loops *l, const tg_host 
 }
 
 static tg_status push_modes(tg_layout *out, const tg_loops *l, const tg_runs *r, const tg_host *host, tg_error *err) {
-    tg_mode   modes[MAX_LOOPS];
-    bool      walked[TG_MAX_NDIM] = {false};
+    tg_mode modes[MAX_LOOPS];
+    bool walked[TG_MAX_NDIM] = {false};
     tg_status s = TG_OK;
     for (int32_t k = 0; k < l->n; k++)
         modes[k] = (tg_mode){l->at[k].size, 0, 1, l->at[k].stride, TG_AXIS_PAD, TG_TO_MEMORY};
@@ -370,8 +370,8 @@ static tg_status push_modes(tg_layout *out, const tg_loops *l, const tg_runs *r,
 
 tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, const tg_spyre *spyre, const tg_host *host, tg_error *err) {
     tg_layout layout;
-    tg_runs      r;
-    int64_t   span, numel = 0;
+    tg_runs r;
+    int64_t span, numel = 0;
     tg_status s = tg_spyre_check_host(host, err);
     if (s == TG_OK) s = check_spyre(spyre, err);
     if (s == TG_OK) s = make_loops(l, &span, spyre, err);
@@ -396,4 +396,3 @@ tg_status tg_layout_from_spyre(tg_layout *out, const tg_spyre *spyre, const tg_h
     tg_loops l;
     return tg_spyre_to_layout(out, &l, spyre, host, err);
 }
-

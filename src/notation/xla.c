@@ -168,8 +168,12 @@ tg_status tg_layout_from_xla(tg_layout *out, const tg_xla_shape *array, tg_error
             return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is unbounded: its layout has no size",
                                (int64_t)d);
     const tg_xla_layout *x = &array->layout;
-    const int32_t        bits = x->element_size_in_bits > 0 ? (int32_t)tg_min(x->element_size_in_bits, INT32_MAX)
-                                                            : tg_dtype_storage_bits(array->dtype);
+    enum { MAX_ELEMENT_BITS = 4096 }; /* as tg_layout_validate */
+    if (x->element_size_in_bits > MAX_ELEMENT_BITS)
+        return tg_fail(err, TG_ERR_LIMIT, "an element size of %d bits is over the limit of %d", x->element_size_in_bits,
+                       (int64_t)MAX_ELEMENT_BITS);
+    const int32_t bits =
+        x->element_size_in_bits > 0 ? (int32_t)x->element_size_in_bits : tg_dtype_storage_bits(array->dtype);
     if ((s = tg_layout_begin(&l, array->dtype, TG_FORMAT_NATIVE, bits, array->ndim, array->dims, err)) != TG_OK)
         return s;
     l.memory_space = (int32_t)x->memory_space;

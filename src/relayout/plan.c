@@ -29,7 +29,7 @@ enum {
     UNITS_WANTED = 16,      /* of a small tensor, so that tasks can be cut */
     STREAM_BYTES = 4 << 20, /* src and dst together leave a second-level cache of 1 to 2 MiB no chance */
     LONG_RUN = 64,          /* elements; longer runs are not better */
-    COPY_ROWS = 16,         /* streams that hardware prefetch follows well (spec/perf.md 4.2) */
+    COPY_ROWS = 16,         /* streams that hardware prefetch follows well (docs/sources.md: measured) */
     LINES_BYTES = 128,      /* two cache lines, fetched together */
     TILE_ELEMENTS = 4096    /* of a transposing tile: both sides of it stay in the first-level cache */
 };

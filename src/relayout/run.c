@@ -148,7 +148,7 @@ static void run_tasks(job *j, const tg_executor *e, void (*task)(void *, size_t)
     const tg_plan *p = j->plan;
     const int64_t  threads = e == NULL || p->serial ? 1 : e->threads;
     int64_t        tasks = threads > 1 ? tg_min(threads * TASKS_PER_THREAD, bytes / TASK_BYTES) : 1;
-    if (e != NULL && !p->serial) tasks = tg_max(tasks, p->threads);
+    if (tasks > 1) tasks = tg_max(tasks, tg_min(p->threads, bytes / TASK_BYTES));
     j->tasks = tg_max(tg_min(tasks, j->count), 1);
     if (j->tasks == 1) task(j, 0);
     else e->run(e->context, task, j, (size_t)j->tasks);

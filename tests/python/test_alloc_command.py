@@ -22,7 +22,9 @@ COMMANDS = {
     "equal json": ["equal", "f16[8,8]", "f16[8,8]{0,1}", "--json"],
     "convert json": ["convert", SPYRE, "--to", "xla", "--json"],
     "relayout": ["relayout", "--from", "f16[64,100]", "--to", "f16[64,100] spyre", "in.npy", "out.bin",
-                 "--verify", "--threads", "2", "--json"],
+                 "--verify", "--json"],
+    "relayout with threads": ["relayout", "--from", "s8[2097152]", "--to", "s8[2097152]", "big.bin", "out.bin",
+                              "--threads", "2", "--json"],
     "error": ["show", "f16[5"],
 }
 
@@ -30,17 +32,21 @@ COMMANDS = {
 @pytest.fixture(scope="session")
 def failing(tmp_path_factory):
     library = tmp_path_factory.mktemp("fail") / "fail_nth.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, console.ROOT / "tests/alloc/fail_nth.c", "-ldl"], check=True)
+    source = console.ROOT / "tests/alloc/fail_nth.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
     return str(library)
 
 
 def run(command, folder, env=None):
-    return subprocess.run([TEGULA, *command], cwd=folder, env={**os.environ, **(env or {})}, capture_output=True, timeout=60)
+    return subprocess.run([TEGULA, *command], cwd=folder, env={**os.environ, **(env or {})}, capture_output=True,
+                          timeout=60)
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_each_allocation_fails_once(name, failing, tmp_path):
     np.save(tmp_path / "in.npy", np.arange(6400, dtype=np.float16).reshape(64, 100) % 100)
+    with open(tmp_path / "big.bin", "wb") as file:
+        file.truncate(2 << 20)  # with the output, enough for a pool of threads
     good = run(COMMANDS[name], tmp_path)
     assert good.returncode in (0, 1, 2), good.stderr
     for nth in range(1, 2000):
@@ -49,7 +55,7 @@ def test_each_allocation_fails_once(name, failing, tmp_path):
         got = run(COMMANDS[name], tmp_path, {"LD_PRELOAD": failing, "TEGULA_FAIL_NTH": str(nth)})
         told = f"allocation {nth}: status {got.returncode}, {got.stderr!r}"
         assert got.returncode == 4 or got.returncode == good.returncode, told
-        names = {path.name for path in tmp_path.iterdir()} - {"in.npy"}
+        names = {path.name for path in tmp_path.iterdir()} - {"in.npy", "big.bin"}
         if got.returncode == 4:
             assert got.stderr.startswith(b"tegula: "), told
             assert not names, f"{told}: left {names}"

@@ -352,6 +352,45 @@ def test_pad_that_does_not_fit(tmp_path, name, value):
     assert done.stdout == b""
 
 
+@pytest.mark.parametrize("stored,value,code", [
+    ("SEN169_FP16", "8573157376", 0x7FFE), ("SEN169_FP16", "-8.575e9", 0xFFFE), ("SEN169_FP16", "8.58e9", None),
+    ("SEN169_FP16", "nan", 0x7FFF), ("SEN169_FP16", "inf", None), ("SEN169_FP16", "-inf", None),
+    ("IEEE_FP16", "-inf", 0xFC00), ("IEEE_FP16", "65504", 0x7BFF), ("IEEE_FP16", "65520", None),
+    ("BFLOAT16", "inf", 0x7F80), ("BFLOAT16", "3.4e38", None)])
+def test_pad_must_be_in_the_stored_format(tmp_path, stored, value, code):
+    done = tegula("relayout", "--from", "f32[1]", "--to", f"f32[1] spyre device_dtype={stored}", "--pad", value,
+                  "-", "-", stdin=open_bytes(tmp_path, 4))
+    if code is None:
+        assert done.returncode == 2 and done.stdout == b""
+        assert done.stderr.decode() == f"tegula: --pad: {stored} has no {value}\n"
+    else:
+        assert done.returncode == 0, done.stderr
+        assert (np.frombuffer(done.stdout, "<u2")[1:] == code).all()
+
+
+def test_losses_are_those_of_every_float16(tmp_path):
+    codes = np.arange(1 << 16).astype("<u2")
+    dlf = codes & 0x7FFF
+    np.save(tmp_path / "in.npy", codes.view("<f2"))
+    shape = "f16[65536]"
+    given = answer("relayout", "--to", f"{shape} spyre", tmp_path / "in.npy", tmp_path / "device")
+    assert (given["overflowed"], given["vanished"]) == (0, 0)  # DLFloat16 has more exponents
+    codes.tofile(tmp_path / "device")
+    given = answer("relayout", "--from", f"{shape} spyre", "--to", shape, tmp_path / "device", tmp_path / "out")
+    value = np.where(dlf == 0, 0, (512.0 + dlf % 512) * 2.0 ** ((dlf >> 9).astype(int) - 40))
+    with np.errstate(over="ignore"):
+        host = value.astype("f2")
+    overflowed, vanished = np.isinf(host) & (dlf != 0x7FFF), (host == 0) & (dlf != 0)
+    assert overflowed.any() and vanished.any()
+    assert (given["overflowed"], given["vanished"]) == (overflowed.sum(), vanished.sum())
+
+
+def test_losses_are_not_counted_where_nothing_is_converted(tmp_path):
+    np.save(tmp_path / "in.npy", np.array([np.inf, 1e-40, 0], "f4"))
+    done = tegula("relayout", "--to", "f32[3]{0:T(2)}", tmp_path / "in.npy", tmp_path / "out")
+    assert done.returncode == 0 and done.stderr == b""
+
+
 def test_spyre_padding_is_in_the_device_format(tmp_path):
     np.save(tmp_path / "in.npy", np.ones(1, "f2"))
     done = tegula("relayout", "--to", "f16[1] spyre", "--pad", "1", tmp_path / "in.npy", "-")
@@ -366,6 +405,31 @@ def test_int_out_of_range_of_the_device_format(tmp_path):
     assert done.returncode == 1
     assert not (tmp_path / "out").exists()
     assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("source,target", [("in", "out"), ("-", "out"), ("in", "-")])
+def test_a_limit_of_the_shell_is_an_error(tmp_path, source, target):
+    (tmp_path / "in").write_bytes(bytes(4000))
+    script = 'ulimit -f 1; "$0" relayout --from "f32[1000]" --to "f32[1000]" "$1" "$2"'
+    with open(tmp_path / "in", "rb") as stdin:
+        done = subprocess.run(["bash", "-c", script, TEGULA, source, target], cwd=tmp_path, stdin=stdin,
+                              capture_output=True, env=os.environ | {"TMPDIR": str(tmp_path)})
+    assert done.returncode == 4
+    assert b"File too large" in done.stderr and done.stdout == b""
+    assert os.listdir(tmp_path) == ["in"]
+
+
+def test_no_more_threads_than_processors(tmp_path):
+    with open(tmp_path / "in", "wb") as file:
+        file.truncate(4 << 20)  # enough for a pool
+    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[4194304]", "--to", "s8[4194304]", "--threads", "1024",
+                                tmp_path / "in", tmp_path / "out"], stdout=subprocess.DEVNULL)
+    most = 1
+    while process.poll() is None:
+        status = pathlib.Path(f"/proc/{process.pid}/status")
+        most = max([most, *map(int, re.findall(r"Threads:\s*(\d+)", status.read_text()))])
+    assert process.returncode == 0
+    assert most <= os.cpu_count()
 
 
 def test_old_output_survives_a_failure(tmp_path):

@@ -150,7 +150,7 @@ static void test_float32(void **state) {
     }
 }
 
-/* Source: shared/cases/spyre.json, "dlfloat16" (derived from onnx-mlir and IBM zDNN documents). */
+/* Source: docs/sources.md, DLFloat16; the same rows are in tests/spec/spyre_layouts.json. */
 static void test_dlfloat16_vectors(void **state) {
     (void)state;
     static const struct { uint32_t f32, dlf16; } encode[] = {
