@@ -268,8 +268,8 @@ TG_API tg_status tg_layout_coalesce(tg_layout *out, const tg_layout *in, tg_erro
 
 /* ---- algebra: views, which change coordinates and leave memory alone ---------- */
 
-/* All: offset(out, view(c)) == offset(in, c); TG_ERR_UNREPRESENTABLE with the reason where no
- * layout says it, which means that the view needs a copy. span is unchanged. */
+/* All: offset(out, view(c)) == offset(in, c); TG_ERR_UNREPRESENTABLE with the reason where this
+ * library finds no layout that says it. span is unchanged. */
 
 /* Dimension d of out is dimension perm[d] of in; perm is a permutation of [0, ndim). */
 TG_API tg_status tg_layout_permute(tg_layout *out, const tg_layout *in, const int32_t *perm, tg_error *err);

@@ -65,6 +65,8 @@ static bool moving_values(int64_t *out, const tg_layout *l, int32_t first, int32
         last--;
     for (int32_t i = first; i < last; i++)
         if (tg_is_memory(&l->mode[l->chain[i]]) && l->mode[l->chain[i]].stride == 0) return false;
+    for (int32_t i = first; i < last; i++) /* else the digits below the last moving one end early now and then */
+        if (l->mode[l->chain[i]].weight % bottom->weight != 0) return false;
     *out = tg_ceil_div(bound, bottom->weight);
     return true;
 }

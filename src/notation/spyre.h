@@ -6,7 +6,7 @@
 
 /* ---- spyre.c ---- */
 
-int64_t   tg_spyre_stick(tg_format format); /* elements; the format has stick geometry */
+int64_t tg_spyre_stick(tg_format format); /* elements; the format has stick geometry */
 tg_status tg_spyre_check_host(const tg_host *host, tg_error *err);
 tg_status tg_spyre_check_rank(int32_t rank, tg_error *err);
 
@@ -25,7 +25,7 @@ typedef struct tg_run {
 
 typedef struct tg_runs {
     int32_t n;
-    tg_run  at[TG_MAX_NDIM];
+    tg_run at[TG_MAX_NDIM];
 } tg_runs;
 
 /* One loop over device memory. */
@@ -37,24 +37,22 @@ typedef struct tg_loop {
     int32_t run;    /* the run it walks, or -1: idle */
 } tg_loop;
 
-enum { MAX_LOOPS = TG_SPYRE_MAX_RANK + 2 };
+enum { MAX_LOOPS = TG_SPYRE_MAX_RANK };
 
 typedef struct tg_loops {
     int32_t n;
-    tg_loop    at[MAX_LOOPS];
+    tg_loop at[MAX_LOOPS];
 } tg_loops;
 
 /* Runs of dimensions that lie densely in each other: stride = stride * size of the next. */
 void tg_find_dense_runs(tg_runs *out, const tg_host *host);
 
-/* One run of all dimensions if their strides nest, else the dense ones. */
-void tg_find_runs(tg_runs *out, const tg_host *host);
-
 /* clean[i]: the number of run u may be cut behind its i-th dimension, because a digit has the weight of
  * that dimension and the digits and dimensions above it, back to the clean edge before, respect it. */
 void tg_clean_edges(bool *clean, const tg_loops *l, const tg_run *r, int32_t u);
 
-/* tg_layout_from_spyre, and the loops with the runs they walk. */
-tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, const tg_spyre *spyre, const tg_host *host, tg_error *err);
+/* tg_layout_from_spyre, the runs of host dimensions, and the loops with the runs they walk. */
+tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, tg_runs *r, const tg_spyre *spyre, const tg_host *host,
+                             tg_error *err);
 
 #endif

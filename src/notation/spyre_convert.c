@@ -55,9 +55,8 @@ tg_status tg_spyre_dim_map(int64_t *dim_map, const tg_spyre *spyre, const tg_hos
     tg_spyre_params params = {.has_device_dtype = true, .device_dtype = spyre->device_dtype};
     plain.arrangement =
         spyre->arrangement == TG_QFP8WT ? TG_QFP8WT : TG_STANDARD; /* a dim_map does not see inside sticks */
-    tg_status s = tg_spyre_to_layout(&layout, &l, &plain, host, err);
+    tg_status s = tg_spyre_to_layout(&layout, &l, &r, &plain, host, err);
     if (s != TG_OK) return s;
-    tg_find_runs(&r, host);
     for (int32_t k = 0; k < spyre->rank; k++)
         if ((s = dim_of_loop(&map[k], &l, k, &r, host, err)) != TG_OK) return s;
     if ((s = tg_spyre_from_dim_map(&back, host, spyre->rank, spyre->device_size, map, &params, err)) != TG_OK) return s;
@@ -124,8 +123,8 @@ static tg_status widen_loops(tg_loops *l, int64_t span, tg_error *err) {
     return TG_OK;
 }
 
-/* End the loops with one that is exactly a stick. */
-static tg_status end_with_stick(tg_loops *l, int64_t eps, tg_error *err) {
+/* End the loops with one that is exactly a stick; `values` is how many values the last digit takes. */
+static tg_status end_with_stick(tg_loops *l, int64_t values, int64_t eps, tg_error *err) {
     tg_loop *last = l->n > 0 ? &l->at[l->n - 1] : NULL;
     if (last == NULL || last->stride > 1) { /* one element per stick, or per several */
         const int64_t room = last != NULL ? last->stride : eps;
@@ -147,6 +146,7 @@ static tg_status end_with_stick(tg_loops *l, int64_t eps, tg_error *err) {
     if (!tg_mul(&map, tg_max(last->map, 0), eps))
         return tg_fail(err, TG_ERR_OVERFLOW, "a host stride does not fit 63 bits");
     last->size = eps;
+    if (values <= eps) map = -1; /* one stick holds them; the others are padding */
     return sticks > 1 ? add_loop(l, sticks, map, eps, err) : TG_OK;
 }
 
@@ -172,7 +172,9 @@ tg_status tg_spyre_from_layout(tg_spyre *out, const tg_layout *in, const tg_host
     } else {
         if ((s = tg_layout_coalesce(&normal, in, err)) != TG_OK || (s = collect_loops(&l, &normal, host, err)) != TG_OK)
             return s;
-        if ((s = widen_loops(&l, in->span, err)) != TG_OK || (s = end_with_stick(&l, eps, err)) != TG_OK) return s;
+        const int64_t values = l.n > 0 ? l.at[l.n - 1].size : 1;
+        if ((s = widen_loops(&l, in->span, err)) != TG_OK || (s = end_with_stick(&l, values, eps, err)) != TG_OK)
+            return s;
         if (l.n == 1) { /* a stick alone: its number of sticks is 1 */
             int64_t map;
             if (!tg_mul(&map, l.at[0].map, l.at[0].map > 0 ? eps : 1)) map = -1;
@@ -184,7 +186,9 @@ tg_status tg_spyre_from_layout(tg_spyre *out, const tg_layout *in, const tg_host
             spyre.stride_map[k] = l.at[k].map;
         }
     }
-    if (s != TG_OK || (s = tg_layout_from_spyre(&back, &spyre, host, err)) != TG_OK) return s;
+    if (s != TG_OK) return s;
+    if (tg_layout_from_spyre(&back, &spyre, host, NULL) != TG_OK)
+        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "no stride_map over this host walks these digits");
     if ((s = tg_layout_equal(&equal, NULL, &back, in, false, err)) != TG_OK) return s;
     if (!equal) return tg_fail(err, TG_ERR_UNREPRESENTABLE, "no stride_map over this host walks these digits");
     *out = spyre;

@@ -4,18 +4,19 @@
  * nothing more: host_offset = dot(device_coordinates, stride_map). Which host dimension a device
  * dimension walks is found from strides and extents alone:
  *
- *   1. The host offset is one number, made of the host coordinates: offset = 15000 c0 + 150 c1 + c2
- *      for a dense [5,100,150]. Rows may have gaps ([15000,200,1]) as long as the strides nest.
- *   2. A device dimension is the digit of that number whose weight is its stride. By decreasing
- *      stride the digits are cut greedily, which is the identity read backwards:
+ *   1. Each host dimension by itself: device dimensions whose strides are multiples of its stride are
+ *      digits of its coordinate, cut greedily by decreasing stride. In a dense [5,100,150]
  *          device_size [100, 3, 5, 64]   stride_map [150, 64, 15000, 1]
- *          15000: 5 values, 150: 100 values, 64: ceil(150/64) = 3 values, 1: 64 values
+ *          15000 walks dimension 0, 150 dimension 1, 64 and 1 dimension 2: ceil(150/64) = 3 and 64 values
+ *      A device dimension that steps past the end of its host dimension is padding (two sticks for 60
+ *      columns). This must reach every element.
+ *   2. Else the host tensor is flattened: its offset is one number, 15000 c0 + 150 c1 + c2, also over rows
+ *      with gaps as long as the strides nest, and its digits are cut in the same way ([40,60] on [38,64] /
+ *      [64,1]). Where the digits respect the edges of the dimensions the number is taken apart again.
  *   3. Each digit must have the positions it needs; what an extent has beyond is padding.
- *   4. Where the digits respect the edges of the host dimensions (here 15000 and 150 do), the number
- *      is taken apart again; elsewhere the dimensions stay folded ([40,60] on [38,64] / [64,1]).
  *
- * Host strides that do not nest (overlapping windows) are several numbers, one for each group of
- * dimensions that lie densely in each other, and a search finds which device dimension walks which.
+ * Host strides that do not nest (overlapping windows) are flattened in groups that lie densely in each
+ * other, and a search finds which device dimension walks which.
  *
  * So padding is decided by coordinates, never by the host offset alone: position (0,2,0,63) would be
  * host offset 191, an element of the next row; its digit at 64 leaves 63, and 128 + 63 >= 150. */
@@ -69,62 +70,33 @@ void tg_find_dense_runs(tg_runs *out, const tg_host *host) {
 }
 
 /* One run of all dimensions if their strides nest, else the dense ones. */
-void tg_find_runs(tg_runs *out, const tg_host *host) {
+/* Every host dimension by itself. */
+static void find_single_runs(tg_runs *out, const tg_host *host) {
+    int32_t order[TG_MAX_NDIM];
+    out->n = walked_dims(order, host);
+    for (int32_t u = 0; u < out->n; u++) {
+        out->at[u] = (tg_run){.n = 1, .dims = {order[u]}};
+        complete_run(&out->at[u], host, host->strides[order[u]]);
+    }
+}
+
+/* All of them as one number of host elements counted in `base`; false if their strides do not nest. */
+static bool find_number(tg_runs *out, const tg_host *host, bool in_ones) {
     tg_run all = {.n = 0};
     int64_t base = 0;
     all.n = walked_dims(all.dims, host);
+    if (all.n == 0) return false;
     for (int32_t i = 0; i < all.n; i++) base = tg_gcd(base, host->strides[all.dims[i]]);
-    if (all.n > 0) complete_run(&all, host, base);
-    bool nests = true;
-    for (int32_t i = 0; i < all.n; i++) nests = nests && all.weight[i] > all.behind[i];
-    if (!nests) {
-        tg_find_dense_runs(out, host);
-        return;
-    }
-    out->n = all.n > 0;
+    if (in_ones && base == 1) return false; /* no other number */
+    complete_run(&all, host, in_ones ? 1 : base);
+    for (int32_t i = 0; i < all.n; i++)
+        if (all.weight[i] <= all.behind[i]) return false;
+    out->n = 1;
     out->at[0] = all;
+    return true;
 }
 
 enum { MAX_SEARCH = 10000 };
-
-/* Replace loop k by n loops, outermost first. */
-static void replace_loop(tg_loops *l, int32_t k, const tg_loop *with, int32_t n) {
-    memmove(&l->at[k + n], &l->at[k + 1], (size_t)(l->n - k - 1) * sizeof l->at[0]);
-    memcpy(&l->at[k], with, (size_t)n * sizeof with[0]);
-    l->n += n - 1;
-}
-
-/* Element arrangements permute elements inside sticks: they are loops in another order.
- *   DL16_TO_FP32: column 64 pair + 8 g + 4 sp + e is element 4 g + e of stick 2 pair + sp
- *   FP32_TO_DL16: column 64 stick + 32 half + 4 g + e is element 8 g + 4 half + e
- * The others leave elements where the extents put them. Source: docs/sources.md, torch-spyre. */
-static tg_status arrange(tg_loops *l, const tg_spyre *spyre, tg_error *err) {
-    const int32_t last = l->n - 1;
-    const tg_loop in = l->at[last];
-    if (in.map <= 0) return TG_OK; /* one element per stick: nothing to permute */
-    if (spyre->arrangement == TG_FP32_TO_DL16) {
-        if (in.size != 64)
-            return tg_fail(err, TG_ERR_ARGUMENT, "FP32_TO_DL16 arranges sticks of 64 elements, not %d", in.size);
-        const tg_loop with[3] = {
-            {8, 4 * in.map, 8, in.dim, -1}, {2, 32 * in.map, 4, in.dim, -1}, {4, in.map, 1, in.dim, -1}};
-        replace_loop(l, last, with, 3);
-    }
-    if (spyre->arrangement != TG_DL16_TO_FP32) return TG_OK;
-    if (in.size != 32)
-        return tg_fail(err, TG_ERR_ARGUMENT, "DL16_TO_FP32 arranges sticks of 32 elements, not %d", in.size);
-    for (int32_t k = 0; k < last; k++) {
-        const tg_loop sticks = l->at[k];
-        if (sticks.map != 32 * in.map) continue;
-        if (sticks.size % 2 != 0) break;
-        const tg_loop inside[2] = {{8, 8 * in.map, 4, in.dim, -1}, {4, in.map, 1, in.dim, -1}};
-        const tg_loop outside[2] = {{sticks.size / 2, 64 * in.map, 2 * sticks.stride, k, -1},
-                                    {2, 4 * in.map, sticks.stride, k, -1}};
-        replace_loop(l, last, inside, 2);
-        replace_loop(l, k, outside, 2);
-        return TG_OK;
-    }
-    return tg_fail(err, TG_ERR_ARGUMENT, "DL16_TO_FP32 needs an even number of sticks along the stick dimension");
-}
 
 static tg_status check_spyre(const tg_spyre *spyre, tg_error *err) {
     tg_status s = tg_spyre_check_rank(spyre->rank, err);
@@ -164,13 +136,9 @@ static tg_status make_loops(tg_loops *out, int64_t *span, const tg_spyre *spyre,
             return tg_fail_dim(err, TG_ERR_OVERFLOW, k,
                                "the device tensor does not fit 63 bits: %d positions of device dimension %d times %d",
                                spyre->device_size[k], (int64_t)k, *span);
-        int64_t furthest; /* also the arranged maps, at most 64 times larger, must fit */
-        if (!tg_mul(&furthest, tg_max(spyre->stride_map[k], 1), 64))
-            return tg_fail_dim(err, TG_ERR_OVERFLOW, k, "stride_map entry %d is %d, too large to tile", (int64_t)k,
-                               spyre->stride_map[k]);
     }
     if (empty) *span = 0;
-    return spyre->arrangement == TG_STANDARD ? TG_OK : arrange(out, spyre, err);
+    return TG_OK;
 }
 
 /* ---- ownership: which run each loop walks ---- */
@@ -292,16 +260,27 @@ static tg_status not_reachable(const ownership *o, const tg_host *host, tg_error
                    host->shape, (int)host->ndim);
 }
 
-static tg_status find_owners(tg_loops *l, const tg_runs *r, const tg_host *host, tg_error *err) {
-    ownership o = {.l = l, .r = r, .steps = MAX_SEARCH};
-    for (int32_t u = 0; u < r->n; u++) o.bound[u] = r->at[u].size;
+static bool try_runs(ownership *o, tg_loops *l, const tg_runs *r) {
+    *o = (ownership){.l = l, .r = r, .steps = MAX_SEARCH};
+    for (int32_t u = 0; u < r->n; u++) o->bound[u] = r->at[u].size;
     for (int32_t k = 0; k < l->n; k++) {
+        l->at[k].run = -1;
         if (l->at[k].map <= 0 || l->at[k].size <= 1) continue;
-        int32_t j = o.n++;
-        for (; j > 0 && l->at[o.order[j - 1]].map < l->at[k].map; j--) o.order[j] = o.order[j - 1];
-        o.order[j] = k;
+        int32_t j = o->n++;
+        for (; j > 0 && l->at[o->order[j - 1]].map < l->at[k].map; j--) o->order[j] = o->order[j - 1];
+        o->order[j] = k;
     }
-    return own(&o, 0) ? TG_OK : not_reachable(&o, host, err);
+    return own(o, 0);
+}
+
+/* Each host dimension by itself; else flattened, by the number that they make or the dense groups. */
+static tg_status find_owners(tg_runs *r, tg_loops *l, const tg_host *host, tg_error *err) {
+    ownership o;
+    find_single_runs(r, host);
+    if (try_runs(&o, l, r)) return TG_OK;
+    if (find_number(r, host, true) && try_runs(&o, l, r)) return TG_OK;
+    if (!find_number(r, host, false)) tg_find_dense_runs(r, host);
+    return try_runs(&o, l, r) ? TG_OK : not_reachable(&o, host, err);
 }
 
 /* ---- putting the modes together ---- */
@@ -368,9 +347,77 @@ static tg_status push_modes(tg_layout *out, const tg_loops *l, const tg_runs *r,
     return s;
 }
 
-tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, const tg_spyre *spyre, const tg_host *host, tg_error *err) {
+/* ---- arrangements ---- */
+
+/* Element arrangements permute elements inside sticks: the digits of the stick in another order.
+ *   DL16_TO_FP32: column 64 pair + 8 g + 4 sp + e is element 4 g + e of stick 2 pair + sp
+ *   FP32_TO_DL16: column 64 stick + 32 half + 4 g + e is element 8 g + 4 half + e
+ * The others leave elements where the extents put them. Source: docs/sources.md, torch-spyre. */
+typedef struct piece {
+    int64_t factor; /* columns per step */
+    int64_t size, stride;
+} piece;
+
+/* Put pieces of the axis of mode m in its place; those that count past `columns` never move. */
+static tg_status put_pieces(tg_layout *l, int32_t m, int32_t axis, int64_t weight, int64_t columns, const piece *pieces,
+                            int32_t n, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < n && s == TG_OK; i++) {
+        const piece *p = &pieces[i];
+        const bool moves = p->factor == 1 || p->factor < columns;
+        const tg_mode mode = {p->size,     0, moves ? p->factor * weight : 1, p->stride, moves ? axis : TG_AXIS_PAD,
+                              TG_TO_MEMORY};
+        if (i > 0 && (s = tg_layout_push(l, mode, err)) == TG_OK)
+            memmove(&l->mode[m + i + 1], &l->mode[m + i], (size_t)(l->nmodes - 1 - m - i) * sizeof l->mode[0]);
+        if (s == TG_OK) l->mode[m + i] = mode;
+    }
+    return s;
+}
+
+/* How many columns the digits from mode m down count. */
+static int64_t columns_from(const tg_layout *l, int32_t m, int64_t weight) {
+    for (int32_t i = 0; i < l->nmodes; i++)
+        if (l->chain[i] == m) return tg_ceil_div(tg_chain_bound(l, i), weight);
+    return 1;
+}
+
+static tg_status arrange_pairs(tg_layout *l, const tg_spyre *spyre, tg_error *err) {
+    const int32_t last = spyre->rank - 1;
+    const tg_mode in = l->mode[last];
+    for (int32_t k = 0; k < last; k++) {
+        const tg_mode sticks = l->mode[k];
+        if (spyre->stride_map[k] / 32 != spyre->stride_map[last] || spyre->stride_map[k] % 32 != 0) continue;
+        if ((sticks.axis != in.axis && sticks.axis != TG_AXIS_PAD) || sticks.size % 2 != 0) continue;
+        const int64_t columns = sticks.axis == in.axis ? columns_from(l, k, in.weight) : in.count;
+        const piece inside[2] = {{8, 8, 4}, {1, 4, 1}};
+        const piece outside[2] = {{64, sticks.size / 2, 2 * sticks.stride}, {4, 2, sticks.stride}};
+        tg_status s = put_pieces(l, last, in.axis, in.weight, columns, inside, 2, err);
+        if (s == TG_OK) s = put_pieces(l, k, in.axis, in.weight, columns, outside, 2, err);
+        return s == TG_OK ? tg_layout_end(l, err) : s;
+    }
+    return tg_fail(err, TG_ERR_ARGUMENT, "DL16_TO_FP32 needs an even number of sticks along the stick dimension");
+}
+
+static tg_status arrange(tg_layout *l, const tg_spyre *spyre, tg_error *err) {
+    const int32_t last = spyre->rank - 1;
+    const tg_mode in = l->mode[last];
+    const int64_t wanted = spyre->arrangement == TG_FP32_TO_DL16 ? 64 : 32;
+    if (spyre->arrangement != TG_FP32_TO_DL16 && spyre->arrangement != TG_DL16_TO_FP32) return TG_OK;
+    if (in.axis < 0) return TG_OK; /* one element per stick, or copies: nothing to permute */
+    if (in.size != wanted)
+        return tg_fail(err, TG_ERR_ARGUMENT, "%s arranges sticks of %d elements, not %d",
+                       tg_arrangement_name(spyre->arrangement), wanted, in.size);
+    if (spyre->arrangement == TG_DL16_TO_FP32) return arrange_pairs(l, spyre, err);
+    const piece pieces[3] = {{4, 8, 8}, {32, 2, 4}, {1, 4, 1}};
+    const tg_status s = put_pieces(l, last, in.axis, in.weight, in.count, pieces, 3, err);
+    return s == TG_OK ? tg_layout_end(l, err) : s;
+}
+
+/* ---- all of it ---- */
+
+tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, tg_runs *r, const tg_spyre *spyre, const tg_host *host,
+                             tg_error *err) {
     tg_layout layout;
-    tg_runs r;
     int64_t span, numel = 0;
     tg_status s = tg_spyre_check_host(host, err);
     if (s == TG_OK) s = check_spyre(spyre, err);
@@ -385,14 +432,15 @@ tg_status tg_spyre_to_layout(tg_layout *out, tg_loops *l, const tg_spyre *spyre,
         if ((s = tg_layout_make_empty(&layout, span, err)) == TG_OK) *out = layout;
         return s;
     }
-    tg_find_runs(&r, host);
-    if ((s = find_owners(l, &r, host, err)) != TG_OK) return s;
-    if ((s = push_modes(&layout, l, &r, host, err)) != TG_OK || (s = tg_layout_end(&layout, err)) != TG_OK) return s;
+    if ((s = find_owners(r, l, host, err)) != TG_OK) return s;
+    if ((s = push_modes(&layout, l, r, host, err)) != TG_OK || (s = tg_layout_end(&layout, err)) != TG_OK) return s;
+    if ((s = arrange(&layout, spyre, err)) != TG_OK) return s;
     *out = layout;
     return TG_OK;
 }
 
 tg_status tg_layout_from_spyre(tg_layout *out, const tg_spyre *spyre, const tg_host *host, tg_error *err) {
     tg_loops l;
-    return tg_spyre_to_layout(out, &l, spyre, host, err);
+    tg_runs r;
+    return tg_spyre_to_layout(out, &l, &r, spyre, host, err);
 }

@@ -9,9 +9,11 @@ to make one, each a literal transcription:
   spyre     host_offset = dot(device_coordinate, stride_map)                     seed 001
 
 The last line is an equation, and it may have several solutions: device dimensions with room to spare, or with
-the same stride. The one that counts has 0 in every synthetic dimension, and is the greatest when the
-device dimensions are compared by decreasing stride_map, ties outermost first: large steps first, like
-paying with the largest coins. A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a
+the same stride. The one that counts has 0 in every synthetic dimension. Where every host dimension can be paid
+for by device dimensions of its own, whose steps are multiples of its stride and do not pass its end, each is
+(what passes the end of its dimension is padding: docs/notation.md, rule 1). Else the whole offset is paid for,
+and the solution is the greatest when the device dimensions are compared by decreasing stride_map, ties
+outermost first: large steps first, like paying with the largest coins. A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a
 host dimension of stride 0, and what is left over replicates. tests/python/test_oracle_self.py holds this
 definition against the pair checksums of torch-spyre's own round-trip tests before anything relies on it.
 """
@@ -196,6 +198,39 @@ def solver(device_size, stride_map):
     return solve
 
 
+def owners(shape, strides, device_size, stride_map):
+    """{device dimension: host dimension} if each host dimension can be paid for by itself, else None."""
+    loops = sorted((k for k, m in enumerate(stride_map) if m > 0 and device_size[k] > 1),
+                   key=lambda k: (-stride_map[k], k))
+    dims = sorted((d for d, n in enumerate(shape) if n > 1 and strides[d] > 0), key=lambda d: (-strides[d], d))
+    if 0 in shape:
+        return None
+
+    def assign(i, left):
+        if i == len(loops):
+            return {} if all(n == 1 for n in left.values()) else None
+        k = loops[i]
+        inside = [d for d in dims if stride_map[k] % strides[d] == 0 and stride_map[k] // strides[d] < left[d]]
+        for d in inside:
+            weight = stride_map[k] // strides[d]
+            if -(-left[d] // weight) <= device_size[k]:
+                rest = assign(i + 1, {**left, d: weight})
+                if rest is not None:
+                    return {k: d, **rest}
+        return None if inside else assign(i + 1, left)
+
+    return assign(0, {d: shape[d] for d in dims})
+
+
+def pay_each(coord, strides, device_size, stride_map, owner):
+    """The device coordinate when every host dimension is paid for by its own device dimensions."""
+    at, left = [0] * len(device_size), list(coord)
+    for k in sorted(owner, key=lambda k: (-stride_map[k], k)):
+        weight = stride_map[k] // strides[owner[k]]
+        at[k], left[owner[k]] = divmod(left[owner[k]], weight)
+    return at
+
+
 def pays_with_coins(host_offset, device_size, stride_map):
     """Whether dividing by the strides, the largest first, finds the device coordinate without looking back."""
     steps = [k for k, m in enumerate(stride_map) if m > 0 and device_size[k] != 1]
@@ -228,24 +263,29 @@ def expanded(shape, strides, device_size, stride_map):
     return walks
 
 
-def stick_count(device_size, stride_map):
+def stick_count(device_size, stride_map, owner=None):
     """The device dimension that counts sticks along the dimension of the stick; None if there is one stick."""
-    wanted = device_size[-1] * stride_map[-1]
-    for k in range(len(device_size) - 1):
-        if stride_map[-1] > 0 and device_size[k] > 1 and stride_map[k] == wanted:
+    wanted, last = device_size[-1] * stride_map[-1], len(device_size) - 1
+    for k in range(last):
+        of_another = owner is not None and owner.get(k, owner.get(last)) != owner.get(last)
+        if stride_map[-1] > 0 and device_size[k] > 1 and stride_map[k] == wanted and not of_another:
             return k
     return None
 
 
 def spyre(shape, strides, device_size, stride_map, bits, arrangement="STANDARD"):
     device_strides = row_major(device_size)
-    count = stick_count(device_size, stride_map)
+    owner = owners(shape, strides, device_size, stride_map)
+    count = stick_count(device_size, stride_map, owner)
     solve = solver(device_size, stride_map)
     walks = expanded(shape, strides, device_size, stride_map)
     replicates = [k for k, m in enumerate(stride_map) if m == 0 and k not in walks]
 
     def place(coord):
-        at = solve(dot(coord, strides))
+        if owner is not None and 0 not in device_size:
+            at = pay_each(coord, strides, device_size, stride_map, owner)
+        else:
+            at = solve(dot(coord, strides))
         if at is None:
             raise Unreachable(coord)
         stick, at[-1] = arranged(arrangement, 0 if count is None else at[count], at[-1])
