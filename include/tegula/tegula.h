@@ -478,8 +478,8 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during cre
  * converted; TG_ERR_UNSUPPORTED names pairs that have no conversion. Floats are rounded: to DLFloat16
  * (SEN169_FP16: 1 sign, 6 exponent, 9 fraction bits) halves away from zero, below its smallest to 0, above
  * its largest (8573157376) as infinity and NaN to NINF, which reads back as NaN; to other formats to the
- * nearest, halves to even. tg_plan_losses counts what that loses. Integers that do not fit are errors.
- * Values of `threads` below 0 are errors. */
+ * nearest, halves to even. tg_plan_losses counts what that loses. Integers that do not fit are errors; of an s4 or u2
+ * in a byte of its own only the low bits count, as in XLA. Values of `threads` below 0 are errors. */
 TG_API tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_error *err);
 
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each. src points at offset 0 of

@@ -13,8 +13,10 @@ the same stride. The one that counts has 0 in every synthetic dimension. Where e
 for by device dimensions of its own, whose steps are multiples of its stride and do not pass its end, each is
 (what passes the end of its dimension is padding: docs/notation.md, rule 1). Else the whole offset is paid for,
 and the solution is the greatest when the device dimensions are compared by decreasing stride_map, ties
-outermost first: large steps first, like paying with the largest coins. A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a
-host dimension of stride 0, and what is left over replicates. tests/python/test_oracle_self.py holds this
+outermost first: large steps first, like paying with the largest coins.
+
+A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks a host dimension of stride 0,
+and what is left over replicates. tests/python/test_oracle_self.py holds this
 definition against the pair checksums of torch-spyre's own round-trip tests before anything relies on it.
 """
 import itertools

@@ -251,6 +251,50 @@ static void test_what_differs(void **unused) {
     }
 }
 
+/* ---- maps that were wrong once ---- */
+
+static void test_told_maps(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *text;
+        int64_t     coord[3], offset;
+    } rows[] = {
+        /* `*` over a dimension that only exists as padding: its padded size counts */
+        {"f16[5]{0:T(3,2)(*,3)}", {3}, 7},
+        {"f16[4]{0:T(4,2)(2,*,3)}", {3}, 4},
+        /* an arrangement permutes inside the stick, also where rows are shorter than its digits */
+        {"f16[13,3] spyre arrangement=FP32_TO_DL16", {12, 2}, 770},
+        {"f16[8,5] spyre arrangement=FP32_TO_DL16", {6, 2}, 386},
+        {"f16[16,5] spyre arrangement=FP32_TO_DL16", {15, 4}, 15 * 64 + 8},
+        /* a stick count with room to spare is padding, not a walk along a flattened host */
+        {"f32[8,5] spyre device_size=[2,8,32] dim_map=[1,0,1]", {7, 0}, 224},
+        {"f16[40,60] spyre device_size=[2,40,64] stride_map=[64,60,1]", {39, 59}, 39 * 64 + 59},
+        {"f16[2,80] spyre device_size=[3,2,64] stride_map=[64,80,1]", {1, 79}, 2 * 64 + 64 + 15},
+        /* host offsets with gaps, and a host that steps by two */
+        {"f16[3,5] strides=[100,1] spyre device_size=[4,64] stride_map=[64,1]", {2, 4}, 204},
+        {"f16[100] strides=[2] spyre device_size=[4,64] stride_map=[64,1]", {99}, 198},
+        {"f16[4,60] strides=[0,1] spyre", {1, 0}, 64},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_layout l = parse(rows[i].text);
+        if (tg_layout_offset(&l, rows[i].coord) != rows[i].offset) print_error("%s\n", rows[i].text);
+        assert_int_equal(tg_layout_offset(&l, rows[i].coord), rows[i].offset);
+    }
+}
+
+/* Digits at rest below ragged ones: offsets 0 0 3 10 10 13. */
+static void test_coverage_of_ragged_digits_at_rest(void **unused) {
+    (void)unused;
+    tg_layout     l = parse("f32[2,2,2] strides=[10,3,0]");
+    const int64_t two[] = {2, 4}, one[] = {6};
+    int64_t       data = 0;
+    assert_int_equal(tg_layout_reshape(&l, &l, 2, two, NULL), TG_OK);
+    assert_int_equal(tg_layout_slice(&l, &l, 1, 0, 3, 1, NULL), TG_OK);
+    assert_int_equal(tg_layout_reshape(&l, &l, 1, one, NULL), TG_OK);
+    assert_int_equal(tg_layout_coverage(NULL, NULL, &data, &l, NULL), TG_OK);
+    assert_int_equal(data, 4);
+}
+
 /* ---- overlapping strides ---- */
 
 static void test_overlap(void **unused) {
@@ -294,6 +338,8 @@ int main(void) {
         cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_a_trillion_elements),
         cmocka_unit_test(test_what_differs),
+        cmocka_unit_test(test_told_maps),
+        cmocka_unit_test(test_coverage_of_ragged_digits_at_rest),
         cmocka_unit_test(test_overlap),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
