@@ -405,7 +405,8 @@ typedef struct tg_spyre_params { /* zero-initialise for the default layout */
 /* torch-spyre's (size, stride, dtype, dim_order) constructor for any number of dimensions. */
 TG_API tg_status tg_spyre_default(tg_spyre *out, const tg_host *host, const tg_spyre_params *params, tg_error *err);
 
-/* The stride_map of a legacy (device_size, dim_map) pair; dim_map[k] in [-1, ndim). */
+/* The stride_map of a legacy (device_size, dim_map) pair; dim_map[k] in [-1, ndim). A device dimension
+ * that only counts past the end of its host dimension gets -1. */
 TG_API tg_status tg_spyre_from_dim_map(tg_spyre *out, const tg_host *host, int32_t rank, const int64_t *device_size,
                                        const int64_t *dim_map, const tg_spyre_params *params, tg_error *err);
 

@@ -178,6 +178,16 @@ tg_status tg_spyre_check_rank(int32_t rank, tg_error *err) {
     return TG_OK;
 }
 
+/* A device dimension that only counts past the end of its host dimension holds padding. Its stride would
+ * be one of other host dimensions too; -1 says what is meant. */
+static void drop_past_the_end(tg_spyre *out, const int32_t *dims, const tg_host *host) {
+    for (int32_t k = 0; k < out->rank; k++) {
+        const int32_t d = dims[k];
+        if (d < 0 || out->device_size[k] <= 1 || host->strides[d] < 1 || out->stride_map[k] < 0) continue;
+        if (out->stride_map[k] / host->strides[d] >= host->shape[d]) out->stride_map[k] = -1;
+    }
+}
+
 tg_status tg_spyre_from_dim_map(tg_spyre *out, const tg_host *host, int32_t rank, const int64_t *device_size,
                                 const int64_t *dim_map, const tg_spyre_params *params, tg_error *err) {
     int32_t  dims[TG_SPYRE_MAX_RANK];
@@ -199,6 +209,7 @@ tg_status tg_spyre_from_dim_map(tg_spyre *out, const tg_host *host, int32_t rank
         dims[k] = (int32_t)dim_map[k];
     }
     if ((s = fill_stride_map(&spyre, dims, host, err)) != TG_OK) return s;
+    drop_past_the_end(&spyre, dims, host);
     *out = spyre;
     return TG_OK;
 }

@@ -268,6 +268,8 @@ static void test_told_maps(void **unused) {
         {"f16[16,5] spyre arrangement=FP32_TO_DL16", {15, 4}, 15 * 64 + 8},
         /* a stick count with room to spare is padding, not a walk along a flattened host */
         {"f32[8,5] spyre device_size=[2,8,32] dim_map=[1,0,1]", {7, 0}, 224},
+        {"f32[5,5,8] spyre device_size=[7,5,3,32] dim_map=[0,1,2,2]", {4, 4, 7}, 4 * 480 + 4 * 96 + 7},
+        {"f32[60,8] spyre device_size=[2,62,32] dim_map=[1,0,1]", {59, 7}, 59 * 32 + 7},
         {"f16[40,60] spyre device_size=[2,40,64] stride_map=[64,60,1]", {39, 59}, 39 * 64 + 59},
         {"f16[2,80] spyre device_size=[3,2,64] stride_map=[64,80,1]", {1, 79}, 2 * 64 + 64 + 15},
         /* host offsets with gaps, and a host that steps by two */
