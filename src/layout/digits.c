@@ -22,15 +22,6 @@
 
 enum { MAX_STEPS = 1 << 16 };
 
-int64_t tg_digits_eval(const tg_digits *f, int64_t x) {
-    uint64_t sum = 0;
-    for (int32_t i = 0; i < f->n; i++) {
-        sum += (uint64_t)(x / f->weight[i]) * (uint64_t)f->stride[i];
-        x %= f->weight[i];
-    }
-    return (int64_t)sum;
-}
-
 /* f without its first i digits, at x. */
 static uint64_t eval_from(const tg_digits *f, int32_t i, int64_t x) {
     uint64_t sum = 0;
@@ -40,6 +31,8 @@ static uint64_t eval_from(const tg_digits *f, int32_t i, int64_t x) {
     }
     return sum;
 }
+
+int64_t tg_digits_eval(const tg_digits *f, int64_t x) { return (int64_t)eval_from(f, 0, x); }
 
 typedef struct decision {
     int64_t steps;
@@ -225,4 +218,50 @@ bool tg_digits_of_dims(tg_digits *out, const tg_layout *l, const int32_t *dims, 
     }
     if (out->n == 0 || out->weight[out->n - 1] != 1) return append(out, 1, 0);
     return true;
+}
+
+/* ---- to a layout ---- */
+
+tg_status tg_layout_push_digits(tg_layout *l, int32_t axis, const tg_digits *f, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < f->n && f->size > 1 && s == TG_OK; i++) {
+        if (f->weight[i] >= f->size) continue; /* always 0 */
+        const int64_t bound = i == 0 ? f->size : tg_min(f->size, f->weight[i - 1]);
+        const int64_t count = tg_ceil_div(bound, f->weight[i]);
+        const tg_mode m = {count, count, f->weight[i], f->stride[i], axis, TG_TO_MEMORY};
+        s = tg_layout_push(l, m, err);
+    }
+    return s;
+}
+
+/* An axis that dims[0..n) are folded into, row-major. */
+static tg_status push_fold(tg_layout *l, int32_t *axis, const int32_t *dims, const int64_t *sizes, int32_t n,
+                           tg_error *err) {
+    int64_t   stride = 1;
+    tg_status s = tg_layout_push_axis(l, axis, err);
+    for (int32_t k = n; k-- > 0 && s == TG_OK; stride *= sizes[k]) {
+        const tg_mode m = {sizes[k], sizes[k], 1, stride, dims[k], *axis};
+        s = tg_layout_push(l, m, err);
+    }
+    return s;
+}
+
+tg_status tg_layout_push_dims(tg_layout *l, const int32_t *dims, const int64_t *sizes, int32_t n, const tg_digits *f,
+                              tg_error *err) {
+    tg_digits rest = *f, hi, lo;
+    tg_status s = TG_OK;
+    for (int32_t begin = 0, i = 0; i < n && s == TG_OK; i++) {
+        const bool last = i + 1 == n;
+        int64_t    low = 1;
+        for (int32_t k = i + 1; k < n; k++) low *= sizes[k];
+        if (!last && !tg_digits_cut(&hi, &lo, &rest, low)) continue;
+        if (last) hi = rest;
+        else rest = lo;
+        tg_digits_coalesce(&hi);
+        int32_t axis = dims[begin];
+        if (i > begin) s = push_fold(l, &axis, dims + begin, sizes + begin, i + 1 - begin, err);
+        if (s == TG_OK) s = tg_layout_push_digits(l, axis, &hi, err);
+        begin = i + 1;
+    }
+    return s;
 }

@@ -183,7 +183,7 @@ static int32_t copies_of(tg_mode *copies, const tg_layout *l) {
     return n;
 }
 
-static bool has_copy(const tg_mode *copies, int32_t n, int64_t distance) {
+static tg_solved has_copy(const tg_mode *copies, int32_t n, int64_t distance) {
     int64_t   stride[TG_MAX_MODES], lo[TG_MAX_MODES], hi[TG_MAX_MODES], v[TG_MAX_MODES];
     for (int32_t i = 0; i < n; i++) {
         stride[i] = copies[i].stride;
@@ -191,7 +191,7 @@ static bool has_copy(const tg_mode *copies, int32_t n, int64_t distance) {
         hi[i] = copies[i].size - 1;
     }
     tg_solve p = {n, stride, lo, hi, NULL, NULL, MAX_COPIES};
-    return tg_solve_box(v, &p, distance) == TG_SOLVED_YES;
+    return tg_solve_box(v, &p, distance);
 }
 
 /* A copy that x has and y has not: its distance from the first. */
@@ -206,7 +206,11 @@ static tg_status find_extra_copy(bool *found, int64_t *distance, const tg_layout
     do {
         *distance = 0;
         for (int32_t i = 0; i < nx; i++) *distance += at[i] * of_x[i].stride;
-        *found = !has_copy(of_y, ny, *distance);
+        const tg_solved has = has_copy(of_y, ny, *distance);
+        if (has == TG_SOLVED_UNDECIDED)
+            return tg_fail(err, TG_ERR_LIMIT, "finding a copy at distance %d takes over %d steps", *distance,
+                           (int64_t)MAX_COPIES);
+        *found = has == TG_SOLVED_NO;
     } while (!*found && tg_next_coord(at, size, nx));
     return TG_OK;
 }

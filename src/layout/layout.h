@@ -75,6 +75,14 @@ void tg_digits_coalesce(tg_digits *f);
  * hi's + lo's. False where a digit would need both. */
 bool tg_digits_cut(tg_digits *hi, tg_digits *lo, const tg_digits *f, int64_t low);
 
+/* Append f's digits as memory modes of `axis`, which has no others. */
+tg_status tg_layout_push_digits(tg_layout *l, int32_t axis, const tg_digits *f, tg_error *err);
+
+/* Give dims[0..n), of these sizes and without modes so far, the digits of f, a function of their row-major
+ * number: apart where the digits respect the edges, folded otherwise. */
+tg_status tg_layout_push_dims(tg_layout *l, const int32_t *dims, const int64_t *sizes, int32_t n, const tg_digits *f,
+                              tg_error *err);
+
 /* Decide f == g on [0, f->size); *x is where they differ. TG_ERR_LIMIT after 2^16 steps. */
 tg_status tg_digits_equal(bool *equal, int64_t *x, const tg_digits *f, const tg_digits *g, tg_error *err);
 

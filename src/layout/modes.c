@@ -126,21 +126,6 @@ tg_status tg_layout_reorder(tg_layout *out, const tg_layout *in, const int32_t *
 
 /* ---- normal form ---- */
 
-/* Replace the digits of dimension d (all to memory) by f. */
-static tg_status put_digits(tg_layout *l, int32_t d, const tg_digits *f, tg_error *err) {
-    for (int32_t i = l->nmodes; i-- > 0;)
-        if (l->mode[i].axis == d) erase(l, i);
-    if (f->size <= 1) return TG_OK;
-    for (int32_t i = 0; i < f->n; i++) {
-        const int64_t   bound = i == 0 ? f->size : tg_min(f->size, f->weight[i - 1]);
-        const int64_t   count = tg_ceil_div(bound, f->weight[i]);
-        const tg_mode   m = {count, count, f->weight[i], f->stride[i], d, TG_TO_MEMORY};
-        const tg_status s = tg_layout_push(l, m, err);
-        if (s != TG_OK) return s;
-    }
-    return TG_OK;
-}
-
 /* The dimensions folded whole into `axis`, most significant first; 0 if there are other parts. */
 static int32_t whole_parts(int32_t *dims, const tg_layout *l, int32_t axis) {
     int32_t n = 0;
@@ -165,46 +150,22 @@ static void drop_axis(tg_layout *l, int32_t axis) {
         if (l->mode[i].axis == axis || l->mode[i].into == axis) erase(l, i);
 }
 
-/* Take dimensions out of folds at either end of the run: hi (lo) = the most (least) significant. */
+/* Take a fold apart where its digits respect the edges of the dimensions. */
 static tg_status unfold(tg_layout *l, int32_t axis, tg_error *err) {
-    int32_t   dims[TG_MAX_NDIM];
-    int32_t   n = whole_parts(dims, l, axis), first = 0;
-    tg_digits f, part[TG_MAX_NDIM], rest;
+    int32_t       dims[TG_MAX_NDIM];
+    int64_t       sizes[TG_MAX_NDIM], low = 1;
+    const int32_t n = whole_parts(dims, l, axis);
+    tg_digits     f, hi, lo;
+    bool          apart = n == 1;
     if (n == 0 || !tg_digits_of_dims(&f, l, dims, n)) return TG_OK;
     tg_digits_coalesce(&f);
-    rest = f;
-    /* cut from the left: dimension `first` by itself, the others stay together */
-    int32_t begin[TG_MAX_NDIM], groups = 0; /* group g: dims[begin[g]] .. */
-    for (int32_t i = 0; i < n; i++) {
-        if (i == first) begin[groups++] = i;
-        int64_t   low = 1;
-        tg_digits hi, lo;
-        for (int32_t k = i + 1; k < n; k++) low *= l->shape[dims[k]];
-        if (i + 1 < n && !tg_digits_cut(&hi, &lo, &rest, low)) continue;
-        part[groups - 1] = i + 1 < n ? hi : rest;
-        tg_digits_coalesce(&part[groups - 1]);
-        if (i + 1 < n) rest = lo;
-        first = i + 1;
+    for (int32_t i = n; i-- > 0; low *= sizes[i]) {
+        sizes[i] = l->shape[dims[i]];
+        apart = apart || (i + 1 < n && tg_digits_cut(&hi, &lo, &f, low));
     }
-    if (groups == 1 && n > 1) return TG_OK; /* nothing came apart; digits may still merge */
+    if (!apart) return TG_OK;
     drop_axis(l, axis);
-    for (int32_t g = 0; g < groups; g++) {
-        const int32_t end = g + 1 < groups ? begin[g + 1] : n;
-        tg_status     s = TG_OK;
-        int32_t       into = dims[begin[g]];
-        if (end - begin[g] > 1) {
-            if ((s = tg_layout_push_axis(l, &into, err)) != TG_OK) return s;
-            int64_t stride = 1;
-            for (int32_t k = end; k-- > begin[g];) {
-                const int64_t size = l->shape[dims[k]];
-                const tg_mode m = {size, size, 1, stride, dims[k], into};
-                if ((s = tg_layout_push(l, m, err)) != TG_OK) return s;
-                stride *= size;
-            }
-        }
-        if ((s = put_digits(l, into, &part[g], err)) != TG_OK) return s;
-    }
-    return TG_OK;
+    return tg_layout_push_dims(l, dims, sizes, n, &f, err);
 }
 
 /* Axes without digits and parts left behind by unfold are renumbered away. */
@@ -234,7 +195,9 @@ static tg_status coalesce_axis(tg_layout *l, int32_t axis, tg_error *err) {
     }
     if (f.n == 0) return TG_OK;
     tg_digits_coalesce(&f);
-    return put_digits(l, axis, &f, err);
+    for (int32_t i = l->nmodes; i-- > 0;)
+        if (l->mode[i].axis == axis) erase(l, i);
+    return tg_layout_push_digits(l, axis, &f, err);
 }
 
 static bool nests_copies(const tg_mode *a, const tg_mode *b) { return a->stride == b->stride * b->size; }

@@ -128,40 +128,6 @@ tg_status tg_layout_unsqueeze(tg_layout *out, const tg_layout *in, int32_t dim, 
 
 /* ---- reshape ---- */
 
-/* Give dims[0..n), of the given sizes, the digits of f: cut where digits allow, folded otherwise. */
-static tg_status put_dims(tg_layout *l, const int32_t *dims, const int64_t *sizes, int32_t n, const tg_digits *f,
-                          tg_error *err) {
-    tg_digits rest = *f, hi, lo;
-    tg_status s = TG_OK;
-    for (int32_t begin = 0, i = 0; i < n && s == TG_OK; i++) {
-        int64_t low = 1;
-        for (int32_t k = i + 1; k < n; k++) low *= sizes[k];
-        const bool last = i + 1 == n;
-        if (!last && !tg_digits_cut(&hi, &lo, &rest, low)) continue;
-        if (last) hi = rest;
-        int32_t into = dims[begin];
-        if (i > begin) {
-            int64_t stride = 1;
-            s = tg_layout_push_axis(l, &into, err);
-            for (int32_t k = i + 1; k-- > begin && s == TG_OK;) {
-                const tg_mode m = {sizes[k], sizes[k], 1, stride, dims[k], into};
-                s = tg_layout_push(l, m, err);
-                stride *= sizes[k];
-            }
-        }
-        for (int32_t k = 0; k < hi.n && s == TG_OK; k++) {
-            if (hi.weight[k] >= hi.size && hi.weight[k] != 1) continue;
-            const int64_t bound = k == 0 ? hi.size : tg_min(hi.size, hi.weight[k - 1]);
-            const int64_t count = tg_ceil_div(bound, hi.weight[k]);
-            const tg_mode m = {count, count, hi.weight[k], hi.stride[k], into, TG_TO_MEMORY};
-            s = tg_layout_push(l, m, err);
-        }
-        begin = i + 1;
-        rest = lo;
-    }
-    return s;
-}
-
 static int32_t without_units(int32_t *dims, int64_t *sizes, const int64_t *shape, int32_t ndim) {
     int32_t n = 0;
     for (int32_t d = 0; d < ndim; d++) {
@@ -213,7 +179,7 @@ static tg_status regroup(tg_layout *l, regrouping *g, const tg_layout *in, bool 
             match_products(g, i, j, &a, &b);
         }
         tg_digits_coalesce(&f);
-        const tg_status s = put_dims(l, g->new + j, g->new_size + j, b - j, &f, err);
+        const tg_status s = tg_layout_push_dims(l, g->new + j, g->new_size + j, b - j, &f, err);
         if (s != TG_OK) return s;
     }
     return TG_OK;
@@ -410,7 +376,7 @@ tg_status tg_layout_slice(tg_layout *out, const tg_layout *in, int32_t dim, int6
         }
     if (!tg_add(&l.offset, l.offset, at0))
         return tg_fail(err, TG_ERR_OVERFLOW, "slice: the offset does not fit 63 bits");
-    if ((s = put_dims(&l, &dim, &n, 1, &g, err)) != TG_OK || (s = tg_layout_end(&l, err)) != TG_OK) return s;
+    if ((s = tg_layout_push_dims(&l, &dim, &n, 1, &g, err)) != TG_OK || (s = tg_layout_end(&l, err)) != TG_OK) return s;
     *out = l;
     return TG_OK;
 }
