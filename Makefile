@@ -45,9 +45,22 @@ fuzz:
 	@$(PYTHON) tools/setup check
 	@$(VENV)/python tools/check --jobs $(JOBS) --fuzz-seconds $(FUZZ_SECONDS) --fuzz-seed $(FUZZ_SEED) --only fuzz
 
-bench: all
-	@"$(NINJA)" -C build -j $(JOBS) --quiet bench_relayout
-	@build/bench_relayout
+# Progress goes to stderr, the table to stdout, the same as JSON to build/bench.json. The peers of Python live in an
+# environment of their own: PyTorch is large, and `make check` has no use for it.
+bench: all .venv-bench/stamp
+	@"$(NINJA)" -C build -j $(JOBS) --quiet bench/bench_relayout
+	@rm -f build/bench-*.json
+	@build/bench/bench_relayout --json build/bench-relayout.json $(BENCH_ARGS) >&2
+	@.venv-bench/bin/python bench/bench_peers.py --bench build/bench/bench_relayout --lib build/libtegula.so \
+	    --json build/bench-peers.json $(BENCH_ARGS)
+	@$(PYTHON) bench/bench_report.py build/bench-relayout.json build/bench-peers.json --json build/bench.json
+
+# Where they cannot be installed the benchmark goes on without them, and tries again next time.
+.venv-bench/stamp: tools/requirements-bench.txt
+	@$(PYTHON) -m venv --clear .venv-bench && echo '*' > .venv-bench/.gitignore
+	@echo 'bench: installing NumPy and PyTorch into .venv-bench' >&2
+	@if .venv-bench/bin/python -m pip install --quiet --disable-pip-version-check -r $< >&2; then touch $@; \
+	 else echo 'bench: they could not be installed, going on without' >&2; fi
 
 install: all
 	@$(call quietly,$(MESON) configure build -Dprefix="$(PREFIX_PATH)" -Dlibdir="$(LIBDIR)")
@@ -65,14 +78,14 @@ clean:
 	rm -rf build build-*/
 
 distclean: clean
-	rm -rf .venv
+	rm -rf .venv .venv-bench
 
 help:
 	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
 	@echo 'make demo               a tensor goes to its tiled device layout and back'
 	@echo 'make check              build with gcc and clang, run every test; about five minutes'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
-	@echo 'make bench              speed of relayout against memcpy'
+	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
 	@echo 'make symbols            accept the exported symbols of the build as the list'
 	@echo 'make format             break C lines that are too wide, touch no other'

@@ -1,341 +1,402 @@
-/* How fast moves are, against memcpy in the same run.
+/* How fast moves are, against memcpy and against a copy that goes around the caches, in the same run.
  *
- *   bench_relayout [--quick] [--json FILE]
+ *   bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--json FILE]
+ *   bench_relayout --list
  *
- * Method: GB/s counts bytes read once and written once, padding included.
- * memcpy moves (in + out) / 2 bytes between the same two buffers with the same number of threads, and
- * takes turns with the move: the ratio is the median over rounds of memcpy's time over the move's
- * time in the same round, so what else the machine does hits both. Before each sample of a large move
- * a third buffer is read, so that the source is not in the cache. Buffers are 2 MiB aligned, huge pages
- * where the system gives them, and touched before. Every result is verified by tg_plan_verify before it
- * is timed, on one thread; on more threads it must be the same bytes. */
+ * GB/s counts bytes read once and written once, padding included. memcpy moves (in + out) / 2 bytes between the
+ * same two buffers with the same number of threads. All contenders take turns, round by round (rounds.h); ratios
+ * are medians over rounds of the times inside one round. At L and N a third buffer is read before each sample, so
+ * that the source is not in the cache, and a sample is one call (L) or at least 3 ms of calls; at T planning
+ * is timed too. With two threads each has a CPU of its own. Padding is written in all of them. Every result is
+ * verified by tg_plan_verify before it is timed, on one thread; on more threads, and from oneDNN, it must be the
+ * same bytes.
+ *
+ * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
-#include <tegula/tegula.h>
+#include "copies.h"
+#include "machine.h"
+#include "onednn.h"
+#include "pinning.h"
+#include "rounds.h"
+#include "subject.h"
+#include "workloads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
-#include <unistd.h>
 
-#ifndef BENCH_FLAGS
-#  define BENCH_FLAGS "not recorded"
-#endif
+enum { POOL_NONE, POOL_OURS, POOL_OPENMP };
+enum { TEXT_MAX = 96, FLUSH_BYTES = 256 << 20 };
 
-enum { MAX_ROUNDS = 31, MAX_THREADS = 2 };
+typedef struct options {
+    bool        quick, list;
+    const char *sizes, *filter, *json;
+    bool        threads[3]; /* by number */
+    int         rounds;     /* 0: by size */
+    uint32_t    cpu;        /* bits of tg_cpu that may be used */
+} options;
 
-/* ---- layouts ---- */
-
-static void need(tg_status s, const tg_error *err) {
-    if (s == TG_OK) return;
-    fprintf(stderr, "bench_relayout: %s\n", err->message);
-    exit(1);
-}
-
-static tg_layout row_major(tg_dtype dtype, int64_t rows, int64_t cols) {
-    const int64_t shape[] = {rows, cols};
-    tg_layout     l;
-    tg_error      err;
-    need(tg_layout_strided(&l, dtype, 2, shape, NULL, 0, &err), &err);
-    return l;
-}
-
-/* Split both dimensions (1: not at all) and put the digits in an order: modes are rows / tile,
- * rows % tile, cols / tile, cols % tile. */
-static tg_layout tiled(tg_dtype dtype, int64_t rows, int64_t cols, int64_t row_tile, int64_t col_tile,
-                       const int32_t *order) {
-    tg_layout l = row_major(dtype, rows, cols);
-    tg_error  err;
-    need(tg_layout_split(&l, &l, 1, col_tile, &err), &err);
-    need(tg_layout_split(&l, &l, 0, row_tile, &err), &err);
-    need(tg_layout_reorder(&l, &l, order, &err), &err);
-    return l;
-}
-
-typedef struct workload {
-    const char *name;
-    tg_dtype    dtype;
-    int64_t     large[2], small[2]; /* rows, columns */
-    int64_t     tile[2];
-    int32_t     order[4];
-    tg_format   format;             /* of the tiled side */
-    bool        back;               /* tiled to row-major */
-} workload;
-
-static const workload workloads[] = {
-    {"stick", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, false},
-    {"stick, ragged", TG_F16, {16384, 8150}, {512, 500}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, false},
-    {"stick to DLFloat16", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_SEN169_FP16, false},
-    {"unstick", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_FORMAT_NATIVE, true},
-    {"unstick from DLFloat16", TG_F16, {16384, 8192}, {512, 512}, {1, 64}, {2, 0, 1, 3}, TG_SEN169_FP16, true},
-    {"T(8,128)", TG_F32, {8192, 8192}, {256, 512}, {8, 128}, {0, 2, 1, 3}, TG_FORMAT_NATIVE, false},
-    {"stick on dimension 0", TG_F16, {16384, 8192}, {256, 1024}, {64, 1}, {0, 2, 3, 1}, TG_FORMAT_NATIVE, false},
-};
-enum { WORKLOADS = sizeof workloads / sizeof workloads[0] };
-
-static void make_layouts(tg_layout *dst, tg_layout *src, const workload *w, const int64_t *size) {
-    tg_layout plain = row_major(w->dtype, size[0], size[1]);
-    tg_layout tiles = tiled(w->dtype, size[0], size[1], w->tile[0], w->tile[1], w->order);
-    tiles.format = w->format;
-    *dst = w->back ? plain : tiles;
-    *src = w->back ? tiles : plain;
-}
-
-/* ---- buffers ---- */
-
-static void *buffer_make(size_t size) {
-    const size_t huge = (size_t)2 << 20, rounded = (size + huge - 1) / huge * huge;
-    void *const  p = aligned_alloc(huge, rounded);
-    if (p == NULL) {
-        fprintf(stderr, "bench_relayout: no memory for %zu bytes\n", rounded);
-        exit(1);
-    }
-    (void)madvise(p, rounded, MADV_HUGEPAGE);
-    memset(p, 1, rounded);
-    return p;
-}
-
-/* Finite, normal numbers in float16, float32 and DLFloat16. */
-static void fill_source(uint8_t *p, size_t size, tg_dtype dtype) {
-    uint64_t x = 88172645463325252u;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        x ^= x << 13;
-        x ^= x >> 7;
-        x ^= x << 17;
-        const uint64_t v = dtype == TG_F32 ? (x & 0xbfffffffbfffffffu) | 0x2000000020000000u
-                                           : (x & 0xb7ffb7ffb7ffb7ffu) | 0x2400240024002400u;
-        memcpy(p + i, &v, 8);
-    }
-}
-
-static uint64_t checksum(const uint8_t *p, size_t size) {
-    uint64_t h = 1469598103934665603u;
-    for (size_t i = 0; i + 8 <= size; i += 8) {
-        uint64_t v;
-        memcpy(&v, p + i, 8);
-        h = (h ^ v) * 1099511628211u;
-        h ^= h >> 29;
-    }
-    return h;
-}
-
-/* ---- time ---- */
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static int by_value(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *v, int n) {
-    qsort(v, (size_t)n, sizeof v[0], by_value);
-    return n % 2 == 1 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
-typedef struct copy_job {
-    uint8_t       *dst;
-    const uint8_t *src;
-    size_t         size, parts;
-} copy_job;
-
-static void copy_part(void *arg, size_t i) {
-    const copy_job *c = arg;
-    const size_t    part = c->size / c->parts & ~(size_t)63, from = part * i;
-    memcpy(c->dst + from, c->src + from, i + 1 == c->parts ? c->size - from : part);
-}
-
-typedef struct bench {
-    const tg_plan     *plan;
+/* Everything that rows share. */
+typedef struct stage {
+    options           opt;
+    uint8_t          *src, *dst, *flush;
+    size_t            flush_bytes;
     const tg_executor *executor;
-    uint8_t           *dst, *src, *flush;
-    size_t             dst_size, src_size, flush_size;
-    copy_job           copy;
-    int                repeats;
-} bench;
+    FILE             *json;
+    int               rows, wrong;
+} stage;
 
-static volatile uint64_t sink;
+/* ---- one row ---- */
 
-static void flush_cache(const bench *b) {
-    uint64_t sum = 0;
-    for (size_t i = 0; i < b->flush_size; i += 64) sum += b->flush[i];
-    sink = sum;
-}
-
-static double time_copy(bench *b) {
-    flush_cache(b);
-    const double t = now();
-    for (int i = 0; i < b->repeats; i++) {
-        if (b->executor == NULL) copy_part(&b->copy, 0);
-        else b->executor->run(b->executor->context, copy_part, &b->copy, b->copy.parts);
-    }
-    return (now() - t) / b->repeats;
-}
-
-static double time_move(bench *b) {
-    tg_error err;
-    flush_cache(b);
-    const double t = now();
-    for (int i = 0; i < b->repeats; i++) need(tg_plan_run(b->plan, b->dst, b->src, b->executor, &err), &err);
-    return (now() - t) / b->repeats;
-}
-
-/* ---- results ---- */
-
-typedef struct result {
+typedef struct row {
     const workload *w;
-    int64_t         rows, cols;
+    int             size;
     int32_t         threads;
-    double          gbps, memcpy_gbps, ratio, spread; /* spread: median time over best time */
+    subject         tegula;
+    onednn         *peer;
     bool            verified;
-} result;
+    uint64_t        sum; /* of the right result */
+    rounds          r;
+} row;
 
-static void measure(result *r, bench *b, int rounds) {
-    double move[MAX_ROUNDS], copy[MAX_ROUNDS], ratio[MAX_ROUNDS];
-    (void)time_copy(b);
-    (void)time_move(b);
-    for (int i = 0; i < rounds; i++) {
-        copy[i] = time_copy(b);
-        move[i] = time_move(b);
-        ratio[i] = copy[i] / move[i];
-    }
-    const double bytes = (double)(b->dst_size + b->src_size), m = median(move, rounds);
-    r->gbps = bytes / m * 1e-9;
-    r->memcpy_gbps = bytes / median(copy, rounds) * 1e-9;
-    r->ratio = median(ratio, rounds);
-    r->spread = m / move[0]; /* median() sorted */
+static void row_layouts(row *x, const stage *st) {
+    const uint32_t all = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
+    char           src[TEXT_MAX], dst[TEXT_MAX];
+    workload_text(src, sizeof src, x->w->src, x->w, x->size);
+    workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
+    subject_layouts(&x->tegula, src, dst, all & ~st->opt.cpu);
+    x->tegula.src = st->src;
+    x->tegula.dst = st->dst;
 }
 
-static void print_header(FILE *f) {
-    char  model[128] = "unknown CPU", line[256];
-    FILE *info = fopen("/proc/cpuinfo", "r");
-    while (info != NULL && fgets(line, sizeof line, info) != NULL) {
-        if (strncmp(line, "model name", 10) != 0 || strchr(line, ':') == NULL) continue;
-        snprintf(model, sizeof model, "%s", strchr(line, ':') + 2);
-        model[strcspn(model, "\n")] = '\0';
-        break;
-    }
-    if (info != NULL) fclose(info);
-    fprintf(f, "tegula %s, %s, %ld CPUs, compiler %s, flags %s", tg_version(), model, sysconf(_SC_NPROCESSORS_ONLN),
-            __VERSION__, BENCH_FLAGS);
+static void row_threads(row *x, const stage *st, int32_t threads) {
+    x->threads = threads;
+    x->tegula.params.threads = threads;
+    x->tegula.executor = threads == 1 ? NULL : st->executor;
+    subject_plan(&x->tegula);
 }
 
-static void print_row(const result *r, tg_dtype dtype) {
-    printf("%-24s %-5s %6lldx%-6lld %7.1f %4d %8.1f %8.1f %6.2f %7.2f  %s\n", r->w->name, tg_dtype_name(dtype),
-           (long long)r->rows, (long long)r->cols,
-           (double)(r->rows * r->cols * tg_dtype_storage_bits(dtype) / 8) / 1048576.0, (int)r->threads, r->gbps,
-           r->memcpy_gbps, r->ratio, r->spread, r->verified ? "verified" : "WRONG");
+static bool same_result(const row *x) {
+    return buffer_checksum(x->tegula.dst, (size_t)x->tegula.dst_bytes) == x->sum;
+}
+
+static void spoil(const row *x) { memset(x->tegula.dst, 0xa5, (size_t)x->tegula.dst_bytes); }
+
+/* On one thread, against the definition. */
+static bool row_verify(row *x, const stage *st) {
+    row_threads(x, st, 1);
+    buffer_fill(st->src, (size_t)x->tegula.src_bytes, x->tegula.src_layout.dtype);
+    spoil(x);
+    subject_run(&x->tegula);
+    x->sum = buffer_checksum(x->tegula.dst, (size_t)x->tegula.dst_bytes);
+    x->verified = subject_verify(&x->tegula);
+    return x->verified;
+}
+
+static void row_onednn(row *x, const stage *st) {
+    x->peer = onednn_create(&x->tegula.dst_layout, &x->tegula.src_layout, st->dst, st->src, x->threads);
+    if (x->peer == NULL) return;
+    spoil(x);
+    onednn_run(x->peer);
+    if (same_result(x)) return;
+    fprintf(stderr, "%s: oneDNN gives other bytes, left out\n", x->w->name);
+    onednn_destroy(x->peer);
+    x->peer = NULL;
+}
+
+static void add_contenders(row *x, copy_job *jobs) {
+    rounds *const  r = &x->r;
+    const int      ours = x->threads == 1 ? POOL_NONE : POOL_OURS;
+    const bool     tiny = x->size == SIZE_T;
+    const copy_job copy = {x->tegula.dst, x->tegula.src, (size_t)(x->tegula.src_bytes + x->tegula.dst_bytes) / 2,
+                           x->tegula.executor, part_memcpy};
+    for (int i = 0; i < 4; i++) jobs[i] = copy;
+    rounds_add(r, "memcpy", copy_run, &jobs[0], ours);
+    rounds_add(r, "tegula", subject_run, &x->tegula, ours);
+    if (part_ntcopy(1) != NULL) {
+        jobs[1].part = part_ntcopy(1);
+        rounds_add(r, "ntcopy", copy_run, &jobs[1], ours);
+    }
+    if (part_ntcopy(8) != NULL && !tiny) {
+        jobs[2].part = part_ntcopy(8);
+        rounds_add(r, "ntcopy8", copy_run, &jobs[2], ours);
+    }
+    if (strncmp(x->w->name, "f.sparse", 8) == 0) {
+        jobs[3].part = part_memset;
+        jobs[3].size = (size_t)x->tegula.dst_bytes;
+        rounds_add(r, "memset", copy_run, &jobs[3], ours);
+    }
+    if (tiny) rounds_add(r, "plan", subject_plan, &x->tegula, POOL_NONE);
+    if (tiny) rounds_add(r, "plan+run", subject_plan_and_run, &x->tegula, POOL_NONE);
+    if (x->peer != NULL) rounds_add(r, "onednn", onednn_run, x->peer, x->threads == 1 ? POOL_NONE : POOL_OPENMP);
+}
+
+static void set_method(row *x, const stage *st) {
+    rounds *const r = &x->r;
+    const bool    cold = x->size == SIZE_L || x->size == SIZE_N;
+    r->count = st->opt.rounds > 0 ? st->opt.rounds : st->opt.quick ? 1 : x->size == SIZE_L ? 7 : 15;
+    r->sample_seconds = x->size == SIZE_L || st->opt.quick ? 0 : 3e-3;
+    r->flush = st->flush;
+    r->flush_bytes = cold ? st->flush_bytes : 0;
+    r->guard = !st->opt.quick;
+}
+
+static void row_measure(row *x, const stage *st) {
+    copy_job jobs[4];
+    memset(&x->r, 0, sizeof x->r);
+    if (!st->opt.quick || x->threads == 1) row_onednn(x, st);
+    add_contenders(x, jobs);
+    pin_threads(x->threads);
+    set_method(x, st);
+    rounds_run(&x->r);
+    pin_threads(1);
+    onednn_destroy(x->peer);
+    x->peer = NULL;
+}
+
+/* ---- output ---- */
+
+static double ratio_to(const row *x, const char *name) {
+    const contender *c = rounds_find(&x->r, name);
+    return c == NULL ? 0 : contender_ratio(c, rounds_find(&x->r, "tegula"), x->r.count);
+}
+
+/* The better one of one stream and eight. */
+static double ratio_to_ntcopy(const row *x) {
+    const double one = ratio_to(x, "ntcopy"), eight = ratio_to(x, "ntcopy8");
+    return eight > 0 && eight < one ? eight : one;
+}
+
+static double row_bytes(const row *x) { return (double)(x->tegula.src_bytes + x->tegula.dst_bytes); }
+
+static void print_head(bool quick) {
+    if (quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
+    printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s", "ns",
+           "x memcpy", "x ntcopy", "x oneDNN", "spread");
+}
+
+static void print_ratio(double x) {
+    if (x > 0) printf(" %8.2f", x);
+    else printf(" %8s", "-");
+}
+
+static void print_row(const row *x) {
+    const contender *c = rounds_find(&x->r, "tegula");
+    const double     m = contender_median(c, x->r.count);
+    printf("%-22s %-11s %-4c %3d %9.1f %9.0f", x->w->name, x->w->type, size_letters[x->size], (int)x->threads,
+           row_bytes(x) / m * 1e-9, m * 1e9);
+    print_ratio(ratio_to(x, "memcpy"));
+    print_ratio(ratio_to_ntcopy(x));
+    print_ratio(ratio_to(x, "onednn"));
+    printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
+           x->r.noisy > 0 ? ", noisy" : "");
     fflush(stdout);
 }
 
-static void write_json(FILE *f, const result *r, int n) {
-    fprintf(f, "{\"schema\":\"tegula.bench/1\",\"machine\":\"");
-    print_header(f);
-    fprintf(f, "\",\"results\":[");
-    for (int i = 0; i < n; i++)
-        fprintf(f,
-                "%s\n{\"workload\":\"%s\",\"dtype\":\"%s\",\"shape\":[%lld,%lld],\"threads\":%d,\"gb_per_s\":%.3f,"
-                "\"memcpy_gb_per_s\":%.3f,\"ratio\":%.4f,\"spread\":%.4f,\"verified\":%s}",
-                i == 0 ? "" : ",", r[i].w->name, tg_dtype_name(r[i].w->dtype), (long long)r[i].rows,
-                (long long)r[i].cols, (int)r[i].threads, r[i].gbps, r[i].memcpy_gbps, r[i].ratio, r[i].spread,
-                r[i].verified ? "true" : "false");
-    fprintf(f, "\n]}\n");
+static void json_row(FILE *f, const row *x, bool first) {
+    char shape[TEXT_MAX], src[TEXT_MAX], dst[TEXT_MAX];
+    workload_shape(shape, sizeof shape, x->w, x->size);
+    workload_text(src, sizeof src, x->w->src, x->w, x->size);
+    workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
+    fprintf(f,
+            "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [%s], \"threads\": %d,\n"
+            "   \"src\": \"%s\", \"dst\": \"%s\", \"bytes_src\": %lld, \"bytes_dst\": %lld,\n"
+            "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f, \"seconds\": {",
+            first ? "" : ",", x->w->name, x->w->type, size_letters[x->size], shape, (int)x->threads, src, dst,
+            (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, x->verified ? "true" : "false",
+            x->r.count, x->r.noisy, x->r.others);
+    for (int k = 0; k < x->r.ncontenders; k++)
+        fprintf(f, "%s\n    \"%s\": {\"median\": %.4g, \"best\": %.4g, \"x\": %.4f}", k == 0 ? "" : ",",
+                x->r.c[k].name, contender_median(&x->r.c[k], x->r.count), contender_best(&x->r.c[k], x->r.count),
+                ratio_to(x, x->r.c[k].name));
+    fprintf(f, "}}");
+    fflush(f);
 }
 
 /* ---- the run ---- */
 
-static void run_threads(result *r, bench *b, int rounds, uint64_t *expected) {
-    tg_error err;
-    memset(b->dst, 0xa5, b->dst_size);
-    need(tg_plan_run(b->plan, b->dst, b->src, b->executor, &err), &err);
-    const uint64_t sum = checksum(b->dst, b->dst_size);
-    r->verified = sum == *expected;
-    if (r->threads == 1) {
-        need(tg_plan_verify(&r->verified, NULL, NULL, b->plan, b->dst, b->src, &err), &err);
-        *expected = sum;
-    }
-    measure(r, b, rounds);
-    print_row(r, r->w->dtype);
+static void report_row(stage *st, const row *x) {
+    print_row(x);
+    if (st->json != NULL) json_row(st->json, x, st->rows == 0);
+    st->rows++;
+    st->wrong += x->verified ? 0 : 1;
 }
 
-static bool run_workload(result *results, const workload *w, bool large, bool quick, const bench *shared,
-                         const tg_executor *pool) {
-    const int64_t *size = large ? w->large : w->small;
-    tg_layout      dst, src;
-    tg_error       err;
-    tg_plan       *plan = NULL;
-    bench          b = *shared;
-    int64_t        dst_size, src_size;
-    uint64_t       expected = 0;
-    bool           right = true;
-    make_layouts(&dst, &src, w, size);
-    const tg_plan_params params = {&dst, &src, NULL, 0, 0};
-    need(tg_plan_create(&plan, &params, &err), &err);
-    need(tg_layout_nbytes(&dst_size, &dst, &err), &err);
-    need(tg_layout_nbytes(&src_size, &src, &err), &err);
-    fill_source(b.src, (size_t)src_size, w->dtype);
-    b.plan = plan;
-    b.dst_size = (size_t)dst_size;
-    b.src_size = (size_t)src_size;
-    b.flush_size = large ? b.flush_size : 0;
-    b.repeats = large ? 1 : quick ? 4 : 60;
-    for (int32_t t = 1; t <= MAX_THREADS; t++) {
-        const copy_job copy = {b.dst, b.src, (size_t)(dst_size + src_size) / 2, (size_t)t};
-        const result   r = {w, size[0], size[1], t, 0, 0, 0, 0, false};
-        b.executor = t == 1 ? NULL : pool;
-        b.copy = copy;
-        results[t - 1] = r;
-        run_threads(&results[t - 1], &b, quick ? 3 : large ? 7 : 15, &expected);
-        right = right && results[t - 1].verified;
+static void run_case(stage *st, const workload *w, int size) {
+    static row x;
+    memset(&x, 0, sizeof x);
+    x.w = w;
+    x.size = size;
+    row_layouts(&x, st);
+    if (!row_verify(&x, st)) fprintf(stderr, "%s, size %c: WRONG\n", w->name, size_letters[size]);
+    for (int32_t t = 1; t <= (size == SIZE_T ? 1 : 2); t++) {
+        if (!st->opt.threads[t]) continue;
+        row_threads(&x, st, t);
+        spoil(&x);
+        subject_run(&x.tegula);
+        x.verified = x.verified && same_result(&x);
+        row_measure(&x, st);
+        report_row(st, &x);
     }
-    tg_plan_destroy(&plan);
-    return right;
+}
+
+static bool chosen(const options *opt, const workload *w, int size) {
+    return strchr(opt->sizes, size_letters[size]) != NULL
+        && (opt->filter == NULL || strstr(w->name, opt->filter) != NULL);
+}
+
+/* What the largest chosen case needs on one side; 0 if none is chosen. */
+static size_t largest_side(const options *opt) {
+    row    x;
+    stage  st = {.opt = *opt};
+    size_t most = 0;
+    for (int i = 0; i < workload_count * SIZES; i++) {
+        memset(&x, 0, sizeof x);
+        x.w = &workloads[i / SIZES];
+        x.size = i % SIZES;
+        if (!chosen(opt, x.w, x.size)) continue;
+        row_layouts(&x, &st);
+        if ((size_t)x.tegula.src_bytes > most) most = (size_t)x.tegula.src_bytes;
+        if ((size_t)x.tegula.dst_bytes > most) most = (size_t)x.tegula.dst_bytes;
+    }
+    return most;
+}
+
+static void run_all(stage *st) {
+    for (int size = 0; size < SIZES; size++)
+        for (int32_t i = 0; i < workload_count; i++)
+            if (chosen(&st->opt, &workloads[i], size)) run_case(st, &workloads[i], size);
+}
+
+/* ---- the list of cases, for bench_peers.py ---- */
+
+static void list_side(const char *name, const char *text, const tg_layout *l, int64_t bytes) {
+    const char *format = tg_format_name(l->format);
+    printf("\"%s\": {\"text\": \"%s\", \"bytes\": %lld, \"dtype\": \"%s\", \"format\": \"%s\", \"modes\": [", name,
+           text, (long long)bytes, tg_dtype_name(l->dtype), format == NULL ? "" : format);
+    for (int32_t i = 0; i < l->nmodes; i++)
+        printf("%s[%d, %lld, %lld, %lld]", i == 0 ? "" : ", ", (int)l->mode[i].axis, (long long)l->mode[i].weight,
+               (long long)l->mode[i].size, (long long)l->mode[i].stride);
+    printf("]}");
+}
+
+static void list_case(const options *opt, const workload *w, int size) {
+    const stage st = {.opt = *opt};
+    row         x = {.w = w, .size = size};
+    char        shape[TEXT_MAX], src[TEXT_MAX], dst[TEXT_MAX];
+    row_layouts(&x, &st);
+    workload_shape(shape, sizeof shape, w, size);
+    workload_text(src, sizeof src, w->src, w, size);
+    workload_text(dst, sizeof dst, w->dst, w, size);
+    printf("{\"workload\": \"%s\", \"size\": \"%c\", \"shape\": [%s],\n  ", w->name, size_letters[size], shape);
+    list_side("src", src, &x.tegula.src_layout, x.tegula.src_bytes);
+    printf(",\n  ");
+    list_side("dst", dst, &x.tegula.dst_layout, x.tegula.dst_bytes);
+    printf("}");
+}
+
+/* The sizes of our structs let a caller without a C compiler reserve room for them. */
+static void list_all(const options *opt) {
+    bool first = true;
+    printf("{\"sizeof\": {\"tg_plan\": %zu, \"tg_desc\": %zu, \"tg_error\": %zu}, \"desc_layout\": %zu, \"cases\": [",
+           sizeof(tg_plan), sizeof(tg_desc), sizeof(tg_error), offsetof(tg_desc, layout));
+    for (int size = 0; size < SIZES; size++)
+        for (int32_t i = 0; i < workload_count; i++) {
+            if (!chosen(opt, &workloads[i], size)) continue;
+            printf("%s\n ", first ? "" : ",");
+            list_case(opt, &workloads[i], size);
+            first = false;
+        }
+    printf("\n]}\n");
+}
+
+/* ---- command line ---- */
+
+static int usage(void) {
+    fprintf(stderr, "usage: bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
+                    "                      [--cpu MASK] [--json FILE]\n"
+                    "       bench_relayout --list\n"
+                    "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, T 4 KiB; --filter: part of the name\n"
+                    "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n");
+    return 2;
+}
+
+static bool set_option(options *o, const char *name, const char *value) {
+    if (strcmp(name, "--size") == 0) o->sizes = value;
+    else if (strcmp(name, "--filter") == 0) o->filter = value;
+    else if (strcmp(name, "--json") == 0) o->json = value;
+    else if (strcmp(name, "--rounds") == 0) o->rounds = atoi(value);
+    else if (strcmp(name, "--cpu") == 0) o->cpu = (uint32_t)strtoul(value, NULL, 0);
+    else if (strcmp(name, "--threads") == 0) {
+        o->threads[1] = strchr(value, '1') != NULL;
+        o->threads[2] = strchr(value, '2') != NULL;
+    } else return false;
+    return true;
+}
+
+static bool read_options(options *o, int argc, char **argv) {
+    const options defaults = {false, false, "LNMST", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
+    bool          sizes_given = false;
+    *o = defaults;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--quick") == 0) o->quick = true;
+        else if (strcmp(argv[i], "--list") == 0) o->list = true;
+        else if (i + 1 < argc && set_option(o, argv[i], argv[i + 1])) sizes_given |= strcmp(argv[i++], "--size") == 0;
+        else return false;
+    }
+    if (o->quick && !sizes_given) o->sizes = "ST";
+    return o->rounds >= 0 && o->rounds <= MAX_ROUNDS && strspn(o->sizes, size_letters) == strlen(o->sizes);
+}
+
+static bool open_json(stage *st) {
+    if (st->opt.json == NULL) return true;
+    st->json = fopen(st->opt.json, "w");
+    if (st->json == NULL) {
+        perror(st->opt.json);
+        return false;
+    }
+    fprintf(st->json, "{\"schema\": \"tegula.bench/1\", \"machine\": ");
+    machine_json(st->json);
+    fprintf(st->json, ",\n \"rows\": [");
+    return true;
+}
+
+static bool close_json(stage *st) {
+    if (st->json == NULL) return true;
+    fprintf(st->json, "\n]}\n");
+    if (fclose(st->json) == 0) return true;
+    perror(st->opt.json);
+    return false;
+}
+
+static void make_buffers(stage *st, size_t most) {
+    const bool cold = strpbrk(st->opt.sizes, "LN") != NULL && !st->opt.quick;
+    st->src = buffer_make(most);
+    st->dst = buffer_make(most);
+    st->flush_bytes = cold ? FLUSH_BYTES : 0;
+    st->flush = cold ? buffer_make(FLUSH_BYTES) : NULL;
 }
 
 int main(int argc, char **argv) {
-    static result results[2 * WORKLOADS * MAX_THREADS];
-    bool          quick = false, right = true;
-    const char   *json = NULL;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) quick = true;
-        else if (strcmp(argv[i], "--json") == 0 && i + 1 < argc) json = argv[++i];
-        else {
-            fprintf(stderr, "usage: bench_relayout [--quick] [--json FILE]\n");
-            return 2;
-        }
-    }
-    const size_t      most = quick ? (size_t)1 << 20 : (size_t)256 << 20;
-    bench b = {NULL, NULL, buffer_make(most), buffer_make(most), buffer_make(most), 0, 0, most, {NULL, NULL, 0, 0}, 1};
-    tg_threads       *threads = NULL;
-    tg_error          err;
-    need(tg_threads_create(&threads, MAX_THREADS, &err), &err);
+    stage st = {.rows = 0};
+    if (!read_options(&st.opt, argc, argv)) return usage();
+    if (st.opt.list) return list_all(&st.opt), 0;
+    const size_t most = largest_side(&st.opt);
+    if (most == 0) return fprintf(stderr, "bench_relayout: no workload has such a name\n"), 2;
+    tg_threads *threads = NULL;
+    tg_error    err;
+    need(tg_threads_create(&threads, 2, &err), &err);
     const tg_executor pool = tg_threads_executor(threads);
-    print_header(stdout);
-    printf("\nGB/s: bytes read + written; ratio: to memcpy of the same bytes in the same round; spread: median / "
-           "best\n\n");
-    printf("%-24s %-5s %13s %7s %4s %8s %8s %6s %7s\n", "workload", "type", "shape", "MiB", "thr", "GB/s", "memcpy",
-           "ratio", "spread");
-    int n = 0;
-    for (int large = quick ? 0 : 1; large >= 0; large--)
-        for (int i = 0; i < WORKLOADS; i++, n += MAX_THREADS)
-            right = run_workload(&results[n], &workloads[i], large == 1, quick, &b, &pool) && right;
-    if (json != NULL) {
-        FILE *f = fopen(json, "w");
-        if (f == NULL) {
-            perror(json);
-            return 4;
-        }
-        write_json(f, results, n);
-        if (fclose(f) != 0) return 4;
-    }
+    st.executor = &pool;
+    make_buffers(&st, most);
+    if (!open_json(&st)) return 4;
+    machine_print(stdout);
+    print_head(st.opt.quick);
+    run_all(&st);
+    const bool written = close_json(&st);
     tg_threads_destroy(&threads);
-    free(b.dst);
-    free(b.src);
-    free(b.flush);
-    return right ? 0 : 1;
+    free(st.src);
+    free(st.dst);
+    free(st.flush);
+    return st.wrong > 0 ? 1 : written ? 0 : 4;
 }

@@ -13,7 +13,7 @@
 static const char help[] =
     "tegula relayout - move a tensor in a file to another layout\n"
     "\n"
-    "usage: tegula relayout [--from A] --to B IN OUT [--pad VALUE] [--threads N] [--verify] [--json]\n"
+    "usage: tegula relayout [--from A] --to B IN OUT [--pad VALUE] [--threads N] [--verify] [--explain] [--json]\n"
     "\n"
     "Reads a tensor from IN and writes it to OUT, every element to its place in layout B. Files whose names end in\n"
     ".npy are NumPy's; all others are the raw bytes of the storage. `-` is standard input or output (raw, unless\n"
@@ -24,13 +24,14 @@ static const char help[] =
     "  --pad VALUE   what padding holds (default: zero); a number, also nan or -inf where the format has it\n"
     "  --threads N   work with N threads (default: 1), at most one for each processor\n"
     "  --verify      then compare OUT with IN, element by element, from the definition of the layouts\n"
+    "  --explain     also tell how it is moved: the loops, their steps in bytes, and the code for this processor\n"
     "\n"
     "Where B stores floats in another format, a note tells how many were too large or too small for it.\n"
     "\n"
     "example:\n"
     "  $ tegula relayout --to 'f16[5,100,150] spyre' tensor.npy tensor.spyre --verify\n";
 
-enum { FROM, TO, PAD, THREADS, VERIFY };
+enum { FROM, TO, PAD, THREADS, VERIFY, EXPLAIN };
 
 enum { MOST_THREADS = 1024, WORTH_TIMING = 1 << 20 /* bytes; with less the clock is most of it */ };
 
@@ -43,7 +44,10 @@ typedef struct job {
     int32_t       threads;
     tensor_source source;
     tensor_sink   sink;
-    tg_plan      *plan;
+    tg_plan       plan;
+    tg_plan_params params; /* of plan */
+    char         *plan_text; /* with --explain, to be freed */
+    char         *report;    /* room for the JSON, to be freed */
     mover         mover;
     mover_losses  losses;
     bool          checked; /* `finding` is known */
@@ -215,14 +219,34 @@ static int make_plan(job *j) {
     tg_error             err;
     const tg_plan_params params = {
         .dst = &j->to.layout, .src = &j->src_layout, .pad = j->pad, .threads = j->threads};
-    if (tg_plan_create(&j->plan, &params, &err) == TG_OK) return CLI_OK;
+    j->params = params;
+    if (tg_plan_init(&j->plan, &params, &err) == TG_OK) return CLI_OK;
     return cli_fail_library("relayout", &err, j->has_from ? "--from" : "the input");
+}
+
+static void explain(job *j) {
+    const size_t room = tg_plan_describe(NULL, 0, &j->plan) + 1;
+    j->plan_text = cli_allocate(room);
+    (void)tg_plan_describe(j->plan_text, room, &j->plan);
+}
+
+enum { REPORT_BYTES = 256 }; /* six keys and six numbers; the text of a plan comes on top */
+
+static size_t report_room(const job *j) {
+    return REPORT_BYTES + (j->plan_text != NULL ? 2 * strlen(j->plan_text) + 16 : 0); /* line ends are escaped */
+}
+
+/* Before there is an output that running out of memory could leave behind. */
+static void make_report_room(job *j) {
+    j->report = cli_allocate(report_room(j));
+    *j->report = '\0';
 }
 
 static int move(job *j) {
     int64_t written = 0;
     (void)tg_layout_nbytes(&written, &j->to.layout, NULL);
-    const mover m = {.plan = j->plan,
+    const mover m = {.plan = &j->plan,
+                     .params = &j->params,
                      .in = j->source.file,
                      .out = j->sink.file,
                      .src = j->source.data,
@@ -265,14 +289,14 @@ static int run_job(job *j, const cli_args *args) {
     if (status == CLI_OK) status = resolve_source(j);
     if (status == CLI_OK) status = check_destination(j);
     if (status == CLI_OK) status = make_plan(j);
+    if (status == CLI_OK && args->option[EXPLAIN] != NULL) explain(j);
+    if (status == CLI_OK) make_report_room(j);
     if (status == CLI_OK) status = tensor_create(&j->sink, args->argument[1], &j->to);
     if (status == CLI_OK) status = move_and_check(j, args->option[VERIFY] != NULL);
     return status == CLI_OK ? mover_interrupted() : status;
 }
 
 /* ---- the report --------------------------------------------------------------------------------------- */
-
-enum { REPORT_BYTES = 256 }; /* six keys and six numbers */
 
 /* Written before the output appears, so that running out of memory here leaves nothing behind. */
 static int write_report(char *text, const job *j) {
@@ -282,9 +306,14 @@ static int write_report(char *text, const job *j) {
         json_pack("{s:I, s:I, s:f, s:o, s:I, s:I}", "bytes_read", (json_int_t)j->source.nbytes, "bytes_written",
                   (json_int_t)(failed ? 0 : j->mover.bytes - j->source.nbytes), "seconds", j->mover.seconds, "verified",
                   verified, "overflowed", (json_int_t)j->losses.overflowed, "vanished", (json_int_t)j->losses.vanished);
-    const size_t n = o != NULL ? json_dumpb(o, text, REPORT_BYTES - 1, JSON_COMPACT | JSON_REAL_PRECISION(9)) : 0;
+    if (o != NULL && j->plan_text != NULL && json_object_set_new(o, "plan", json_string(j->plan_text)) != 0) {
+        json_decref(o);
+        o = NULL;
+    }
+    const size_t room = report_room(j);
+    const size_t n = o != NULL ? json_dumpb(o, text, room - 1, JSON_COMPACT | JSON_REAL_PRECISION(9)) : 0;
     json_decref(o);
-    if (n == 0 || n >= REPORT_BYTES) return cli_fail(CLI_IO, "memory", "there is not enough");
+    if (n == 0 || n >= room) return cli_fail(CLI_IO, "memory", "there is not enough");
     text[n] = '\0';
     return CLI_OK;
 }
@@ -331,19 +360,21 @@ static int run(const cli_args *args) {
     job *const  j = cli_allocate(sizeof *j);
     FILE *const stream = strcmp(args->argument[1], "-") == 0 ? stderr : stdout; /* beside the bytes, not among them */
     memset(j, 0, sizeof *j);
-    char report[REPORT_BYTES] = "";
-    int  status = run_job(j, args);
+    int status = run_job(j, args);
     if (args->json && (status == CLI_OK || j->checked)) {
-        const int written = write_report(report, j);
+        const int written = write_report(j->report, j);
         if (status == CLI_OK) status = written;
     }
     if (status == CLI_OK) status = tensor_commit(&j->sink);
-    if (*report != '\0' && (status == CLI_OK || status == CLI_NO)) fprintf(stream, "%s\n", report);
+    if (j->report != NULL && *j->report != '\0' && (status == CLI_OK || status == CLI_NO))
+        fprintf(stream, "%s\n", j->report);
     if (status == CLI_OK && !args->json) {
         report_losses(j);
         report_text(j, stream);
+        if (j->plan_text != NULL) fputs(j->plan_text, stream);
     }
-    tg_plan_destroy(&j->plan);
+    free(j->report);
+    free(j->plan_text);
     tensor_discard(&j->sink);
     tensor_close(&j->source);
     free(j);
@@ -359,6 +390,7 @@ const cli_command cli_relayout = {
                 [TO] = {"to", "a layout"},
                 [PAD] = {"pad", "a number"},
                 [THREADS] = {"threads", "a number"},
-                [VERIFY] = {"verify", NULL}},
+                [VERIFY] = {"verify", NULL},
+                [EXPLAIN] = {"explain", NULL}},
     .run = run,
 };

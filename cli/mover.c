@@ -160,11 +160,11 @@ typedef struct question {
 
 static void ask_finding(verdict *v, const mover *m) {
     mover_finding *f = &v->finding;
-    v->status = tg_plan_verify(&f->equal, f->coord, &f->offset, m->plan, m->dst, m->src, &v->error);
+    v->status = tg_plan_verify(&f->equal, f->coord, &f->offset, m->params, m->dst, m->src, &v->error);
 }
 
 static void ask_losses(verdict *v, const mover *m) {
-    v->status = tg_plan_losses(&v->losses.overflowed, &v->losses.vanished, m->plan, m->src, &v->error);
+    v->status = tg_plan_losses(&v->losses.overflowed, &v->losses.vanished, m->params, m->src, &v->error);
 }
 
 static void *keep_releasing(void *context) {

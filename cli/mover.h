@@ -7,7 +7,8 @@
 #include <tegula/io.h>
 
 typedef struct mover {
-    const tg_plan *plan;
+    const tg_plan        *plan;
+    const tg_plan_params *params; /* of plan */
     tg_file       *in, *out;
     const void    *src;
     void          *dst;

@@ -185,16 +185,15 @@ static int encode_native(unsigned char *out, tg_dtype dtype, const char *text) {
 /* Move one element from how its type is stored by itself to how `layout` stores it. */
 static tg_status store_as(unsigned char *out, const unsigned char *native, const tg_layout *layout, tg_error *err) {
     tg_layout one, stored;
-    tg_plan  *plan = NULL;
+    tg_plan   plan;
     tg_status status = tg_layout_strided(&one, layout->dtype, 0, NULL, NULL, 0, err);
     if (status != TG_OK) return status;
     stored = one;
     stored.format = layout->format;
     stored.elem_bits = layout->elem_bits;
     const tg_plan_params params = {.dst = &stored, .src = &one};
-    status = tg_plan_create(&plan, &params, err);
-    if (status == TG_OK) status = tg_plan_run(plan, out, native, NULL, err);
-    tg_plan_destroy(&plan);
+    status = tg_plan_init(&plan, &params, err);
+    if (status == TG_OK) status = tg_plan_run(&plan, out, native, NULL, err);
     return status;
 }
 

@@ -158,14 +158,16 @@ static uint8_t *noise(size_t n, uint32_t seed) {
 static void check(const tg_layout *d, const tg_layout *s, int64_t dst_bytes, int64_t src_bytes, input *in) {
     static const uint8_t  pad_bytes[16] = {0x5b, 0xa7, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14};
     const uint8_t *const  pad = take(in, 2) == 0 ? pad_bytes : NULL;
-    const tg_plan_params  params = {d, s, pad, take(in, 5), 0};
+    const uint32_t        without[] = {0, TG_CPU_AVX512, TG_CPU_AVX512 | TG_CPU_AVX2 | TG_CPU_NEON};
+    const tg_plan_params  params = {.dst = d, .src = s, .pad = pad, .threads = take(in, 5),
+                                    .hints = (uint32_t)take(in, 3), .without = without[take(in, 3)]};
     const tg_executor     backwards = {run_tasks, NULL, 1 + take(in, 3)};
     const tg_executor    *e = take(in, 2) == 0 ? &backwards : NULL;
     const size_t          lead = (size_t)(MARGIN + take(in, 8)), dst_size = (size_t)dst_bytes + lead + MARGIN;
-    tg_plan              *p = NULL;
+    tg_plan               p;
     tg_error              err;
-    if (tg_plan_create(&p, &params, &err) != TG_OK) {
-        require(p == NULL && err.message[0] != '\0');
+    if (tg_plan_init(&p, &params, &err) != TG_OK) {
+        require(err.message[0] != '\0');
         return;
     }
     uint8_t *const src = noise((size_t)src_bytes + 8, 1), *const got = noise(dst_size, 2),
@@ -173,17 +175,16 @@ static void check(const tg_layout *d, const tg_layout *s, int64_t dst_bytes, int
     uint8_t *const  from = src + take(in, 8);
     tg_status       status = TG_OK;
     bool            equal = false;
-    for (int64_t i = 0; i < tg_plan_steps(p) && status == TG_OK; i++)
-        status = tg_plan_run_step(p, i, got + lead, from, e, &err);
+    for (int64_t i = 0; i < tg_plan_steps(&p) && status == TG_OK; i++)
+        status = tg_plan_run_step(&p, i, got + lead, from, e, &err);
     require(status == TG_OK || status == TG_ERR_OVERFLOW);
     if (status == TG_OK && d->format == s->format && d->elem_bits == s->elem_bits) {
         naive(want + lead, d, from, s, pad);
         require(memcmp(got, want, dst_size) == 0);
     }
     require(memcmp(got, want, lead) == 0 && memcmp(got + dst_size - MARGIN, want + dst_size - MARGIN, MARGIN) == 0);
-    require(tg_plan_verify(&equal, NULL, NULL, p, got + lead, from, &err) == TG_OK);
+    require(tg_plan_verify(&equal, NULL, NULL, &params, got + lead, from, &err) == TG_OK);
     require(equal == (status == TG_OK));
-    tg_plan_destroy(&p);
     free(src);
     free(got);
     free(want);

@@ -39,6 +39,7 @@ PUBLIC_HEADERS = {"stdbool.h", "stddef.h", "stdint.h"}
 POSIX = {"errno.h", "fcntl.h", "unistd.h", "sys/mman.h", "sys/stat.h", "sys/types.h"}
 SYSTEM = {
     "base": {"stdarg.h"},
+    "kernels": {"immintrin.h", "arm_neon.h"},
     "relayout": {"stdlib.h", "pthreadpool.h"},
     "io": {"stdlib.h"} | POSIX,
 }

@@ -19,7 +19,7 @@ CODE = {".c", ".h", ".inc", ".def", ".py", ".build", ".sh"}
 TEXT = CODE | {".md", ".txt", ".json", ".cmake", ".in", ".yml", ".1", ".symbols", ".options"}
 CODE_NAMES = {"setup", "check", "symbols", "sizes", "wrap", "run"}
 LISTED = ("src", "cli", "bench", "fuzz", "tests")
-SKIPPED = {"build", ".venv", ".git", ".cache", "corpus", "__pycache__", ".pytest_cache", ".hypothesis"}
+SKIPPED = {"build", ".venv", ".venv-bench", ".git", ".cache", "corpus", "__pycache__", ".pytest_cache", ".hypothesis"}
 OPEN_WORK = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*#\d+)")
 
 

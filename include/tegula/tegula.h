@@ -8,8 +8,8 @@
  *  - A function that can fail returns tg_status and takes a tg_error * last (NULL is
  *    allowed). On failure no output is written and the error message is always set.
  *  - Nothing prints, aborts, reads the environment or keeps global state. Functions on
- *    values are pure: safe on any thread, no allocation. Only the create functions of handles
- *    (tg_plan, tg_threads) allocate.
+ *    values are pure: safe on any thread, no allocation. Only the create function of a handle
+ *    (tg_threads) allocates.
  *  - Pointers must not be NULL unless it says so. A coordinate that is written needs room for
  *    ndim numbers, TG_MAX_NDIM always suffices.
  *  - Text is UTF-8 with an explicit length and needs no terminator. Functions that write
@@ -458,7 +458,21 @@ TG_API tg_status tg_cute_format(char *buf, size_t cap, size_t *need, const tg_la
 
 /* ---- relayout: moving a tensor from one layout to another ----------------------- */
 
-typedef struct tg_plan tg_plan;
+/* Instruction sets that movers are written for, as bits. */
+typedef enum tg_cpu {
+    TG_CPU_AVX2 = 1,   /* and FMA, F16C, BMI2 */
+    TG_CPU_AVX512 = 2, /* F, BW, DQ, VL, VBMI: Ice Lake, Zen 4 and later */
+    TG_CPU_NEON = 4
+} tg_cpu;
+
+#define TG_PLAN_WORDS 1408 /* 11 KiB */
+
+/* How to move one layout into another. A plain value that the caller owns, with nothing to destroy:
+ * making one takes about as long as copying some kilobytes and allocates nothing. Once made it is only read, so one
+ * plan may run on many threads at once; it keeps no pointer into its parameters. Do not look inside. */
+typedef struct tg_plan {
+    uint64_t opaque[TG_PLAN_WORDS];
+} tg_plan;
 
 /* A way to run ntasks calls task(arg, 0 .. ntasks - 1) and return when all are done. */
 typedef struct tg_executor {
@@ -467,12 +481,24 @@ typedef struct tg_executor {
     int32_t threads; /* about how many run at once, >= 1 */
 } tg_executor;
 
-typedef struct tg_plan_params { /* zero-initialise for defaults; read during create only */
+/* Who reads dst next. Without a hint moves that outgrow the second-level cache write around the caches. */
+typedef enum tg_hint {
+    TG_HINT_CACHED = 1, /* the CPU does, soon: never write around the caches */
+    TG_HINT_DEVICE = 2  /* a DMA engine does: write around the caches whatever the size */
+} tg_hint;
+
+typedef struct tg_plan_params { /* zero-initialise for defaults; read during init only */
     const tg_layout *dst, *src; /* same shape and dtype; dst must be unique */
     const void      *pad;       /* one element in dst's format (its low bits, if below 8) for dst's padding; NULL:
                                  * padding is left as it is */
+    const int64_t *begin, *end; /* move only coordinates begin[d] <= x[d] < end[d], within [0, shape[d]]; NULL: 0,
+                                 * shape. Of the padding, what lies beside these coordinates: a dimension's padding
+                                 * belongs to the box that reaches its end, so boxes that share out the tensor share out
+                                 * the padding. TG_ERR_UNSUPPORTED if the box is not everything, pad is given, and
+                                 * padding is not of that kind (gaps between strides, folds) or has too many edges */
+    uint32_t         hints;     /* one of tg_hint, or 0 */
+    uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
     int32_t          threads;   /* tasks wanted, where the work is large enough; 0: as for 1 */
-    uint32_t         zero;      /* reserved, must be 0 */
 } tg_plan_params;
 
 /* Where the formats of src and dst differ (float16 to DLFloat16, s4 to packed s4, ...) elements are
@@ -480,37 +506,42 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during cre
  * (SEN169_FP16: 1 sign, 6 exponent, 9 fraction bits) halves away from zero, below its smallest to 0, above
  * its largest (8573157376) as infinity and NaN to NINF, which reads back as NaN; to other formats to the
  * nearest, halves to even. tg_plan_losses counts what that loses. Integers that do not fit are errors; of an s4 or u2
- * in a byte of its own only the low bits count, as in XLA. Values of `threads` below 0 are errors. */
-TG_API tg_status tg_plan_create(tg_plan **out, const tg_plan_params *params, tg_error *err);
+ * in a byte of its own only the low bits count, as in XLA. Values of `threads` below 0 are errors. On failure *out is
+ * not a plan, and need not be what it was. */
+TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err);
 
-/* Copy src to dst, which must not overlap and hold nbytes(layout) each. src points at offset 0 of
- * its layout, dst likewise, at any byte address; layouts with negative offsets are refused by create. executor == NULL
- * runs on the calling thread. One plan may run on many threads at once. Fails only with TG_ERR_OVERFLOW: an integer out
- * of range of dst's format (the first one met; the rest of dst is then unspecified). */
+/* Copy src to dst, which must not overlap and hold nbytes(layout) each, also where only a box is moved. src points at
+ * offset 0 of its layout, dst likewise, at any byte address; layouts with negative offsets are refused by init.
+ * executor == NULL runs on the calling thread; small moves do so in any case. Fails only with TG_ERR_OVERFLOW: an
+ * integer out of range of dst's format (one of them is named; the rest of dst is then unspecified). */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 
 /* The same in `tg_plan_steps` pieces, for streaming and progress: step i in [0, steps) touches a
- * bounded part of src; all steps together are one run (step 0 also writes the padding).
+ * bounded part of both; all steps together, step 0 first, are one run.
  * TG_ERR_ARGUMENT if step is not in [0, steps). */
 TG_API int64_t   tg_plan_steps(const tg_plan *plan);
 TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const void *src,
                                   const tg_executor *executor, tg_error *err);
 
-/* How many finite values of src the conversion makes infinite (or NINF), and how many that are not 0 it
+/* What the plan does, for people: a line about the whole, then one for each part (the loops, the kernel, why). The
+ * words may change from version to version. */
+TG_API size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan);
+
+/* pre of both: tg_plan_init accepts params. */
+
+/* How many finite values of src (in the box) the conversion makes infinite (or NINF), and how many that are not 0 it
  * makes 0. Both are 0 where nothing is converted between floats. */
-TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg_plan *plan, const void *src,
+TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg_plan_params *params, const void *src,
                                 tg_error *err);
 
 /* Compare dst with src element by element from the definition (tg_layout_offset and the scalar
- * conversion), through no code that the fast path uses; also the padding, if pad was given.
+ * conversion), through no code that the fast path uses; also the padding, if pad was given. Within the box, if
+ * params has one; padding is then not looked at.
  * coord (room for TG_MAX_NDIM; may be NULL) receives the first element that differs; for padding,
  * coord[0] = -1, also if there are no dimensions. *offset (may be NULL) is where in dst. */
-TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan *plan, const void *dst,
-                                const void *src, tg_error *err);
-
-/* Free *plan and set it to NULL. *plan may be NULL, plan may not. */
-TG_API void tg_plan_destroy(tg_plan **plan);
+TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan_params *params,
+                                const void *dst, const void *src, tg_error *err);
 
 /* A pool of n threads (pthreadpool), n >= 1, as an executor. */
 typedef struct tg_threads tg_threads;

@@ -12,38 +12,38 @@ typedef struct dtype_row {
 } dtype_row;
 
 static const dtype_row dtypes[] = {
-    {TG_PRED, "pred", 1, TG_CLASS_PRED, TG_SEN169_FP16},
-    {TG_S1, "s1", 1, TG_CLASS_INT, TG_FORMAT_INVALID},
-    {TG_S2, "s2", 2, TG_CLASS_INT, TG_FORMAT_INVALID},
-    {TG_S4, "s4", 4, TG_CLASS_INT, TG_FORMAT_INVALID},
-    {TG_S8, "s8", 8, TG_CLASS_INT, TG_SENINT8},
-    {TG_S16, "s16", 16, TG_CLASS_INT, TG_SENINT16},
-    {TG_S32, "s32", 32, TG_CLASS_INT, TG_IEEE_INT32},
-    {TG_S64, "s64", 64, TG_CLASS_INT, TG_IEEE_INT32},
-    {TG_U1, "u1", 1, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_U2, "u2", 2, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_U4, "u4", 4, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_U8, "u8", 8, TG_CLASS_UINT, TG_SENUINT32},
-    {TG_U16, "u16", 16, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_U32, "u32", 32, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_U64, "u64", 64, TG_CLASS_UINT, TG_FORMAT_INVALID},
-    {TG_F16, "f16", 16, TG_CLASS_FLOAT, TG_SEN169_FP16},
-    {TG_BF16, "bf16", 16, TG_CLASS_FLOAT, TG_SEN169_FP16},
-    {TG_F32, "f32", 32, TG_CLASS_FLOAT, TG_IEEE_FP32},
-    {TG_F64, "f64", 64, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F4E2M1FN, "f4e2m1fn", 4, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F6E2M3FN, "f6e2m3fn", 6, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F6E3M2FN, "f6e3m2fn", 6, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E3M4, "f8e3m4", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E4M3, "f8e4m3", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E4M3B11FNUZ, "f8e4m3b11fnuz", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E4M3FN, "f8e4m3fn", 8, TG_CLASS_FLOAT, TG_SEN143_FP8},
-    {TG_F8E4M3FNUZ, "f8e4m3fnuz", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E5M2, "f8e5m2", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_F8E5M2FNUZ, "f8e5m2fnuz", 8, TG_CLASS_FLOAT, TG_SEN152_FP8},
-    {TG_F8E8M0FNU, "f8e8m0fnu", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
-    {TG_C64, "c64", 64, TG_CLASS_COMPLEX, TG_FORMAT_INVALID},
-    {TG_C128, "c128", 128, TG_CLASS_COMPLEX, TG_FORMAT_INVALID},
+    [TG_PRED] = {TG_PRED, "pred", 1, TG_CLASS_PRED, TG_SEN169_FP16},
+    [TG_S1] = {TG_S1, "s1", 1, TG_CLASS_INT, TG_FORMAT_INVALID},
+    [TG_S2] = {TG_S2, "s2", 2, TG_CLASS_INT, TG_FORMAT_INVALID},
+    [TG_S4] = {TG_S4, "s4", 4, TG_CLASS_INT, TG_FORMAT_INVALID},
+    [TG_S8] = {TG_S8, "s8", 8, TG_CLASS_INT, TG_SENINT8},
+    [TG_S16] = {TG_S16, "s16", 16, TG_CLASS_INT, TG_SENINT16},
+    [TG_S32] = {TG_S32, "s32", 32, TG_CLASS_INT, TG_IEEE_INT32},
+    [TG_S64] = {TG_S64, "s64", 64, TG_CLASS_INT, TG_IEEE_INT32},
+    [TG_U1] = {TG_U1, "u1", 1, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_U2] = {TG_U2, "u2", 2, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_U4] = {TG_U4, "u4", 4, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_U8] = {TG_U8, "u8", 8, TG_CLASS_UINT, TG_SENUINT32},
+    [TG_U16] = {TG_U16, "u16", 16, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_U32] = {TG_U32, "u32", 32, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_U64] = {TG_U64, "u64", 64, TG_CLASS_UINT, TG_FORMAT_INVALID},
+    [TG_F16] = {TG_F16, "f16", 16, TG_CLASS_FLOAT, TG_SEN169_FP16},
+    [TG_BF16] = {TG_BF16, "bf16", 16, TG_CLASS_FLOAT, TG_SEN169_FP16},
+    [TG_F32] = {TG_F32, "f32", 32, TG_CLASS_FLOAT, TG_IEEE_FP32},
+    [TG_F64] = {TG_F64, "f64", 64, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F4E2M1FN] = {TG_F4E2M1FN, "f4e2m1fn", 4, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F6E2M3FN] = {TG_F6E2M3FN, "f6e2m3fn", 6, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F6E3M2FN] = {TG_F6E3M2FN, "f6e3m2fn", 6, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E3M4] = {TG_F8E3M4, "f8e3m4", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E4M3] = {TG_F8E4M3, "f8e4m3", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E4M3B11FNUZ] = {TG_F8E4M3B11FNUZ, "f8e4m3b11fnuz", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E4M3FN] = {TG_F8E4M3FN, "f8e4m3fn", 8, TG_CLASS_FLOAT, TG_SEN143_FP8},
+    [TG_F8E4M3FNUZ] = {TG_F8E4M3FNUZ, "f8e4m3fnuz", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E5M2] = {TG_F8E5M2, "f8e5m2", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_F8E5M2FNUZ] = {TG_F8E5M2FNUZ, "f8e5m2fnuz", 8, TG_CLASS_FLOAT, TG_SEN152_FP8},
+    [TG_F8E8M0FNU] = {TG_F8E8M0FNU, "f8e8m0fnu", 8, TG_CLASS_FLOAT, TG_FORMAT_INVALID},
+    [TG_C64] = {TG_C64, "c64", 64, TG_CLASS_COMPLEX, TG_FORMAT_INVALID},
+    [TG_C128] = {TG_C128, "c128", 128, TG_CLASS_COMPLEX, TG_FORMAT_INVALID},
 };
 
 /* PyTorch's, NumPy's and ml_dtypes' names where they differ from XLA's. */
@@ -85,9 +85,8 @@ static const format_row formats[] = {
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static const dtype_row *dtype_find(tg_dtype dtype) {
-    for (size_t i = 0; i < COUNT(dtypes); i++)
-        if (dtypes[i].dtype == dtype) return &dtypes[i];
-    return NULL;
+    const size_t i = (size_t)dtype;
+    return i < COUNT(dtypes) && dtypes[i].name != NULL ? &dtypes[i] : NULL;
 }
 
 const char *tg_dtype_name(tg_dtype dtype) {
@@ -109,7 +108,7 @@ tg_dtype_class tg_dtype_get_class(tg_dtype dtype) {
 
 tg_dtype tg_dtype_from_name(const char *text, size_t len) {
     for (size_t i = 0; i < COUNT(dtypes); i++)
-        if (tg_text_equal(text, len, dtypes[i].name)) return dtypes[i].dtype;
+        if (dtypes[i].name != NULL && tg_text_equal(text, len, dtypes[i].name)) return dtypes[i].dtype;
     for (size_t i = 0; i < COUNT(synonyms); i++)
         if (tg_text_equal(text, len, synonyms[i].name)) return synonyms[i].dtype;
     return TG_INVALID;

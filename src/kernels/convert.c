@@ -10,6 +10,8 @@
  *              other codes are normal: 15 bits up by 14, bias plus 96. Encoding adds half an ulp
  *              (bit 13 of a float32) and cuts, which rounds halves away from zero; what falls below
  *              exponent 0 is zero and what passes 0x7ffe is NINF. Source: docs/sources.md, DLFloat16.
+ *   f8e4m3fn   bias 7. 0x7f is NaN, and what rounds past 448 (0x7e). Subnormal: m * 2^-9.
+ *   f8e5m2     the upper half of a float16, but rounded. Subnormal: m * 2^-16.
  *
  * Rounding is otherwise to the nearest, halves to even. A NaN keeps its sign and the upper bits of its
  * payload and becomes quiet, except that bfloat16 to float32 keeps all bits.
@@ -83,6 +85,35 @@ static inline uint16_t dlf16_from_f32(uint32_t u) {
     return (uint16_t)(sign | (uint32_t)r);
 }
 
+static inline uint32_t f32_from_f8e4m3fn(uint8_t h) {
+    const uint32_t m = h & 0x7fu, sign = (uint32_t)(h & 0x80u) << 24;
+    const uint32_t normal = (m << 20) + (120u << 23), small = float_bits((float)(int32_t)m * 0x1p-9f);
+    return sign | (m < 8 ? small : m == 0x7fu ? 0x7fc00000u : normal);
+}
+
+/* NaN and infinity pass the last code as large numbers do. */
+static inline uint8_t f8e4m3fn_from_f32(uint32_t u) {
+    const uint32_t a = u & 0x7fffffffu, sign = u >> 24 & 0x80u;
+    const uint32_t normal = (a + 0x7ffffu + (a >> 20 & 1u) - (120u << 23)) >> 20;
+    const uint32_t small = float_bits(bits_float(a) + 0x1p14f) - 0x46800000u; /* 2^14 has the ulp 2^-9 */
+    uint32_t       r = a < 0x3c800000u ? small : normal;
+    r = r > 0x7fu ? 0x7fu : r;
+    return (uint8_t)(sign | r);
+}
+
+static inline uint32_t f32_from_f8e5m2(uint8_t h) { return f32_from_f16((uint16_t)((unsigned)h << 8)); }
+
+static inline uint8_t f8e5m2_from_f32(uint32_t u) {
+    const uint32_t a = u & 0x7fffffffu, sign = u >> 24 & 0x80u;
+    const uint32_t normal = (a + 0xfffffu + (a >> 21 & 1u) - (112u << 23)) >> 21;
+    const uint32_t small = float_bits(bits_float(a) + 0x1p7f) - 0x43000000u; /* 2^7 has the ulp 2^-16 */
+    const uint32_t nan = 0x7eu | (a >> 21 & 3u);
+    uint32_t       r = a < 0x38800000u ? small : normal;
+    r = r > 0x7cu ? 0x7cu : r;
+    r = a > 0x7f800000u ? nan : r;
+    return (uint8_t)(sign | r);
+}
+
 /* ---- runs of floats ---- */
 
 #define DEFINE_FLOAT(NAME, TO, FROM)                                                                              \
@@ -97,9 +128,13 @@ static inline uint16_t dlf16_from_f32(uint32_t u) {
 DEFINE_FLOAT(f32_from_f16, unit32, unit16)
 DEFINE_FLOAT(f32_from_bf16, unit32, unit16)
 DEFINE_FLOAT(f32_from_dlf16, unit32, unit16)
+DEFINE_FLOAT(f32_from_f8e4m3fn, unit32, unit8)
+DEFINE_FLOAT(f32_from_f8e5m2, unit32, unit8)
 DEFINE_FLOAT(f16_from_f32, unit16, unit32)
 DEFINE_FLOAT(bf16_from_f32, unit16, unit32)
 DEFINE_FLOAT(dlf16_from_f32, unit16, unit32)
+DEFINE_FLOAT(f8e4m3fn_from_f32, unit8, unit32)
+DEFINE_FLOAT(f8e5m2_from_f32, unit8, unit32)
 
 /* ---- float16 <-> DLFloat16 ---- */
 
@@ -245,8 +280,10 @@ static int64_t first_outside(const sint64 *s, int64_t n, int64_t low, int64_t hi
 static int64_t run_from_int(const tg_kernel *k, void *restrict dst, const void *restrict src, int64_t n) {
     const sint64 *s = src;
     const int64_t half = (int64_t)(((uint64_t)1 << (k->dst.value_bits - 1)) - 1);
+    const bool    huge = k->src.kind == TG_KIND_UINT && k->src.value_bits == 64; /* 2^63 and up look negative */
     int64_t       fit = n;
-    if (k->dst.kind == TG_KIND_SINT && k->dst.value_bits < 64) fit = first_outside(s, n, -half - 1, half);
+    if (k->dst.kind == TG_KIND_SINT && (huge || k->dst.value_bits < 64))
+        fit = first_outside(s, n, huge ? 0 : -half - 1, half);
     if (k->dst.kind == TG_KIND_UINT || k->dst.kind == TG_KIND_BITS)
         fit = first_outside(s, n, 0, k->dst.value_bits < 64 ? half * 2 + 1 : INT64_MAX);
 #define LOOP(B) \
@@ -361,6 +398,8 @@ static tg_convert *to_float(tg_kind kind) {
     case TG_KIND_F16: return run_f32_from_f16;
     case TG_KIND_BF16: return run_f32_from_bf16;
     case TG_KIND_DLF16: return run_f32_from_dlf16;
+    case TG_KIND_F8E4M3FN: return run_f32_from_f8e4m3fn;
+    case TG_KIND_F8E5M2: return run_f32_from_f8e5m2;
     case TG_KIND_BOOL: return run_f32_from_bool;
     default: return NULL;
     }
@@ -371,6 +410,8 @@ static tg_convert *from_float(tg_kind kind) {
     case TG_KIND_F16: return run_f16_from_f32;
     case TG_KIND_BF16: return run_bf16_from_f32;
     case TG_KIND_DLF16: return run_dlf16_from_f32;
+    case TG_KIND_F8E4M3FN: return run_f8e4m3fn_from_f32;
+    case TG_KIND_F8E5M2: return run_f8e5m2_from_f32;
     case TG_KIND_BOOL: return run_bool_from_f32;
     default: return NULL;
     }

@@ -1,7 +1,10 @@
 /* What a stored element means: element type and device format together.
  *
  * Formats that a type is not stored in have no row, which is how a conversion that makes no sense
- * (float32 as SENINT8) is refused. Source of the pairs: docs/sources.md, torch-spyre. */
+ * (float32 as SENINT8) is refused. Source of the pairs: docs/sources.md, torch-spyre.
+ *
+ * SEN143_FP8 is f8e4m3fn, so it is float32 converted or the same bits. SEN152_FP8 stays bits only: no
+ * source says whether it has the bias and the single NaN of f8e5m2fnuz, the type that it stores. */
 #include "kernels/kernels.h"
 
 #include <stddef.h>
@@ -20,7 +23,8 @@ static const encoding_row rows[] = {
     {TG_BF16, TG_IEEE_FP32, TG_KIND_F32, 32},       {TG_BF16, TG_IEEE_FP16, TG_KIND_F16, 16},
     {TG_F32, TG_IEEE_FP32, TG_KIND_F32, 32},        {TG_F32, TG_SEN169_FP16, TG_KIND_DLF16, 16},
     {TG_F32, TG_BFLOAT16, TG_KIND_BF16, 16},        {TG_F32, TG_IEEE_FP16, TG_KIND_F16, 16},
-    {TG_F8E4M3FN, TG_SEN143_FP8, TG_KIND_BITS, 8},  {TG_F8E5M2FNUZ, TG_SEN152_FP8, TG_KIND_BITS, 8},
+    {TG_F32, TG_SEN143_FP8, TG_KIND_F8E4M3FN, 8},   {TG_F8E4M3FN, TG_SEN143_FP8, TG_KIND_F8E4M3FN, 8},
+    {TG_F8E5M2FNUZ, TG_SEN152_FP8, TG_KIND_BITS, 8},
     {TG_PRED, TG_BOOL, TG_KIND_BOOL, 8},            {TG_PRED, TG_SEN169_FP16, TG_KIND_DLF16, 16},
     {TG_PRED, TG_IEEE_FP32, TG_KIND_F32, 32},
     {TG_S64, TG_IEEE_INT64, TG_KIND_SINT, 64},      {TG_S64, TG_IEEE_INT32, TG_KIND_SINT, 32},
@@ -36,6 +40,8 @@ static tg_kind native_kind(tg_dtype dtype) {
     case TG_F16: return TG_KIND_F16;
     case TG_BF16: return TG_KIND_BF16;
     case TG_F32: return TG_KIND_F32;
+    case TG_F8E4M3FN: return TG_KIND_F8E4M3FN;
+    case TG_F8E5M2: return TG_KIND_F8E5M2;
     default: break;
     }
     switch (tg_dtype_get_class(dtype)) {

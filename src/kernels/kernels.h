@@ -30,7 +30,9 @@ typedef enum tg_kind {
     TG_KIND_F16,
     TG_KIND_BF16,
     TG_KIND_F32,
-    TG_KIND_DLF16 /* DLFloat16, SEN169_FP16: 1 sign, 6 exponent, 9 fraction */
+    TG_KIND_DLF16,    /* DLFloat16, SEN169_FP16: 1 sign, 6 exponent, 9 fraction */
+    TG_KIND_F8E4M3FN, /* also SEN143_FP8: no infinity, 0x7f is NaN, the largest is 448 */
+    TG_KIND_F8E5M2
 } tg_kind;
 
 typedef struct tg_encoding {
@@ -76,6 +78,9 @@ struct tg_kernel {
     bool        stream; /* write contiguous lines around the caches; the caller ends with tg_stream_end */
 };
 
+/* Whether elements of this width can be copied: 1, 2, 4 bits, and 1 to 16 bytes by powers of two. */
+static inline bool tg_bits_movable(int32_t bits) { return bits >= 1 && bits <= 128 && (bits & (bits - 1)) == 0; }
+
 /* All return false where there is no such kernel. */
 bool tg_kernel_copy(tg_kernel *out, int32_t bits);
 bool tg_kernel_convert(tg_kernel *out, tg_encoding dst, tg_encoding src);
@@ -86,9 +91,9 @@ bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t b
 /* ---- losses ---- */
 
 /* Magnitudes (bits without the sign) that a conversion loses: [1, vanish_end) become 0, and
- * [overflow_begin, overflow_end) are finite and become infinity or NINF. */
+ * [overflow_begin, overflow_end) are finite and become infinity, NINF, or the NaN of f8e4m3fn. */
 typedef struct tg_losses {
-    int32_t  bits; /* 16 or 32 */
+    int32_t  bits; /* 8, 16 or 32 */
     uint32_t vanish_end, overflow_begin, overflow_end;
 } tg_losses;
 

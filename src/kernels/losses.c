@@ -8,12 +8,14 @@
 
 static uint64_t magnitude_mask(tg_encoding e) { return ((uint64_t)1 << (e.bits - 1)) - 1; }
 
-/* The magnitude of infinity, or of NINF; finite ones are below. */
+/* The magnitude of infinity, of NINF, or of the only NaN of f8e4m3fn; finite ones are below. */
 static uint64_t infinity_of(tg_kind kind) {
     switch (kind) {
     case TG_KIND_F16: return 0x7c00;
     case TG_KIND_BF16: return 0x7f80;
     case TG_KIND_F32: return 0x7f800000;
+    case TG_KIND_F8E4M3FN: return 0x7f;
+    case TG_KIND_F8E5M2: return 0x7c;
     default: return 0x7fff;
     }
 }
@@ -55,7 +57,9 @@ bool tg_losses_of(tg_losses *out, tg_encoding dst, tg_encoding src) {
 void tg_losses_count(int64_t *overflowed, int64_t *vanished, const tg_losses *l, const void *base, int64_t first,
                      int64_t n) {
     int64_t over = 0, gone = 0;
-    if (l->bits == 16) {
+    if (l->bits == 8) {
+        COUNT(unit8, 0x7fu)
+    } else if (l->bits == 16) {
         COUNT(unit16, 0x7fffu)
     } else {
         COUNT(unit32, 0x7fffffffu)

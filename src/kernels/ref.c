@@ -49,18 +49,27 @@ void tg_ref_store(void *base, int64_t index, int32_t bits, tg_word word) {
 
 /* ---- floats ---- */
 
+typedef enum float_family {
+    FAMILY_IEEE,   /* subnormals; the last exponent is infinity and NaN */
+    FAMILY_FN,     /* subnormals; the last code is NaN */
+    FAMILY_DLFLOAT /* only zero and normal numbers; the last code is NINF */
+} float_family;
+
 typedef struct float_format {
-    int32_t exponent_bits, fraction_bits, bias;
-    bool    ieee; /* subnormals, infinity, NaN, halves to even; else as DLFloat16 */
+    int32_t      exponent_bits, fraction_bits, bias;
+    float_family family;
 } float_format;
 
 static float_format format_of(tg_kind kind) {
-    const float_format f16 = {5, 10, 15, true}, bf16 = {8, 7, 127, true}, f32 = {8, 23, 127, true};
-    const float_format dlf16 = {6, 9, 31, false};
+    const float_format f16 = {5, 10, 15, FAMILY_IEEE}, bf16 = {8, 7, 127, FAMILY_IEEE}, f32 = {8, 23, 127, FAMILY_IEEE};
+    const float_format f8e5m2 = {5, 2, 15, FAMILY_IEEE}, f8e4m3fn = {4, 3, 7, FAMILY_FN};
+    const float_format dlf16 = {6, 9, 31, FAMILY_DLFLOAT};
     switch (kind) {
     case TG_KIND_F16: return f16;
     case TG_KIND_BF16: return bf16;
     case TG_KIND_F32: return f32;
+    case TG_KIND_F8E5M2: return f8e5m2;
+    case TG_KIND_F8E4M3FN: return f8e4m3fn;
     default: return dlf16;
     }
 }
@@ -79,12 +88,11 @@ static real decode_float(float_format f, uint64_t bits) {
     const uint64_t exponent = bits >> f.fraction_bits & last, fraction = bits & (one - 1);
     real           r = {(bits >> (f.exponent_bits + f.fraction_bits) & 1) != 0, REAL_FINITE, 0, 0};
     r.exponent = (int32_t)exponent - f.bias - f.fraction_bits;
-    if (!f.ieee) {
-        if (exponent == last && fraction == one - 1) r.class_ = REAL_NAN;
-        else if (exponent != 0 || fraction != 0) r.significand = one + fraction;
-        return r;
-    }
-    if (exponent == last) {
+    if (f.family != FAMILY_IEEE && exponent == last && fraction == one - 1) {
+        r.class_ = REAL_NAN;
+    } else if (f.family == FAMILY_DLFLOAT) {
+        r.significand = exponent != 0 || fraction != 0 ? one + fraction : 0;
+    } else if (f.family == FAMILY_IEEE && exponent == last) {
         r.class_ = fraction == 0 ? REAL_INFINITE : REAL_NAN;
         r.significand = fraction << (23 - f.fraction_bits);
     } else if (exponent == 0) {
@@ -107,18 +115,19 @@ static uint64_t round_off(uint64_t significand, int32_t shift, bool halves_to_ev
 
 static uint64_t encode_finite(float_format f, real r) {
     const uint64_t one = (uint64_t)1 << f.fraction_bits, last = ((uint64_t)1 << f.exponent_bits) - 1;
-    const uint64_t limit = f.ieee ? last << f.fraction_bits : (last << f.fraction_bits) + one - 1;
+    const uint64_t limit = f.family == FAMILY_IEEE ? last << f.fraction_bits : (last << f.fraction_bits) + one - 1;
+    const bool     as_ieee = f.family != FAMILY_DLFLOAT; /* subnormals, halves to even */
     if (r.significand == 0) return 0;
     const int32_t  up = __builtin_clzll(r.significand) - 23; /* the leading bit goes to place 40, above all formats */
     const uint64_t significand = r.significand << up;
     const int32_t  exponent = r.exponent - up;
     int32_t        biased = exponent + 40 + f.bias, shift = 40 - f.fraction_bits;
-    if (f.ieee && biased < 1) {
+    if (as_ieee && biased < 1) {
         shift += 1 - biased;
         biased = 1;
     }
     /* a carry out of the fraction moves into the exponent by itself; a subnormal has no leading bit */
-    const int64_t code = (int64_t)(biased - 1) * (int64_t)one + (int64_t)round_off(significand, shift, f.ieee);
+    const int64_t code = (int64_t)(biased - 1) * (int64_t)one + (int64_t)round_off(significand, shift, as_ieee);
     if (code <= 0) return 0;
     return (uint64_t)code < limit ? (uint64_t)code : limit;
 }
@@ -127,7 +136,7 @@ static uint64_t encode_float(float_format f, real r) {
     const uint64_t one = (uint64_t)1 << f.fraction_bits, last = ((uint64_t)1 << f.exponent_bits) - 1;
     const uint64_t sign = (uint64_t)r.negative << (f.exponent_bits + f.fraction_bits);
     if (r.class_ == REAL_FINITE) return sign | encode_finite(f, r);
-    if (!f.ieee) return sign | (last << f.fraction_bits) | (one - 1);
+    if (f.family != FAMILY_IEEE) return sign | (last << f.fraction_bits) | (one - 1);
     if (r.class_ == REAL_INFINITE) return sign | last << f.fraction_bits;
     return sign | last << f.fraction_bits | one / 2 | r.significand >> (23 - f.fraction_bits);
 }
@@ -169,7 +178,8 @@ bool tg_ref_convert(tg_word *out, tg_encoding to, tg_encoding from, tg_word in) 
         w.lo = convert_float(to.kind, from.kind, in.lo);
     } else {
         const int64_t value = tg_ref_int(from, in);
-        if (!int_fits(to, value)) return false;
+        const bool    huge = from.kind == TG_KIND_UINT && value < 0; /* 2^63 and up: only uint64 holds it */
+        if (huge || !int_fits(to, value)) return false;
         w.lo = (uint64_t)value & (to.bits < 64 ? ((uint64_t)1 << to.bits) - 1 : UINT64_MAX);
     }
     *out = w;

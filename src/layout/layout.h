@@ -50,6 +50,19 @@ bool tg_next_coord(int64_t *coord, const int64_t *shape, int32_t ndim);
  * digits leave) is below. */
 int64_t tg_chain_bound(const tg_layout *l, int32_t i);
 
+/* ---- in a hurry (quick.c) ---- */
+
+/* Lowest and highest offset of any coordinate, and how many coordinates there are. */
+typedef struct tg_extent {
+    int64_t low, high, numel;
+} tg_extent;
+
+/* True if l is valid, has no folds, at least one element, and all its offsets lie in [0, span). False says nothing. */
+bool tg_layout_quick(tg_extent *out, const tg_layout *l);
+
+/* True if the positions of the memory modes, padding included, are [0, *span), each once; *span <= l->span. */
+bool tg_layout_dense(int64_t *span, const tg_layout *l);
+
 /* ---- digits of a number (digits.c) ---- */
 
 /* A function of one number x in [0, size): f(x) = sum stride[i] * q[i], q the greedy digits of x for

@@ -1,40 +1,154 @@
-/* What a plan knows: two sides, a kernel, and how the iteration space is cut.
+/* What a plan knows, and how its two ways of moving share it.
  *
- * The space is the box of all dimensions. One dimension, `col`, runs inside a kernel call and so does
- * a block of another, `row`; the rest are outer loops. Work is counted in units: one coordinate of
- * the outer loops x one block of rows x one chunk of columns. Units are numbered row-major with the
- * outer loops by decreasing destination stride, so neighbouring units write neighbouring memory, and
- * steps and tasks are ranges of units. */
+ * nest   Digits of both sides that nest, which is what Spyre and XLA layouts and strided tensors have: every
+ *        dimension falls into a few segments on which both sides are plain loops, and a choice of one segment for
+ *        each dimension is a box. Boxes are cut into blocks for the fast movers (kernels/move.h).
+ * walk   Anything else (tiles of 48 against tiles of 64, folds, packed elements that begin inside a byte):
+ *        both sides are evaluated as functions of the coordinates while moving, run by run.
+ *
+ * Work is counted in groups, some hundred kilobytes each. Every box gives each group the same share of its
+ * blocks, in the order of dst, so that ragged edges are moved close to the full boxes that they border on, and
+ * tasks and steps are ranges of groups. */
 #ifndef TG_RELAYOUT_PLAN_H
 #define TG_RELAYOUT_PLAN_H
 
 #include "kernels/kernels.h"
+#include "kernels/move.h"
 #include "relayout/side.h"
+
+enum {
+    TG_PLAN_BOXES = 32, /* data and padding together */
+    TG_PLAN_LOOPS = 128, /* of all boxes together */
+    TG_BOX_LOOPS = 40,
+    TG_PLAN_MOVERS = 8,
+    TG_STAGE_BYTES = 8 << 10 /* of each buffer that elements pass through on their way */
+};
+
+/* How a block gets from src to dst: straight by one mover, or through a buffer on the stack. */
+typedef enum tg_route {
+    TG_ROUTE_MOVE,     /* one mover: same bits */
+    TG_ROUTE_CONVERT,  /* one converting mover */
+    TG_ROUTE_STAGED,   /* moved into dst's order, then converted */
+    TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
+    TG_ROUTE_FILL      /* padding */
+} tg_route;
+
+/* A loop above the blocks. It counts whole chunks of one of the block's own loops, whose last chunk may be
+ * smaller, or is a loop of its own (total == 0). */
+typedef struct tg_loop {
+    int64_t n, dst, src; /* steps in bytes */
+    int64_t total;       /* of the block's loop `part` */
+    int32_t part;        /* 0 outer, 1 rows, 2 cols */
+} tg_loop;
+
+typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED, TG_FAMILY_CONVERT } tg_family;
+
+typedef struct tg_box {
+    int64_t   dst, src;      /* bytes: its first element */
+    tg_block  block;         /* the largest; pad is set when run */
+    int64_t   blocks;
+    int32_t   first, nloops; /* in nest.loop, outermost first */
+    tg_route  route;
+    tg_family family;
+    int32_t   width;         /* bytes of what is moved, which may be several elements */
+    int32_t   mover, convert, scatter; /* in nest.mover, as route says; else -1 */
+} tg_box;
+
+typedef struct tg_nest {
+    int32_t  nboxes, nloops, nmovers;
+    tg_family family[TG_PLAN_MOVERS]; /* what mover was made for */
+    int32_t  width[TG_PLAN_MOVERS];
+    tg_mover mover[TG_PLAN_MOVERS];
+    tg_loop  loop[TG_PLAN_LOOPS];
+    tg_box   box[TG_PLAN_BOXES];
+} tg_nest;
 
 enum { TG_NO_ROW = -1 };
 
-struct tg_plan {
-    tg_layout   dst_layout, src_layout;
+typedef struct tg_walk {
+    tg_kernel kernel;
+    tg_side   dst, src;
+    int32_t   ndim, nouter;
+    int64_t   begin[TG_MOVE_DIMS], size[TG_MOVE_DIMS]; /* coordinates [begin, begin + size) */
+    int32_t   outer[TG_MOVE_DIMS]; /* dimensions, outermost first */
+    int32_t   row, col;            /* row: TG_NO_ROW if there is none */
+    int64_t   row_block, row_blocks;
+    int64_t   tile_cols;           /* columns of one kernel call, at most */
+    int64_t   col_chunk, col_chunks;
+    int64_t   units;               /* a coordinate of the outer loops x one block of rows x one chunk of columns */
+} tg_walk;
+
+typedef enum tg_way { TG_WAY_NOTHING, TG_WAY_NEST, TG_WAY_WALK } tg_way;
+
+typedef struct tg_plan_private {
+    tg_way      way;
+    bool        fill_first; /* all of dst's storage is filled before the first element */
+    bool        serial;     /* tasks could share a byte */
+    bool        stream;     /* the movers write around the caches */
+    bool        far;        /* src is not in a cache */
+    const char *why;        /* of way walk: what a nest could not do */
+    int32_t     threads;
+    int32_t     dst_bits, src_bits;
     tg_encoding dst_encoding, src_encoding; /* kind NONE if only copied */
-    tg_kernel   kernel;
-    tg_side     dst, src;
+    tg_dtype    dtype;
+    tg_format   dst_format;
+    int64_t     span;       /* of dst, elements */
+    int64_t     bytes;      /* that are read and written, about */
+    int64_t     groups, groups_per_step, steps;
+    uint8_t     pad[TG_PAD_PATTERN];
+    union {
+        tg_nest nest;
+        tg_walk walk;
+    } as;
+} tg_plan_private;
 
-    bool    verify_pad;  /* the caller gave a pad element */
-    bool    write_pad;   /* and there is padding */
-    bool    serial;      /* tasks could share a byte */
-    uint8_t pad[16];
-    int32_t threads;
+_Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too small");
 
-    int32_t ndim;
-    int64_t size[TG_MOVE_DIMS];
-    int32_t nouter;
-    int32_t outer[TG_MOVE_DIMS]; /* dimensions, outermost first */
-    int32_t row, col;            /* row: TG_NO_ROW if there is none */
-    int64_t row_block, row_blocks;
-    int64_t tile_cols;           /* columns of one kernel call, at most */
-    int64_t col_chunk, col_chunks;
-    int64_t units, units_per_step, steps;
-    int64_t unit_bytes;          /* of src, about */
-};
+static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
+
+/* Sizes that measuring has found (bench/README.md); tests use others, so that small moves are cut as well. */
+typedef struct tg_tuning {
+    int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough
+                                           * to share out */
+    int64_t copy_rows;       /* of a block of runs: streams that hardware prefetch follows well */
+    int64_t whole_rows;      /* up to here all rows go into one block */
+    int64_t transpose_bytes; /* of a run of dst in a transposing block */
+    int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
+    int64_t step_bytes;
+    int64_t stream_bytes;    /* from here on both sides leave a second-level cache of 1 to 2 MiB no chance */
+    int64_t far_bytes;       /* from here on src is not in the second-level cache */
+} tg_tuning;
+
+extern const tg_tuning tg_default_tuning;
+
+/* tg_plan_init with other sizes. */
+tg_status tg_plan_tuned(tg_plan *out, const tg_plan_params *params, const tg_tuning *tuning, tg_error *err);
+
+/* What both ways are made from; everything checked. */
+typedef struct tg_pair {
+    const tg_tuning *tuning;
+    const tg_layout *dst, *src;
+    const int64_t   *begin, *end; /* never NULL */
+    bool             pad, whole;  /* padding is wanted; begin and end are everything */
+    bool             dense;       /* dst's positions fill [0, dense_span) without gaps */
+    int64_t          dense_span;
+    int64_t          numel;       /* in the box */
+    uint32_t         cpu;
+    uint32_t         hints;
+} tg_pair;
+
+/* nest.c: false where the digits do not nest or there are too many boxes, with the reason. */
+bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair);
+/* order.c: one box from its loops, steps in elements. loops has room for TG_BOX_LOOPS and is changed. */
+bool tg_nest_add_box(tg_plan_private *plan, const tg_pair *pair, tg_loop *loops, int32_t n, int64_t dst, int64_t src,
+                     int64_t tail, bool fill);
+/* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
+const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
+
+/* walk.c */
+tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err);
+/* walk_run.c: units [first, end); false when *bad (an element offset in src, -1 before) was set. */
+bool tg_walk_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end,
+                 int64_t *bad);
 
 #endif

@@ -48,27 +48,6 @@ static int fail_each(tg_status (*attempt)(tg_error *err)) {
     }
 }
 
-static tg_status make_plan(tg_error *err) {
-    const int64_t        shape[] = {4, 6};
-    const uint16_t       pad = 0;
-    tg_layout            l;
-    tg_plan             *p = NULL;
-    const tg_plan_params params = {&l, &l, &pad, 0, 0};
-    assert_int_equal(tg_layout_strided(&l, TG_F16, 2, shape, NULL, 0, NULL), TG_OK);
-    const tg_status s = tg_plan_create(&p, &params, err);
-    if (s != TG_OK) {
-        assert_null(p);
-        return s;
-    }
-    uint16_t src[24] = {1, 2, 3}, dst[24];
-    bool     equal = false;
-    assert_int_equal(tg_plan_run(p, dst, src, NULL, NULL), TG_OK); /* and neither of these allocates */
-    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, p, dst, src, NULL), TG_OK);
-    assert_true(equal);
-    tg_plan_destroy(&p);
-    return TG_OK;
-}
-
 static tg_status make_threads(tg_error *err) {
     tg_threads     *t = NULL;
     const tg_status s = tg_threads_create(&t, 2, err);
@@ -77,9 +56,27 @@ static tg_status make_threads(tg_error *err) {
     return s;
 }
 
+/* A plan is a value: making, running and verifying it works without memory. */
+static tg_status make_plan(tg_error *err) {
+    const int64_t        shape[] = {4, 6};
+    const uint16_t       pad = 0;
+    tg_layout            l;
+    tg_plan              p;
+    const tg_plan_params params = {.dst = &l, .src = &l, .pad = &pad};
+    assert_int_equal(tg_layout_strided(&l, TG_F16, 2, shape, NULL, 0, NULL), TG_OK);
+    uint16_t        src[24] = {1, 2, 3}, dst[24];
+    bool            equal = false;
+    const tg_status s = tg_plan_init(&p, &params, err);
+    if (s != TG_OK) return s;
+    assert_int_equal(tg_plan_run(&p, dst, src, NULL, NULL), TG_OK);
+    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, &params, dst, src, NULL), TG_OK);
+    assert_true(equal);
+    return TG_OK;
+}
+
 static void test_plan(void **state) {
     (void)state;
-    assert_int_equal(fail_each(make_plan), 1);
+    assert_int_equal(fail_each(make_plan), 0);
 }
 
 static void test_threads(void **state) {

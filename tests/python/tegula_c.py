@@ -83,15 +83,19 @@ class Desc(C.Structure):
     _fields_ = [("notation", enum), ("layout", Layout), ("host", Host), ("spyre", Spyre), ("xla", XlaShape)]
 
 
+class Plan(C.Structure):
+    _fields_ = [("opaque", C.c_uint64 * 1408)]
+
+
 class PlanParams(C.Structure):
-    _fields_ = [("dst", C.POINTER(Layout)), ("src", C.POINTER(Layout)), ("pad", C.c_void_p), ("threads", i32),
-                ("zero", C.c_uint32)]
+    _fields_ = [("dst", C.POINTER(Layout)), ("src", C.POINTER(Layout)), ("pad", C.c_void_p), ("begin", C.POINTER(i64)),
+                ("end", C.POINTER(i64)), ("hints", C.c_uint32), ("without", C.c_uint32), ("threads", i32)]
 
 
 # What a test of the binding compares with the header: C name, class.
 STRUCTS = {"tg_error": Error, "tg_mode": Mode, "tg_layout": Layout, "tg_witness": Witness,
            "tg_xla_layout": XlaLayout, "tg_xla_shape": XlaShape, "tg_spyre": Spyre, "tg_host": Host,
-           "tg_spyre_params": SpyreParams, "tg_desc": Desc, "tg_plan_params": PlanParams}
+           "tg_spyre_params": SpyreParams, "tg_desc": Desc, "tg_plan_params": PlanParams, "tg_plan": Plan}
 
 
 class TegulaError(Exception):
@@ -153,9 +157,8 @@ _declare("tg_desc_parse", enum, _D, C.c_char_p, _S, _E)
 _declare("tg_desc_format", _S, C.c_char_p, _S, _D)
 _declare("tg_desc_convert", enum, _D, _D, enum, _E)
 _declare("tg_cute_format", enum, C.c_char_p, _S, _P(_S), _L, _E)
-_declare("tg_plan_create", enum, _P(C.c_void_p), _P(PlanParams), _E)
-_declare("tg_plan_run", enum, C.c_void_p, C.c_void_p, C.c_void_p, C.c_void_p, _E)
-_declare("tg_plan_destroy", None, _P(C.c_void_p))
+_declare("tg_plan_init", enum, _P(Plan), _P(PlanParams), _E)
+_declare("tg_plan_run", enum, _P(Plan), C.c_void_p, C.c_void_p, C.c_void_p, _E)
 
 _PATTERN = 0xA5
 _error = Error()

@@ -307,10 +307,9 @@ def test_dlfloat16():
     rows = SPYRE["dlfloat16"]["encode"]
     src, dst = t.parse("f32[64]").layout, t.parse("f32[64] spyre device_dtype=SEN169_FP16").layout
     bits = [int(row["fp32_bits"], 16) for row in rows] + [0] * (64 - len(rows))
-    host, out, plan = struct.pack("<64I", *bits), t.C.create_string_buffer(128), t.C.c_void_p()
-    params = t.PlanParams(t.C.pointer(dst), t.C.pointer(src), None, 1, 0)
-    assert t.lib.tg_plan_create(t.C.byref(plan), t.C.byref(params), t.C.byref(t._error)) == t.OK, t._error.message
-    assert t.lib.tg_plan_run(plan, out, host, None, None) == t.OK
-    t.lib.tg_plan_destroy(t.C.byref(plan))
+    host, out, plan = struct.pack("<64I", *bits), t.C.create_string_buffer(128), t.Plan()
+    params = t.PlanParams(dst=t.C.pointer(dst), src=t.C.pointer(src), threads=1)
+    assert t.lib.tg_plan_init(t.C.byref(plan), t.C.byref(params), t.C.byref(t._error)) == t.OK, t._error.message
+    assert t.lib.tg_plan_run(t.C.byref(plan), out, host, None, None) == t.OK
     for row, got in zip(rows, struct.unpack("<64H", out.raw)):
         assert got == int(row["dlf16"], 16), row

@@ -22,11 +22,10 @@ static tg_layout parse(const char *text) {
 static void count(int64_t *over, int64_t *gone, const char *from, const char *to, const void *data) {
     const tg_layout      src = parse(from), dst = parse(to);
     const tg_plan_params params = {.dst = &dst, .src = &src};
-    tg_plan             *plan = NULL;
+    tg_plan              plan;
     tg_error             err;
-    if (tg_plan_create(&plan, &params, &err) != TG_OK) fail_msg("%s", err.message);
-    assert_int_equal(tg_plan_losses(over, gone, plan, data, &err), TG_OK);
-    tg_plan_destroy(&plan);
+    if (tg_plan_init(&plan, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    assert_int_equal(tg_plan_losses(over, gone, &params, data, &err), TG_OK);
 }
 
 /* Every bfloat16, by double arithmetic: DLFloat16 runs from 2^-31 (1 + 1/512) to 2^32 (1 + 510/512), and

@@ -197,19 +197,19 @@ static const type_pair pairs[] = {
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
-/* Cut a plan more finely than its size asks for; returns the number of units. */
-static int64_t recut(tg_plan *p) {
-    if (p->units == 0) return 0;
-    const int64_t rows = p->row == TG_NO_ROW ? 1 : p->size[p->row], outer = p->units / p->row_blocks / p->col_chunks;
-    p->row_block = 1 + random_below(rows);
-    p->row_blocks = tg_ceil_div(rows, p->row_block);
-    p->col_chunk = 1 + random_below(p->size[p->col]);
-    p->col_chunks = tg_ceil_div(p->size[p->col], p->col_chunk);
-    p->tile_cols = 1 + random_below(p->size[p->col] + 3);
-    p->units = outer * p->row_blocks * p->col_chunks;
-    p->units_per_step = 1 + random_below(p->units);
-    p->steps = tg_ceil_div(p->units, p->units_per_step);
-    return p->units;
+/* Sizes that cut even small moves into many blocks, groups and steps, and make any of them stream. */
+static tg_tuning random_tuning(void) {
+    const tg_tuning t = {.block_bytes = 1 + random_below(3000),
+                         .block_bytes_min = 1 + random_below(200),
+                         .copy_rows = 1 + random_below(20),
+                         .whole_rows = 1 + random_below(64),
+                         .transpose_bytes = 1 + random_below(256),
+                         .group_bytes = 1 + random_below(2000),
+                         .group_bytes_min = 1 + random_below(300),
+                         .step_bytes = 1 + random_below(4000),
+                         .stream_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
+                         .far_bytes = random_below(2) == 0 ? 0 : INT64_MAX};
+    return t;
 }
 
 static void run_backwards(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
@@ -217,20 +217,22 @@ static void run_backwards(void *context, void (*task)(void *arg, size_t index), 
     while (ntasks-- > 0) task(arg, ntasks);
 }
 
-static void expect_same(const char *what, const tg_plan *p, buffer got, buffer want) {
+static void expect_same(const char *what, const tg_plan_params *p, const tg_plan *plan, buffer got, buffer want) {
+    char text[2000];
     if (memcmp(got.memory, want.memory, got.size) == 0) return;
     size_t i = 0;
     while (got.memory[i] == want.memory[i]) i++;
-    fail_msg("%s: byte %d of %d differs; %d dimensions, %d to %d bits; seed %llu", what,
-             (int)(got.memory + i - got.data), (int)got.size - 3 * MARGIN, p->dst_layout.ndim, p->src_layout.elem_bits,
-             p->dst_layout.elem_bits, (unsigned long long)move_seed);
+    (void)tg_plan_describe(text, sizeof text, plan);
+    fail_msg("%s: byte %d of %d differs; %d dimensions, %d to %d bits; seed %llu\n%s", what,
+             (int)(got.memory + i - got.data), (int)got.size - 3 * MARGIN, p->dst->ndim, p->src->elem_bits,
+             p->dst->elem_bits, (unsigned long long)move_seed, text);
 }
 
-static void check_verify(const tg_plan *p, buffer dst, buffer src, bool padded) {
+static void check_verify(const tg_plan_params *p, buffer dst, buffer src, bool padded) {
     bool             equal = false;
     int64_t          coord[TG_MAX_NDIM], offset = -1;
     tg_error         err;
-    const tg_layout *d = &p->dst_layout;
+    const tg_layout *d = p->dst;
     assert_int_equal(tg_plan_verify(&equal, coord, &offset, p, dst.data, src.data, &err), TG_OK);
     assert_true(equal);
     if (d->span == 0) return;
@@ -250,33 +252,126 @@ static void check_verify(const tg_plan *p, buffer dst, buffer src, bool padded) 
     tg_ref_store(dst.data, at, d->elem_bits, w);
 }
 
+static void make_plan(tg_plan *p, const tg_plan_params *params, bool tuned) {
+    const tg_tuning t = tuned ? random_tuning() : tg_default_tuning;
+    tg_error        err;
+    if (tg_plan_tuned(p, params, &t, &err) != TG_OK)
+        fail_msg("%s; seed %llu", err.message, (unsigned long long)move_seed);
+}
+
+/* One box after the other, of a grid that cuts every dimension at random places. */
+static bool move_boxes(const tg_plan_params *whole, uint8_t *dst, const uint8_t *src, int32_t dim, int64_t *begin,
+                       int64_t *end) {
+    if (dim == whole->dst->ndim) {
+        tg_plan_params params = *whole;
+        tg_plan        p;
+        tg_error       err;
+        const tg_tuning t = random_tuning();
+        params.begin = begin;
+        params.end = end;
+        const tg_status s = tg_plan_tuned(&p, &params, &t, &err);
+        if (s == TG_ERR_UNSUPPORTED && strstr(err.message, "cannot be shared out") != NULL) return false;
+        if (s != TG_OK || tg_plan_run(&p, dst, src, NULL, &err) != TG_OK) fail_msg("%s", err.message);
+        return true;
+    }
+    const int64_t size = whole->dst->shape[dim];
+    for (int64_t at = 0; at < size || at == 0;) {
+        const int64_t next = random_below(2) == 0 ? size : at + 1 + random_below(tg_max(size - at, 1));
+        begin[dim] = at;
+        end[dim] = tg_min(next, size);
+        if (!move_boxes(whole, dst, src, dim + 1, begin, end)) return false;
+        at = tg_max(next, 1);
+    }
+    return true;
+}
+
+static bool can_box(const tg_plan_params *params) {
+    tg_plan_params part = *params;
+    tg_plan        p;
+    int64_t        end[TG_MAX_NDIM];
+    memcpy(end, params->dst->shape, sizeof end);
+    for (int32_t d = 0; d < params->dst->ndim; d++) end[d] -= end[d] > 1;
+    part.end = end;
+    return tg_plan_init(&p, &part, NULL) == TG_OK;
+}
+
+static void check_boxes(const tg_plan_params *params, buffer blank, buffer src, buffer want) {
+    int64_t      begin[TG_MAX_NDIM] = {0}, end[TG_MAX_NDIM] = {0};
+    tg_plan      p;
+    if (!can_box(params)) return;
+    const buffer dst = buffer_copy(blank);
+    make_plan(&p, params, false);
+    if (move_boxes(params, dst.data, src.data, 0, begin, end)) expect_same("in boxes", params, &p, dst, want);
+    free(dst.memory);
+}
+
+/* One box, and nothing else is touched. */
+static void check_one_box(const tg_plan_params *whole, buffer blank, buffer src) {
+    int64_t          begin[TG_MAX_NDIM], end[TG_MAX_NDIM], coord[TG_MAX_NDIM] = {0};
+    const tg_layout *d = whole->dst, *s = whole->src;
+    tg_plan_params   params = *whole;
+    tg_plan          p;
+    bool             equal;
+    params.pad = NULL;
+    params.begin = begin;
+    params.end = end;
+    for (int32_t i = 0; i < d->ndim; i++) {
+        begin[i] = random_below(d->shape[i] + 1);
+        end[i] = begin[i] + random_below(d->shape[i] - begin[i] + 1);
+    }
+    const buffer   dst = buffer_copy(blank), want = buffer_copy(blank);
+    uint8_t *const seen = calloc((size_t)d->span + 1, 1);
+    const bool     same = d->format == s->format && d->elem_bits == s->elem_bits;
+    if (tg_layout_numel(d) > 0) {
+        do {
+            bool in = true;
+            for (int32_t i = 0; i < d->ndim; i++) in = in && coord[i] >= begin[i] && coord[i] < end[i];
+            if (!in) continue;
+            tg_word w = tg_ref_load(src.data, tg_layout_offset(s, coord), s->elem_bits);
+            if (!same) (void)tg_ref_convert(&w, tg_encoding_of(d->dtype, d->format, d->elem_bits),
+                                            tg_encoding_of(s->dtype, s->format, s->elem_bits), w);
+            put_copies(want.data, d, 0, tg_layout_offset(d, coord), w, seen);
+        } while (tg_next_coord(coord, d->shape, d->ndim));
+    }
+    make_plan(&p, &params, true);
+    assert_int_equal(tg_plan_run(&p, dst.data, src.data, NULL, NULL), TG_OK);
+    expect_same("one box", &params, &p, dst, want);
+    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, &params, dst.data, src.data, NULL), TG_OK);
+    assert_true(equal);
+    free(seen);
+    free(dst.memory);
+    free(want.memory);
+}
+
+static const uint32_t cpus[] = {0, TG_CPU_AVX512, TG_CPU_AVX512 | TG_CPU_AVX2, TG_CPU_NEON};
+
 static void check_move(const tg_layout *d, const tg_layout *s) {
-    uint8_t              pad[16];
-    const bool           padded = random_below(2) == 0;
-    const tg_plan_params params = {d, s, padded ? pad : NULL, (int32_t)random_below(4), 0};
-    tg_plan             *p = NULL;
-    tg_error             err;
-    size_t               ran = 0;
-    const tg_executor    backwards = {run_backwards, &ran, 3};
+    uint8_t           pad[16];
+    const bool        padded = random_below(2) == 0;
+    tg_plan_params    params = {.dst = d, .src = s, .pad = padded ? pad : NULL, .threads = (int32_t)random_below(4)};
+    tg_plan           p;
+    tg_error          err;
+    size_t            ran = 0;
+    const tg_executor backwards = {run_backwards, &ran, 3};
     for (size_t i = 0; i < sizeof pad; i++) pad[i] = (uint8_t)random_bits();
-    if (tg_plan_create(&p, &params, &err) != TG_OK) fail_msg("%s", err.message);
-    p->kernel.stream = random_below(2) == 0;
+    params.without = cpus[random_below(4)];
+    params.hints = (uint32_t)random_below(3);
     const buffer src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
     naive(want.data, src.data, d, s, params.pad);
     for (int way = 0; way < 4; way++) {
         const buffer       dst = buffer_copy(blank);
         const tg_executor *e = way % 2 == 1 ? &backwards : NULL;
-        if (way == 2) (void)recut(p);
+        make_plan(&p, &params, way >= 1);
         if (way == 3)
-            for (int64_t i = 0; i < tg_plan_steps(p); i++)
-                assert_int_equal(tg_plan_run_step(p, i, dst.data, src.data, e, &err), TG_OK);
-        else assert_int_equal(tg_plan_run(p, dst.data, src.data, e, &err), TG_OK);
-        expect_same(way == 3 ? "in steps" : "at once", p, dst, want);
-        if (way == 0) check_verify(p, dst, src, padded);
+            for (int64_t i = 0; i < tg_plan_steps(&p); i++)
+                assert_int_equal(tg_plan_run_step(&p, i, dst.data, src.data, e, &err), TG_OK);
+        else assert_int_equal(tg_plan_run(&p, dst.data, src.data, e, &err), TG_OK);
+        expect_same(way == 3 ? "in steps" : "at once", &params, &p, dst, want);
+        if (way == 0) check_verify(&params, dst, src, padded);
         free(dst.memory);
     }
-    tg_plan_destroy(&p);
-    assert_null(p);
+    check_boxes(&params, blank, src, want);
+    check_one_box(&params, blank, src);
     free(src.memory);
     free(blank.memory);
     free(want.memory);
@@ -359,69 +454,117 @@ static void test_views(void **state) {
     check_move(&d, &s);
 }
 
-/* Identical dense layouts are one dimension, one run. */
+/* ---- what plans are made ---- */
+
+static const tg_plan_private *plan_of(tg_plan *p, const tg_layout *d, const tg_layout *s) {
+    const tg_plan_params params = {.dst = d, .src = s};
+    tg_error             err;
+    if (tg_plan_init(p, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    return tg_plan_see(p);
+}
+
+/* Identical dense layouts are one run. */
 static void test_fusing(void **state) {
     (void)state;
-    const int64_t        shape[] = {6, 5, 4, 3};
-    const tg_layout      l = dense(TG_F32, 4, shape);
-    const tg_plan_params params = {&l, &l, NULL, 0, 0};
-    tg_plan             *p;
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
-    assert_int_equal(p->nouter, 0);
-    assert_int_equal(p->row, TG_NO_ROW);
-    assert_int_equal(p->size[p->col], 360);
-    tg_plan_destroy(&p);
+    const int64_t   shape[] = {6, 5, 4, 3};
+    const tg_layout l = dense(TG_F32, 4, shape);
+    tg_plan         p;
+    const tg_nest  *nest = &plan_of(&p, &l, &l)->as.nest;
+    assert_int_equal(nest->nboxes, 1);
+    assert_int_equal(nest->box[0].nloops, 0);
+    assert_int_equal(nest->box[0].block.outer * nest->box[0].block.rows, 1);
+    assert_int_equal(nest->box[0].block.cols, 1440);
     check_move(&l, &l);
 }
 
-/* A stick of the default layout is one kernel line, 16 rows at a time. */
-static void test_stick_rectangle(void **state) {
+/* 16 rows of sticks at a time, all columns; a ragged stick is a box of its own, with its tail. */
+static void test_stick_blocks(void **state) {
     (void)state;
-    const int64_t        shape[] = {1024, 512};
-    const tg_layout      s = dense(TG_F16, 2, shape), d = sticks(TG_F16, 1024, 512, 64);
-    const tg_plan_params params = {&d, &s, NULL, 0, 0};
-    tg_plan             *p;
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
-    assert_int_equal(p->col, 1);
-    assert_int_equal(p->row, 0);
-    assert_int_equal(p->row_block, 16);
-    tg_plan_destroy(&p);
+    const int64_t   shape[] = {1024, 500};
+    const tg_layout s = dense(TG_F16, 2, shape), d = sticks(TG_F16, 1024, 500, 64);
+    const uint16_t  zero = 0;
+    const tg_plan_params params = {.dst = &d, .src = &s, .pad = &zero};
+    tg_plan         p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+    assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+    assert_int_equal(nest->nboxes, 2);
+    assert_int_equal(nest->box[0].block.cols, 128);
+    assert_int_equal(nest->box[0].block.tail, 0);
+    assert_int_equal(nest->box[1].block.cols, 104);
+    assert_int_equal(nest->box[1].block.tail, 24);
 }
 
-/* More than one step by size: 72 MiB of src are three steps of at most 32 MiB. */
+/* Tiles of 48 against tiles of 64 walk; nothing else here does. */
+static void test_ways(void **state) {
+    (void)state;
+    const int64_t   shape[] = {96, 960};
+    const tg_layout s = sticks(TG_F16, 96, 960, 48), d = sticks(TG_F16, 96, 960, 64), plain = dense(TG_F16, 2, shape);
+    tg_plan         p;
+    char            text[1000];
+    assert_int_equal(plan_of(&p, &d, &s)->way, TG_WAY_WALK);
+    assert_true(tg_plan_describe(text, sizeof text, &p) < sizeof text);
+    assert_non_null(strstr(text, "the tiles of both sides do not nest"));
+    assert_int_equal(plan_of(&p, &d, &plain)->way, TG_WAY_NEST);
+    assert_int_equal(plan_of(&p, &plain, &s)->way, TG_WAY_NEST);
+    check_move(&d, &s);
+}
+
+/* More than one step by size: 72 MiB on each side are two steps of about 64 MiB together. */
 static void test_steps_by_size(void **state) {
     (void)state;
     const int64_t        shape[] = {9 << 10, 4 << 10};
     const tg_layout      s = dense(TG_F16, 2, shape), d = sticks(TG_F16, shape[0], shape[1], 64);
-    const tg_plan_params params = {&d, &s, NULL, 0, 0};
-    tg_plan             *p;
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
     bool                 equal;
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
-    assert_int_equal(tg_plan_steps(p), 3);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    const int64_t steps = tg_plan_steps(&p);
+    assert_in_range(steps, 2, 3);
     uint16_t *const src = malloc(72 << 20), *const dst = malloc(72 << 20);
     for (size_t i = 0; i < 36 << 20; i++) src[i] = (uint16_t)(i * 40503u >> 7);
-    for (int64_t i = 0; i < 3; i++) assert_int_equal(tg_plan_run_step(p, i, dst, src, NULL, NULL), TG_OK);
-    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, p, dst, src, NULL), TG_OK);
+    for (int64_t i = 0; i < steps; i++) assert_int_equal(tg_plan_run_step(&p, i, dst, src, NULL, NULL), TG_OK);
+    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, &params, dst, src, NULL), TG_OK);
     assert_true(equal);
-    assert_int_equal(tg_plan_run_step(p, 3, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
-    assert_int_equal(tg_plan_run_step(p, -1, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_run_step(&p, steps, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_run_step(&p, -1, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
     free(src);
     free(dst);
-    tg_plan_destroy(&p);
 }
 
 /* ---- what is refused, and how ---- */
 
 static void expect_refusal(const tg_layout *d, const tg_layout *s, tg_status status, const char *words) {
-    const tg_plan_params params = {d, s, NULL, 0, 0};
-    tg_plan *const       untouched = (tg_plan *)&params;
-    tg_plan             *p = untouched;
+    const tg_plan_params params = {.dst = d, .src = s};
+    tg_plan              p;
     tg_error             err = {TG_OK, 0, 0, ""};
-    assert_int_equal(tg_plan_create(&p, &params, &err), status);
+    assert_int_equal(tg_plan_init(&p, &params, &err), status);
     assert_int_equal(err.status, status);
     if (strstr(err.message, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, err.message);
-    assert_true(p == untouched);
-    assert_int_equal(tg_plan_create(&p, &params, NULL), status);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), status);
+}
+
+static void expect_box_refusal(const tg_layout *d, const tg_layout *s, const void *pad, const int64_t *begin,
+                               const int64_t *end, tg_status status, const char *words) {
+    const tg_plan_params params = {.dst = d, .src = s, .pad = pad, .begin = begin, .end = end};
+    tg_plan              p;
+    tg_error             err = {TG_OK, 0, 0, ""};
+    assert_int_equal(tg_plan_init(&p, &params, &err), status);
+    if (strstr(err.message, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, err.message);
+}
+
+static void test_box_refusals(void **state) {
+    (void)state;
+    const int64_t shape[] = {4, 6}, gaps[] = {20, 2}, low[] = {-1, 0}, far[] = {4, 7}, late[] = {0, 5},
+                  early[] = {4, 2};
+    const tg_layout s = dense(TG_F16, 2, shape);
+    const uint16_t  zero = 0;
+    tg_layout       d;
+    assert_int_equal(tg_layout_strided(&d, TG_F16, 2, shape, gaps, 0, NULL), TG_OK);
+    expect_box_refusal(&s, &s, NULL, low, NULL, TG_ERR_ARGUMENT, "[-1, 4) in dimension 0 of size 4");
+    expect_box_refusal(&s, &s, NULL, NULL, far, TG_ERR_ARGUMENT, "[0, 7) in dimension 1 of size 6");
+    expect_box_refusal(&s, &s, NULL, late, early, TG_ERR_ARGUMENT, "[5, 2) in dimension 1 of size 6");
+    expect_box_refusal(&d, &s, &zero, late, NULL, TG_ERR_UNSUPPORTED, "cannot be shared out");
 }
 
 static void test_refusals(void **state) {
@@ -446,15 +589,14 @@ static void test_refusals(void **state) {
     tg_layout broken = l;
     broken.mode[0].weight = 0;
     expect_refusal(&l, &broken, TG_ERR_ARGUMENT, "weight");
-    tg_plan        *p = NULL;
-    tg_plan_params  params = {&l, &l, NULL, -1, 0};
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_ERR_ARGUMENT);
+    tg_plan        p;
+    tg_plan_params params = {.dst = &l, .src = &l, .threads = -1};
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
     params.threads = 0;
-    params.zero = 7;
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_ERR_ARGUMENT);
-    assert_int_equal(tg_plan_create(NULL, &params, NULL), TG_ERR_ARGUMENT);
-    assert_int_equal(tg_plan_create(&p, NULL, NULL), TG_ERR_ARGUMENT);
-    tg_plan_destroy(&p);
+    params.hints = 7;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_init(NULL, &params, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_init(&p, NULL, NULL), TG_ERR_ARGUMENT);
 }
 
 static void test_overflow(void **state) {
@@ -463,31 +605,31 @@ static void test_overflow(void **state) {
     tg_layout     s = dense(TG_S64, 2, shape), d = s;
     d.format = TG_IEEE_INT32;
     d.elem_bits = 32;
-    const tg_plan_params params = {&d, &s, NULL, 0, 0};
-    tg_plan             *p;
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
     tg_error             err = {TG_OK, 0, 0, ""};
     static int64_t       src[1200];
     static int32_t       dst[1200];
     bool                 equal;
     int64_t              coord[TG_MAX_NDIM], offset;
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
     for (int i = 0; i < 1200; i++) src[i] = i - 600;
-    assert_int_equal(tg_plan_run(p, dst, src, NULL, &err), TG_OK);
+    assert_int_equal(tg_plan_run(&p, dst, src, NULL, &err), TG_OK);
     for (int i = 0; i < 1200; i++) assert_int_equal(dst[i], i - 600);
     src[1003] = 2147483648;
-    assert_int_equal(tg_plan_run(p, dst, src, NULL, &err), TG_ERR_OVERFLOW);
+    assert_int_equal(tg_plan_run(&p, dst, src, NULL, &err), TG_ERR_OVERFLOW);
     assert_string_equal(err.message, "value 2147483648 at element 1003 of src does not fit IEEE_INT32 in 32 bits");
-    assert_int_equal(tg_plan_verify(&equal, coord, &offset, p, dst, src, NULL), TG_OK);
+    assert_int_equal(tg_plan_verify(&equal, coord, &offset, &params, dst, src, NULL), TG_OK);
     assert_false(equal);
     assert_true(coord[0] * 40 + coord[1] == offset && offset <= 1003);
-    tg_plan_destroy(&p);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_pairs),    cmocka_unit_test(test_sticks),        cmocka_unit_test(test_views),
-        cmocka_unit_test(test_fusing),          cmocka_unit_test(test_stick_rectangle),
-        cmocka_unit_test(test_steps_by_size),   cmocka_unit_test(test_refusals),      cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_random_pairs),  cmocka_unit_test(test_sticks),       cmocka_unit_test(test_views),
+        cmocka_unit_test(test_fusing),        cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_steps_by_size), cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
+        cmocka_unit_test(test_overflow),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);

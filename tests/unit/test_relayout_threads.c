@@ -95,12 +95,17 @@ enum { MOVES = 5, BYTES = ROWS * COLS * 2 };
 
 static uint8_t src[BYTES], want[BYTES], got[BYTES];
 
-static tg_plan *plan_of(const move *m, int32_t threads) {
-    static const uint16_t zero = 0;
-    const tg_plan_params  params = {&m->dst, &m->src, &zero, threads, 0};
-    tg_plan              *p = NULL;
-    tg_error              err;
-    if (tg_plan_create(&p, &params, &err) != TG_OK) fail_msg("%s: %s", m->name, err.message);
+static const uint16_t zero = 0;
+
+static tg_plan_params params_of(const move *m, int32_t threads) {
+    const tg_plan_params p = {.dst = &m->dst, .src = &m->src, .pad = &zero, .threads = threads};
+    return p;
+}
+
+static tg_plan plan_of(const tg_plan_params *params, const char *name) {
+    tg_plan  p;
+    tg_error err;
+    if (tg_plan_init(&p, params, &err) != TG_OK) fail_msg("%s: %s", name, err.message);
     return p;
 }
 
@@ -108,16 +113,16 @@ static void check_executor(const tg_executor *e) {
     for (int i = 0; i < MOVES; i++) {
         const move m = make_move(i);
         for (int32_t threads = 0; threads < 20; threads += 7) {
-            tg_plan *p = plan_of(&m, threads);
-            bool     equal = false;
+            const tg_plan_params params = params_of(&m, threads);
+            const tg_plan        p = plan_of(&params, m.name);
+            bool                 equal = false;
             memset(want, 0xa5, BYTES);
             memset(got, 0xa5, BYTES);
-            assert_int_equal(tg_plan_run(p, want, src, NULL, NULL), TG_OK);
-            assert_int_equal(tg_plan_verify(&equal, NULL, NULL, p, want, src, NULL), TG_OK);
+            assert_int_equal(tg_plan_run(&p, want, src, NULL, NULL), TG_OK);
+            assert_int_equal(tg_plan_verify(&equal, NULL, NULL, &params, want, src, NULL), TG_OK);
             assert_true(equal);
-            assert_int_equal(tg_plan_run(p, got, src, e, NULL), TG_OK);
+            assert_int_equal(tg_plan_run(&p, got, src, e, NULL), TG_OK);
             if (memcmp(got, want, BYTES) != 0) fail_msg("%s with %d threads", m.name, (int)e->threads);
-            tg_plan_destroy(&p);
         }
     }
 }
@@ -171,12 +176,13 @@ static void *run_alone(void *arg) {
 static void test_shared_plan(void **state) {
     (void)state;
     const move m = make_move(1);
-    tg_plan   *p = plan_of(&m, 0);
+    const tg_plan_params params = params_of(&m, 0);
+    const tg_plan        p = plan_of(&params, m.name);
     pthread_t  thread[4];
     runner     r[4];
-    assert_int_equal(tg_plan_run(p, want, src, NULL, NULL), TG_OK);
+    assert_int_equal(tg_plan_run(&p, want, src, NULL, NULL), TG_OK);
     for (int i = 0; i < 4; i++) {
-        r[i].plan = p;
+        r[i].plan = &p;
         r[i].dst = malloc(BYTES);
         assert_int_equal(pthread_create(&thread[i], NULL, run_alone, &r[i]), 0);
     }
@@ -187,7 +193,6 @@ static void test_shared_plan(void **state) {
         assert_memory_equal(r[i].dst, want, BYTES);
         free(r[i].dst);
     }
-    tg_plan_destroy(&p);
 }
 
 /* Several tasks meet a bad value; one of them is reported. */
@@ -202,16 +207,15 @@ static void test_overflow(void **state) {
     d = s;
     d.format = TG_IEEE_INT32;
     d.elem_bits = 32;
-    const tg_plan_params params = {&d, &s, NULL, 8, 0};
-    tg_plan             *p = NULL;
+    const tg_plan_params params = {.dst = &d, .src = &s, .threads = 8};
+    tg_plan              p;
     tg_error             err = {TG_OK, 0, 0, ""};
     int64_t *const       in = malloc(N * sizeof in[0]);
     int32_t *const       out = malloc(N * sizeof out[0]);
-    assert_int_equal(tg_plan_create(&p, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
     for (int i = 0; i < N; i++) in[i] = i % 10000 == 9999 ? INT64_MAX : i;
-    assert_int_equal(tg_plan_run(p, out, in, &e, &err), TG_ERR_OVERFLOW);
+    assert_int_equal(tg_plan_run(&p, out, in, &e, &err), TG_ERR_OVERFLOW);
     assert_non_null(strstr(err.message, "value 9223372036854775807"));
-    tg_plan_destroy(&p);
     free(in);
     free(out);
 }

@@ -1,0 +1,193 @@
+#!/usr/bin/env python3
+"""One table from what bench_relayout and bench_peers.py measured, and the same as JSON.
+
+    bench_report.py RELAYOUT.json [PEERS.json] [--targets FILE] [--json FILE]
+
+Every column x NAME says how many times faster Tegula is than NAME: the median over rounds of NAME's time over
+Tegula's time in the same round. Columns of NumPy and PyTorch come from their own process, where Tegula took turns
+with them; for size T the times of two processes are compared instead, because a call through Python costs more
+than the work. Exit status 1 if a result was wrong; a missed target is not an error.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PEERS = ("onednn", "numpy", "torch", "torch new")
+TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
+
+
+# ---- targets ---------------------------------------------------------------------------------------
+
+
+def read_targets(path):
+    """Lines of (pattern, size, threads, measure, bar); bar None: no target although a later line fits."""
+    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    return [(p, s, t, m, None if bar == "none" else float(bar)) for p, s, t, m, bar in filter(None, lines)]
+
+
+def target_of(targets, row, measures):
+    for pattern, size, threads, measure, bar in targets:
+        if measure in measures and size == row["size"] and threads in ("*", str(row["threads"])) \
+                and fnmatchcase(row["workload"], pattern):
+            return None if bar is None else (measure, bar)
+    return None
+
+
+def judge(value, measure, bar):
+    if value is None:
+        return "-"
+    good = value <= bar if measure.endswith("ns") else value >= bar
+    return "ok" if good else "below"
+
+
+# ---- rows ------------------------------------------------------------------------------------------
+
+
+def key(row):
+    return row["workload"], row["size"], row["threads"]
+
+
+def merged(row, peers, targets):
+    """A row of bench_relayout with the peers' ratios and its targets."""
+    seconds = row["seconds"]
+    ratios = {name: s["x"] for name, s in seconds.items() if name not in ("tegula", "plan", "plan+run")}
+    if "ntcopy8" in ratios:
+        ratios["ntcopy"] = min(ratios["ntcopy"], ratios.pop("ntcopy8"))
+    peer = peers.get(key(row), {"seconds": {}, "noisy": False})
+    for name in PEERS[1:]:
+        if name in peer["seconds"]:
+            s = peer["seconds"][name]
+            ratios[name] = s["median"] / seconds["tegula"]["median"] if row["size"] == "T" else s["x"]
+    tegula = seconds["tegula"]
+    new = {**row, "gb_per_s": (row["bytes_src"] + row["bytes_dst"]) / tegula["median"] * 1e-9,
+           "ns": tegula["median"] * 1e9, "ratios": ratios, "spread": tegula["median"] / tegula["best"],
+           "noisy": row["noisy_rounds"] > 0 or peer["noisy"], "targets": []}
+    values = {**ratios, "ns": new["ns"]}
+    for name in ("plan", "plan+run"):
+        if name in seconds:
+            values[name + "-ns"] = new[name + " ns"] = seconds[name]["median"] * 1e9
+    for measures in (("memcpy", "ntcopy", "memset", "ns"), ("plan-ns",), ("plan+run-ns",)):
+        target = target_of(targets, row, measures)
+        if target is not None:
+            new["targets"].append({"measure": target[0], "bar": target[1],
+                                   "verdict": judge(values.get(target[0]), *target)})
+    for name in PEERS[1:]:
+        if name in peer["seconds"]:
+            new["seconds"][name] = peer["seconds"][name]
+    return new
+
+
+def scalings(rows, targets):
+    """Per size: median speed of two threads over one, and its bar."""
+    by_key = {key(row): row for row in rows}
+    found = []
+    for size in "LNMS":
+        ratios = [row["gb_per_s"] / by_key[w, size, 1]["gb_per_s"] for (w, s, t), row in by_key.items()
+                  if s == size and t == 2 and (w, size, 1) in by_key]
+        if ratios:
+            bar = next((b for _, s, _, m, b in targets if m == "scaling" and s == size), None)
+            found.append({"size": size, "scaling": statistics.median(ratios), "bar": bar})
+    return found
+
+
+# ---- tables ----------------------------------------------------------------------------------------
+
+
+def cell(value, width, places=2):
+    return ("-" if value is None else f"{value:.{places}f}").rjust(width)
+
+
+def target_text(target):
+    """">=1.09 ok", ">=1.00 memset below", "<=35 ns ok": below means not reached."""
+    measure, bar = target["measure"], target["bar"]
+    if measure.endswith("ns"):
+        return f"<={bar:g} {measure} {target['verdict']}"
+    return f">={bar:.2f}{'' if measure == 'memcpy' else ' ' + measure} {target['verdict']}"
+
+
+def trailer(row):
+    words = [", ".join(map(target_text, row["targets"])), "" if row["verified"] else "WRONG",
+             "noisy" if row["noisy"] else ""]
+    return "  " + "; ".join(word for word in words if word)
+
+
+def print_rows(rows):
+    print(f"{'workload':21} {'type':11} {'size':4} {'thr':>3} {'GB/s':>6} {'x memcpy':>8} {'x ntcopy':>8} "
+          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6}  target")
+    for row in rows:
+        ratios = row["ratios"]
+        print(f"{row['workload']:21} {row['type']:11} {row['size']:4} {row['threads']:3} {cell(row['gb_per_s'], 6, 1)} "
+              f"{cell(ratios['memcpy'], 8)} {cell(ratios.get('ntcopy'), 8)} {cell(ratios.get('onednn'), 8)} "
+              f"{cell(ratios.get('numpy'), 8)} {cell(ratios.get('torch'), 8)} {cell(ratios.get('torch new'), 9)} "
+              f"{cell(row['spread'], 6)}{trailer(row)}".rstrip())
+
+
+def print_tiny(rows):
+    names = ("tegula", "plan", "plan+run", "memcpy", "ntcopy", *PEERS)
+    print("\nnanoseconds per call at size T (torch and NumPy: call through Python included)")
+    print(f"{'workload':21} {'type':11}", " ".join(f"{TITLES.get(n, n):>9}" for n in names), " target")
+    for row in rows:
+        times = (row["seconds"].get(name) for name in names)
+        print(f"{row['workload']:21} {row['type']:11}",
+              " ".join(cell(s and s["median"] * 1e9, 9, 0) for s in times) + trailer(row).rstrip())
+
+
+def print_summary(rows, threads):
+    verdicts = [target["verdict"] for row in rows for target in row["targets"]]
+    print()
+    for s in threads:
+        bar = "" if s["bar"] is None else f", target >={s['bar']:.2f} {judge(s['scaling'], 'scaling', s['bar'])}"
+        print(f"two threads over one at {s['size']}: {s['scaling']:.2f}{bar}")
+    verified, noisy = sum(row["verified"] for row in rows), sum(row["noisy"] for row in rows)
+    print(f"{len(rows)} rows, {verified} verified, {noisy} noisy; "
+          f"targets: {verdicts.count('ok')} ok, {verdicts.count('below')} below")
+
+
+def commit():
+    try:
+        text = subprocess.run(["git", "-C", HERE, "describe", "--always", "--dirty"], stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, text=True, check=False).stdout.strip()
+    except OSError:
+        text = ""
+    return text or "unknown"
+
+
+def main():
+    parser = argparse.ArgumentParser(description="One table from the JSON of bench_relayout and bench_peers.py.")
+    parser.add_argument("relayout", type=Path)
+    parser.add_argument("peers", type=Path, nargs="?")
+    parser.add_argument("--targets", type=Path, default=HERE / "targets.txt")
+    parser.add_argument("--json", type=Path)
+    opt = parser.parse_args()
+    data = json.loads(opt.relayout.read_text())
+    extra = json.loads(opt.peers.read_text()) if opt.peers and opt.peers.is_file() else {"peers": {}, "rows": []}
+    targets = read_targets(opt.targets)
+    peers = {key(row): row for row in extra["rows"]}
+    rows = [merged(row, peers, targets) for row in data["rows"]]
+    threads = scalings(rows, targets)
+    versions = "".join(f", {name} {version}" for name, version in extra["peers"].items())
+    machine = {**data["machine"], "commit": commit(), "peers": data["machine"]["peers"] + versions}
+    for name, value in machine.items():
+        print(f"{name}: {value}")
+    print("x NAME: how many times faster than NAME in the same rounds; spread: median time / best time; target: of "
+          "x memcpy, if it names nothing else, and below if not reached\n")
+    large, tiny = [r for r in rows if r["size"] != "T"], [r for r in rows if r["size"] == "T"]
+    if large:
+        print_rows(large)
+    if tiny:
+        print_tiny(tiny)
+    print_summary(rows, threads)
+    if opt.json is not None:
+        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "machine": machine, "rows": rows,
+                                        "two_threads": threads}, indent=1) + "\n")
+    sys.exit(0 if all(row["verified"] for row in rows) else 1)
+
+
+if __name__ == "__main__":
+    main()

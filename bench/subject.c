@@ -1,0 +1,54 @@
+#include "subject.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void need(tg_status status, const tg_error *err) {
+    if (status == TG_OK) return;
+    fprintf(stderr, "bench_relayout: %s: %s\n", tg_status_name(status), err->message);
+    exit(1);
+}
+
+static void layout_of(tg_layout *out, int64_t *bytes, const char *text) {
+    tg_desc  desc;
+    tg_error err;
+    need(tg_desc_parse(&desc, text, strlen(text), &err), &err);
+    *out = desc.layout;
+    need(tg_layout_nbytes(bytes, out, &err), &err);
+}
+
+void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without) {
+    static const uint64_t zero[2];
+    layout_of(&s->src_layout, &s->src_bytes, src);
+    layout_of(&s->dst_layout, &s->dst_bytes, dst);
+    memset(&s->params, 0, sizeof s->params);
+    s->params.dst = &s->dst_layout;
+    s->params.src = &s->src_layout;
+    s->params.pad = zero;
+    s->params.without = without;
+}
+
+void subject_plan(void *context) {
+    subject *const s = context;
+    tg_error       err;
+    need(tg_plan_init(&s->plan, &s->params, &err), &err);
+}
+
+void subject_run(void *context) {
+    const subject *const s = context;
+    tg_error             err;
+    need(tg_plan_run(&s->plan, s->dst, s->src, s->executor, &err), &err);
+}
+
+void subject_plan_and_run(void *context) {
+    subject_plan(context);
+    subject_run(context);
+}
+
+bool subject_verify(const subject *s) {
+    tg_error err;
+    bool     equal = false;
+    need(tg_plan_verify(&equal, NULL, NULL, &s->params, s->dst, s->src, &err), &err);
+    return equal;
+}

@@ -1,0 +1,37 @@
+/* The moves that are measured, as notation text.
+ *
+ * A workload is two layouts and five shapes. In the text, $ stands for the whole shape ("16384,8192")
+ * and $0, $1 for one dimension of it, so that a layout that depends on the shape can be said once:
+ *
+ *     a.stick.u8    u8[$]    ->  u8[$]{1,0:T($0,128)}    tiles as high as the tensor: [C/128][R][128]
+ *
+ * Sizes are those of the larger side: L 256 MiB (memory), N 64 MiB, M 8 MiB (third-level cache), S 512 KiB
+ * (second-level cache), T 4 KiB (8 KiB for d, 16 KiB for d.restick.u8: its one tile). */
+#ifndef BENCH_WORKLOADS_H
+#define BENCH_WORKLOADS_H
+
+#include <tegula/tegula.h>
+
+enum { SIZE_L, SIZE_N, SIZE_M, SIZE_S, SIZE_T, SIZES };
+extern const char size_letters[SIZES + 1]; /* "LNMST" */
+
+enum { WORKLOAD_NDIM = 3 };
+
+typedef struct workload {
+    const char *name;
+    const char *type; /* for people: "f16", "f32 > bf16" */
+    const char *src, *dst;
+    int32_t     ndim;
+    int64_t     shape[SIZES][WORKLOAD_NDIM];
+} workload;
+
+extern const workload workloads[];
+extern const int32_t  workload_count;
+
+/* "16384,8192" */
+void workload_shape(char *buf, size_t cap, const workload *w, int size);
+
+/* One of w's two texts with the shape filled in. */
+void workload_text(char *buf, size_t cap, const char *text, const workload *w, int size);
+
+#endif /* BENCH_WORKLOADS_H */

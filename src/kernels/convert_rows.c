@@ -1,0 +1,398 @@
+/* Converting movers: rows of neighbours on both sides, at the speed of memory.
+ *
+ * The work is done in grids: rows of whole 64-byte lines of the destination, two loops around. A loop of its
+ * own for each pair of encodings and each vector size (convert_rows.inc.h) converts a grid without a call
+ * inside. What is left of a block is arranged here, the same for all pairs, in groups: the least number of
+ * elements that fill whole bytes on both sides.
+ *
+ *     block                                       way
+ *     rows are whole lines, at lines if streamed   one grid
+ *     not streamed, rows of a line or more         one grid, and one for a last line that overlaps it
+ *     not streamed, shorter rows                   row by row through a line on the stack
+ *     streamed, anything else                      through a stage of 4 KiB on the stack, from which whole
+ *                                                  lines leave; rows that continue one another share lines
+ *     no loop for the pair, or no such processor   row by row with the loops of convert.c
+ *
+ * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere
+ * in a line; outer steps over the sticks of a row, so dst continues along outer, and the stage collects 31
+ * sticks of one row before it writes lines. Sources are never read beyond their last element: what is no
+ * whole line is copied to the stack first.
+ *
+ * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
+#include "kernels/kernels.h"
+#include "kernels/move.h"
+#include "kernels/stream.h"
+#include "kernels/target.h"
+
+#if TG_HAVE_X86
+#  include <immintrin.h>
+#endif
+#include <string.h>
+
+enum { STAGE_BYTES = 4096, WIDEST = 8 /* source bytes for one byte of dst, at most */ };
+
+typedef struct grid {
+    int64_t outer, rows, lines; /* 64-byte lines of dst in a row */
+    int64_t dst_outer, dst_row, src_outer, src_row;
+} grid;
+
+/* True if some value did not fit. stream: dst is at a line. */
+typedef bool grid_loop(uint8_t *restrict dst, const uint8_t *restrict src, const grid *g, bool stream);
+
+typedef struct pair {
+    grid_loop *loop;
+    int32_t    src, dst, log; /* bytes of a group; it has 2^log elements */
+} pair;
+
+/* ---- plain, and what no loop does ---- */
+
+static void fill_tail(uint8_t *d, const tg_block *b, int32_t bits) {
+    const int64_t size = b->tail * bits;
+    tg_fill_bytes(d, size / 8, b->pad, false);
+    if (size % 8 != 0) {
+        const unsigned mask = (1u << size % 8) - 1, pad = b->pad[size / 8 % TG_PAD_PATTERN];
+        d[size / 8] = (uint8_t)((d[size / 8] & ~mask) | (pad & mask));
+    }
+}
+
+static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b) {
+    const tg_rect line = {1, b->cols, {0, 0, 1}, {0, 0, 1}};
+    tg_kernel     k;
+    (void)tg_kernel_convert(&k, m->dst, m->src); /* it could when the mover was made */
+    k.stream = m->stream;
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
+            const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
+            const int64_t        bad = k.move(&k, d, s, &line);
+            if (bad >= 0) return s + bad * m->src.bits / 8;
+            if (b->tail > 0) fill_tail(d + b->cols * m->dst.bits / 8, b, m->dst.bits);
+        }
+    return NULL;
+}
+
+/* ---- parts of lines ---- */
+
+/* Less than 64 bytes without a call: two moves that overlap. */
+static inline void copy_short(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+    if (n >= 32) {
+        memcpy(d, s, 32);
+        memcpy(d + n - 32, s + n - 32, 32);
+    } else if (n >= 16) {
+        memcpy(d, s, 16);
+        memcpy(d + n - 16, s + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(d, s, 8);
+        memcpy(d + n - 8, s + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(d, s, 4);
+        memcpy(d + n - 4, s + n - 4, 4);
+    } else {
+        for (int64_t i = 0; i < n; i++) d[i] = s[i];
+    }
+}
+
+/* `groups` do not fill a line of dst; all 64 bytes of `line` are written. */
+static bool convert_part(uint8_t *line, const uint8_t *s, const pair *p, int64_t groups) {
+    const grid    one = {1, 1, 1, 0, 0, 0, 0};
+    const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
+    uint8_t       in[TG_LINE_BYTES * WIDEST];
+    memset(in, 0, (size_t)need);
+    int64_t i = 0;
+    for (; have - i >= TG_LINE_BYTES; i += TG_LINE_BYTES) memcpy(in + i, s + i, TG_LINE_BYTES);
+    copy_short(in + i, s + i, have - i);
+    return p->loop(line, in, &one, false);
+}
+
+/* ---- not streamed ---- */
+
+static bool short_row(uint8_t *d, const uint8_t *s, const pair *p, int64_t groups) {
+    uint8_t    line[TG_LINE_BYTES];
+    const bool bad = convert_part(line, s, p, groups);
+    copy_short(d, line, groups * p->dst);
+    return bad;
+}
+
+/* What is left of each row behind its groups: packed elements that do not fill a byte, and the padding. */
+static void finish_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                        int64_t groups) {
+    const tg_block rest = {1, 1, b->cols - (groups << p->log), 0, 0, 0, 0, 0, 0, 0, NULL};
+    const int64_t  end = b->cols * m->dst.bits / 8;
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
+            const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
+            if (rest.cols > 0) (void)move_plain(m, d + groups * p->dst, s + groups * p->src, &rest);
+            if (b->tail > 0) fill_tail(d + end, b, m->dst.bits);
+        }
+}
+
+static bool move_stored(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
+    const int64_t bytes = groups * p->dst, last = TG_LINE_BYTES / p->dst; /* groups of the last line */
+    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row};
+    bool bad = false;
+    if (g.lines > 0) {
+        bad = p->loop(dst, src, &g, false);
+        if (bytes % TG_LINE_BYTES == 0) return bad;
+        g.lines = 1;
+        return p->loop(dst + bytes - TG_LINE_BYTES, src + (groups - last) * p->src, &g, false) || bad;
+    }
+    for (int64_t o = 0; o < b->outer && groups > 0; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            bad |=
+                short_row(dst + o * b->dst_outer + r * b->dst_row, src + o * b->src_outer + r * b->src_row, p, groups);
+    return bad;
+}
+
+/* ---- streamed by way of the stage ---- */
+
+/* bytes[0] belongs to the line at dst; [from, to) is filled, from > 0 in the first line only. Behind the
+ * stage is room for the line that a conversion writes in excess. */
+typedef struct stage {
+    uint8_t *dst;
+    int64_t  from, to;
+    uint8_t  bytes[STAGE_BYTES + TG_LINE_BYTES] __attribute__((aligned(TG_LINE_BYTES)));
+} stage;
+
+static void stage_begin(stage *st, uint8_t *d) {
+    st->from = st->to = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    st->dst = d - st->from;
+}
+
+/* Whole lines leave, what is left moves to the front. */
+static void stage_flush(stage *st) {
+    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES;
+    if (end == 0) return;
+    tg_stream_copy(st->dst + st->from, st->bytes + st->from, (size_t)(end - st->from));
+    memcpy(st->bytes, st->bytes + end, TG_LINE_BYTES);
+    st->dst += end;
+    st->to -= end;
+    st->from = 0;
+}
+
+static void stage_end(stage *st) {
+    stage_flush(st);
+    memcpy(st->dst + st->from, st->bytes + st->from, (size_t)(st->to - st->from));
+}
+
+/* n rows of whole lines, dst going on from one to the next. */
+static bool stage_lines(stage *st, const uint8_t *s, const pair *p, int64_t n, int64_t lines, int64_t src_row) {
+    const int64_t bytes = lines * TG_LINE_BYTES;
+    bool          bad = false;
+    while (n > 0) {
+        const int64_t fit = (STAGE_BYTES - st->to) / bytes, some = fit < n ? fit : n;
+        const grid    g = {1, some, lines, 0, bytes, 0, src_row};
+        if (some == 0) {
+            stage_flush(st);
+            continue;
+        }
+        bad |= p->loop(st->bytes + st->to, s, &g, false);
+        st->to += some * bytes;
+        s += some * src_row;
+        n -= some;
+    }
+    return bad;
+}
+
+/* One row of any length. */
+static bool stage_row(stage *st, const uint8_t *s, const pair *p, int64_t groups) {
+    const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
+    bool          bad = stage_lines(st, s, p, lines, 1, line * p->src);
+    if (rest == 0) return bad;
+    if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st);
+    bad |= convert_part(st->bytes + st->to, s + lines * line * p->src, p, rest);
+    st->to += rest * p->dst;
+    return bad;
+}
+
+static void stage_tail(stage *st, const tg_block *b, int32_t width) {
+    for (int64_t left = b->tail * width; left > 0;) {
+        const int64_t n = left < TG_PAD_PATTERN ? left : TG_PAD_PATTERN;
+        if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st);
+        memcpy(st->bytes + st->to, b->pad, TG_PAD_PATTERN);
+        st->to += n;
+        left -= n;
+    }
+}
+
+/* The loops around rows, inside the one along which dst goes on if there is one. */
+typedef struct walk {
+    int64_t outer, inner, dst_outer, dst_inner, src_outer, src_inner;
+    bool    runs; /* dst goes on along inner */
+} walk;
+
+static walk walk_of(const tg_block *b, int64_t row_bytes) {
+    const walk by_rows = {b->rows, b->outer, b->dst_row, b->dst_outer, b->src_row, b->src_outer, true};
+    const walk usual = {b->outer,     b->rows,    b->dst_outer, b->dst_row,
+                        b->src_outer, b->src_row, b->dst_row == row_bytes};
+    return b->dst_outer == row_bytes && !usual.runs ? by_rows : usual;
+}
+
+static bool move_staged(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p) {
+    const int64_t groups = b->cols >> p->log, bytes = groups * p->dst, width = m->dst.bits / 8;
+    const walk    w = walk_of(b, bytes + b->tail * width);
+    const bool    sticks = w.runs && b->tail == 0 && bytes % TG_LINE_BYTES == 0 && bytes <= STAGE_BYTES / 2;
+    bool          bad = false;
+    stage         st;
+    for (int64_t o = 0; o < w.outer; o++) {
+        uint8_t       *d = dst + o * w.dst_outer;
+        const uint8_t *s = src + o * w.src_outer;
+        stage_begin(&st, d);
+        if (sticks) bad |= stage_lines(&st, s, p, w.inner, bytes / TG_LINE_BYTES, w.src_inner);
+        for (int64_t i = 0; i < w.inner && !sticks; i++, d += w.dst_inner, s += w.src_inner) {
+            if (i > 0 && !w.runs) {
+                stage_end(&st);
+                stage_begin(&st, d);
+            }
+            bad |= stage_row(&st, s, p, groups);
+            if (b->tail > 0) stage_tail(&st, b, (int32_t)width);
+        }
+        stage_end(&st);
+    }
+    return bad;
+}
+
+/* ---- a block ---- */
+
+static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b,
+                                 const pair *p) {
+    const int64_t groups = b->cols >> p->log, bytes = groups * p->dst;
+    const bool    split = groups << p->log != b->cols; /* some packed elements do not fill a byte */
+    const bool    whole = bytes % TG_LINE_BYTES == 0 && b->tail == 0 && !split;
+    const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
+    bool          bad;
+    if (whole && (at_lines || !m->stream)) {
+        const grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row};
+        bad = p->loop(dst, src, &g, m->stream);
+    } else if (m->stream && !split && m->dst.bits >= 8) {
+        bad = move_staged(m, dst, src, b, p);
+    } else {
+        bad = move_stored(dst, src, b, p, groups);
+        if (!bad && (split || b->tail > 0)) finish_rows(m, dst, src, b, p, groups);
+    }
+    return bad ? move_plain(m, dst, src, b) : NULL;
+}
+
+/* ---- the pairs ---- */
+
+/* X(name, dst kind, bits, bits with meaning, src kind, bits, bits with meaning) */
+#define PAIRS(X) \
+    X(f32_from_f16, F32, 32, 32, F16, 16, 16) X(f32_from_bf16, F32, 32, 32, BF16, 16, 16)                             \
+    X(f32_from_dlf16, F32, 32, 32, DLF16, 16, 16) X(f32_from_f8e4m3fn, F32, 32, 32, F8E4M3FN, 8, 8)                   \
+    X(f32_from_f8e5m2, F32, 32, 32, F8E5M2, 8, 8) X(f16_from_f32, F16, 16, 16, F32, 32, 32)                           \
+    X(f16_from_bf16, F16, 16, 16, BF16, 16, 16) X(f16_from_dlf16, F16, 16, 16, DLF16, 16, 16)                         \
+    X(f16_from_f8e4m3fn, F16, 16, 16, F8E4M3FN, 8, 8) X(f16_from_f8e5m2, F16, 16, 16, F8E5M2, 8, 8)                   \
+    X(bf16_from_f32, BF16, 16, 16, F32, 32, 32) X(bf16_from_f16, BF16, 16, 16, F16, 16, 16)                           \
+    X(bf16_from_dlf16, BF16, 16, 16, DLF16, 16, 16) X(bf16_from_f8e4m3fn, BF16, 16, 16, F8E4M3FN, 8, 8)               \
+    X(bf16_from_f8e5m2, BF16, 16, 16, F8E5M2, 8, 8) X(dlf16_from_f32, DLF16, 16, 16, F32, 32, 32)                     \
+    X(dlf16_from_f16, DLF16, 16, 16, F16, 16, 16) X(dlf16_from_bf16, DLF16, 16, 16, BF16, 16, 16)                     \
+    X(dlf16_from_f8e4m3fn, DLF16, 16, 16, F8E4M3FN, 8, 8) X(dlf16_from_f8e5m2, DLF16, 16, 16, F8E5M2, 8, 8)           \
+    X(f8e4m3fn_from_f32, F8E4M3FN, 8, 8, F32, 32, 32) X(f8e4m3fn_from_f16, F8E4M3FN, 8, 8, F16, 16, 16)               \
+    X(f8e4m3fn_from_bf16, F8E4M3FN, 8, 8, BF16, 16, 16) X(f8e4m3fn_from_dlf16, F8E4M3FN, 8, 8, DLF16, 16, 16)         \
+    X(f8e4m3fn_from_f8e5m2, F8E4M3FN, 8, 8, F8E5M2, 8, 8) X(f8e5m2_from_f32, F8E5M2, 8, 8, F32, 32, 32)               \
+    X(f8e5m2_from_f16, F8E5M2, 8, 8, F16, 16, 16) X(f8e5m2_from_bf16, F8E5M2, 8, 8, BF16, 16, 16)                     \
+    X(f8e5m2_from_dlf16, F8E5M2, 8, 8, DLF16, 16, 16) X(f8e5m2_from_f8e4m3fn, F8E5M2, 8, 8, F8E4M3FN, 8, 8)           \
+    X(int32_from_int64, SINT, 32, 32, SINT, 64, 64) X(int32_from_uint64, SINT, 32, 32, UINT, 64, 64)                  \
+    X(uint32_from_any64, UINT, 32, 32, SINT, 64, 64) X(uint32_from_any64, UINT, 32, 32, UINT, 64, 64)                 \
+    X(int64_from_int32, SINT, 64, 64, SINT, 32, 32) X(int64_from_uint32, SINT, 64, 64, UINT, 32, 32)                  \
+    X(int64_from_uint32, UINT, 64, 64, UINT, 32, 32) X(int32_from_uint8, SINT, 32, 32, UINT, 8, 8)                    \
+    X(int32_from_uint8, UINT, 32, 32, UINT, 8, 8) X(uint8_from_uint32, UINT, 8, 8, UINT, 32, 32)                      \
+    X(bool16_from_bool8, BOOL, 16, 1, BOOL, 8, 1) X(bool32_from_bool8, BOOL, 32, 1, BOOL, 8, 1)                       \
+    X(bool8_from_bool16, BOOL, 8, 1, BOOL, 16, 1) X(bool8_from_bool32, BOOL, 8, 1, BOOL, 32, 1)                       \
+    X(bf16_from_bool8, BF16, 16, 16, BOOL, 8, 1) X(f16_from_bool8, F16, 16, 16, BOOL, 8, 1)                           \
+    X(dlf16_from_bool8, DLF16, 16, 16, BOOL, 8, 1) X(f32_from_bool8, F32, 32, 32, BOOL, 8, 1)                         \
+    X(bool8_from_float16, BOOL, 8, 1, BF16, 16, 16) X(bool8_from_float16, BOOL, 8, 1, F16, 16, 16)                    \
+    X(bool8_from_float16, BOOL, 8, 1, DLF16, 16, 16) X(bool8_from_float32, BOOL, 8, 1, F32, 32, 32)                   \
+    X(int8_from_int4, SINT, 8, 4, SINT, 4, 4) X(packed4_from_bytes, SINT, 4, 4, SINT, 8, 4)                           \
+    X(uint8_from_uint4, UINT, 8, 4, UINT, 4, 4) X(packed4_from_bytes, UINT, 4, 4, UINT, 8, 4)                         \
+    X(uint8_from_uint4, BITS, 8, 4, BITS, 4, 4) X(packed4_from_bytes, BITS, 4, 4, BITS, 8, 4)                         \
+    X(int8_from_int2, SINT, 8, 2, SINT, 2, 2) X(packed2_from_bytes, SINT, 2, 2, SINT, 8, 2)                           \
+    X(uint8_from_uint2, UINT, 8, 2, UINT, 2, 2) X(packed2_from_bytes, UINT, 2, 2, UINT, 8, 2)                         \
+    X(uint8_from_uint2, BITS, 8, 2, BITS, 2, 2) X(packed2_from_bytes, BITS, 2, 2, BITS, 8, 2)                         \
+    X(int8_from_int1, SINT, 8, 1, SINT, 1, 1) X(packed1_from_bytes, SINT, 1, 1, SINT, 8, 1)                           \
+    X(uint8_from_uint1, UINT, 8, 1, UINT, 1, 1) X(packed1_from_bytes, UINT, 1, 1, UINT, 8, 1)                         \
+    X(uint8_from_uint1, BITS, 8, 1, BITS, 1, 1) X(packed1_from_bytes, BITS, 1, 1, BITS, 8, 1)                         \
+    X(uint8_from_uint1, BOOL, 8, 1, BOOL, 1, 1) X(bits_from_bools, BOOL, 1, 1, BOOL, 8, 1)
+
+#define SIDE(KIND, BITS, VALUE) ((uint64_t)(KIND) << 16 | (uint64_t)(BITS) << 8 | (uint64_t)(VALUE))
+#define KEY(DK, DB, DV, SK, SB, SV) (SIDE(TG_KIND_##DK, DB, DV) << 32 | SIDE(TG_KIND_##SK, SB, SV))
+
+typedef struct row {
+    uint64_t       key;
+    tg_block_move *move;
+    const char    *name;
+} row;
+
+#define COUNT_ONE(...) +1
+enum { ROWS = 0 PAIRS(COUNT_ONE) };
+
+/* Compilers would rather call what two loops share. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* Every second number, for shuffles. */
+#define TG_EVEN_4  0, 2, 4, 6
+#define TG_EVEN_8 TG_EVEN_4, 8, 10, 12, 14
+#define TG_EVEN_16 TG_EVEN_8, 16, 18, 20, 22, 24, 26, 28, 30
+#define TG_EVEN_32 \
+    TG_EVEN_16, 32, 34, 36, 38, 40, 42, 44, 46, 48, 50, 52, 54, 56, 58, 60, 62
+#define TG_EVEN_64 \
+    TG_EVEN_32, 64, 66, 68, 70, 72, 74, 76, 78, 80, 82, 84, 86, 88, 90, 92, 94, \
+    96, 98, 100, 102, 104, 106, 108, 110, 112, 114, 116, 118, 120, 122, 124, 126
+#define TG_ODD_4  1, 3, 5, 7
+#define TG_ODD_8 TG_ODD_4, 9, 11, 13, 15
+#define TG_ODD_16 TG_ODD_8, 17, 19, 21, 23, 25, 27, 29, 31
+#define TG_ODD_32 \
+    TG_ODD_16, 33, 35, 37, 39, 41, 43, 45, 47, 49, 51, 53, 55, 57, 59, 61, 63
+#define TG_ODD_64 \
+    TG_ODD_32, 65, 67, 69, 71, 73, 75, 77, 79, 81, 83, 85, 87, 89, 91, 93, 95, 97, 99, 101, 103, 105, 107, 109, 111, \
+    113, 115, 117, 119, 121, 123, 125, 127
+
+#if TG_HAVE_X86
+TG_BEGIN_AVX2
+#  define VEC 32
+#  define SET "avx2"
+#  include "kernels/convert_rows.inc.h"
+#  undef VEC
+#  undef SET
+TG_END
+TG_BEGIN_AVX512
+#  define VEC 64
+#  define SET "avx512"
+#  include "kernels/convert_rows.inc.h"
+#  undef VEC
+#  undef SET
+TG_END
+#elif TG_HAVE_NEON
+#  define VEC 16
+#  define SET "neon"
+#  include "kernels/convert_rows.inc.h"
+#endif
+
+static const row *table_for(uint32_t cpu) {
+#if TG_HAVE_X86
+    if ((cpu & TG_CPU_AVX512) != 0) return table_64;
+    if ((cpu & TG_CPU_AVX2) != 0) return table_32;
+#elif TG_HAVE_NEON
+    if ((cpu & TG_CPU_NEON) != 0) return table_16;
+#endif
+    (void)cpu;
+    return NULL;
+}
+
+static uint64_t side_of(tg_encoding e) { return SIDE(e.kind, e.bits, e.value_bits); }
+
+bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far) {
+    const uint64_t key = side_of(dst) << 32 | side_of(src);
+    const row     *table = table_for(cpu);
+    tg_kernel      k;
+    if (!tg_kernel_convert(&k, dst, src)) return false;
+    *out = (tg_mover){move_plain, "convert plain", dst.bits < 8 ? 1 : dst.bits / 8, src.bits < 8 ? 1 : src.bits / 8,
+                      stream,     far,             dst, src, k.convert, k.then};
+    for (int i = 0; table != NULL && i < ROWS; i++)
+        if (table[i].key == key) {
+            out->move = table[i].move;
+            out->name = table[i].name;
+            break;
+        }
+    return true;
+}

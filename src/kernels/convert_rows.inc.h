@@ -1,0 +1,388 @@
+/* Converting loops for vectors of VEC bytes; included by convert_rows.c.
+ *
+ * A pair is one function that reads what becomes one vector of the destination and returns that vector, so
+ * that nothing is called within a grid. Floats meet in vectors of float32 bits, as in convert.c, where the
+ * numbers are explained:
+ *
+ *     get_F(s)         VEC / 4 elements of F as float32
+ *     put_F(x)         1, 2 or 4 vectors of float32 as one vector of F
+ *     F_from_G         put_F of get_G
+ *
+ * Integers and bools are widened, narrowed and compared; what a narrower integer cannot hold leaves bits
+ * in *bad. Packed elements of 4, 2 and 1 bits are spread over bytes by shifts that double their distance:
+ *
+ *     0000 0000 dcba hgfe   two elements of four bits, a byte widened to 16 bits
+ *     0000 dcba xxxx hgfe   with itself shifted by 4; the mask 0x0f0f removes x */
+#include "kernels/convert_vector.inc.h"
+
+
+/* ---- floats: to float32 ---- */
+
+INLINE V(u32) V(get_f32)(const uint8_t *s) { return V(get_32)(s); }
+
+INLINE V(u32) V(get_f16)(const uint8_t *s) { return V(widen_half)(V(get_half16)(s)); }
+
+INLINE V(u32) V(get_bf16)(const uint8_t *s) { return V(get_32_of_16)(s) << 16; }
+
+INLINE V(u32) V(get_dlf16)(const uint8_t *s) {
+    const V(u32) x = V(get_32_of_16)(s), m = x & 0x7fffu, r = ((m << 14) + (96u << 23)) | (x ^ m) << 16;
+    /* all but 0 and 0x7fff go to the bottom of the signed range */
+    const V(mask) others = V(gt)(m + 0x7fffffffu, V(all)(0x80007ffdu));
+    if (__builtin_expect(V(any32)(others), 0)) {
+        const V(u32) sign = (x ^ m) << 16;
+        return V(pick)(others, sign | V(pick)(V(gt)(m, V(all)(0)), V(all)(0x7fc00000u), m), r);
+    }
+    return r;
+}
+
+/* As a float16 with two more exponent bits it has 2^-8 of its value, subnormals too, and its NaN is 480 * 2^-8. */
+INLINE V(u32) V(get_f8e4m3fn)(const uint8_t *s) {
+    const V(half16) h = V(get_half16_of_8)(s) << 7;
+    const V(u32)    r = (V(u32))((V(f32))V(widen_half)(h + (h & 0x4000)) * 0x1p8f), sign = r & 0x80000000u;
+    return V(pick)(V(eq)(r ^ sign, V(all)(0x43f00000u)), sign | 0x7fc00000u, r);
+}
+
+INLINE V(u32) V(get_f8e5m2)(const uint8_t *s) { return V(widen_half)(V(get_half16_of_8)(s) << 8); }
+
+/* ---- floats: from float32 ---- */
+
+INLINE V(vec) V(put_f32)(const V(u32) *x) { return (V(vec))x[0]; }
+
+INLINE V(vec) V(put_f16)(const V(u32) *x) { return (V(vec))V(narrow_half)(x[0], x[1]); }
+
+INLINE V(vec) V(put_bf16)(const V(u32) *x) { return (V(vec))V(narrow_bf16)(x[0], x[1]); }
+
+/* Saturation makes NINF of what is too large. */
+INLINE V(vec) V(put_dlf16)(const V(u32) *x) {
+    V(s32) code[2];
+    for (int k = 0; k < 2; k++) code[k] = (V(s32))((x[k] & 0x7fffffffu) + (0x2000u - (96u << 23))) >> 14;
+    const V(u16) m = V(max16)(V(pack)((V(u32))code[0], (V(u32))code[1]), V(all16)(0));
+    return (V(vec))(V(in_order)(m) | (V(high_16)(x[0], x[1]) & 0x8000));
+}
+
+/* Adding 2^20 times its power of two leaves of a number the sum's last bits: its ulps, rounded. Subnormals take
+ * the power of the least normal number, 2^-6 (exponent 121). From 480 on all is NaN. */
+INLINE V(u32) V(code_f8e4m3fn)(V(u32) u) {
+    const V(u32) a = V(min)(u & 0x7fffffffu, V(all)(0x43f00000u));
+    const V(u32) power = V(max)(a & 0x7f800000u, V(all)(121u << 23)), large = power + (20u << 23);
+    const V(u32) ulps = (V(u32))((V(f32))a + (V(f32))large) - large;
+    return (ulps + ((power - (121u << 23)) >> 20)) | (u >> 24 & 0x80u);
+}
+
+INLINE V(vec) V(put_f8e4m3fn)(const V(u32) *x) {
+    V(u32) code[4];
+    for (int k = 0; k < 4; k++) code[k] = V(code_f8e4m3fn)(x[k]);
+    return (V(vec))V(low_8_of_32)(code);
+}
+
+INLINE V(u32) V(code_f8e5m2)(V(u32) u) {
+    const V(u32) a = u & 0x7fffffffu;
+    const V(u32) normal = (a + (a >> 21 & 1u) + (0xfffffu - (112u << 23))) >> 21;
+    const V(u32) small = (V(u32))((V(f32))a + 0x1p7f) - 0x43000000u;
+    V(u32)       r = V(pick)(V(gt)(V(all)(0x38800000u), a), small, normal);
+    r = V(min)(r, V(all)(0x7cu));
+    r = V(pick)(V(gt)(a, V(all)(0x7f800000u)), (a >> 21 & 3u) | 0x7eu, r);
+    return r | (u >> 24 & 0x80u);
+}
+
+INLINE V(vec) V(put_f8e5m2)(const V(u32) *x) {
+    V(u32) code[4];
+    for (int k = 0; k < 4; k++) code[k] = V(code_f8e5m2)(x[k]);
+    return (V(vec))V(low_8_of_32)(code);
+}
+
+/* ---- floats of 16 bits, and their upper halves, without float32 ---- */
+
+/* Normal numbers are nearly all there is: the exponent grows by 16, the fraction loses a bit, (m + 1) / 2 + 16 * 512.
+ * Zeros among them are picked out; subnormals, infinity and NaN send the vector the long way. */
+INLINE V(vec) V(dlf16_of_f16)(const uint8_t *s) {
+    const V(u16)    x = V(get_16)(s), m = x & 0x7fff, code = V(avg16)(m, V(all16)(0x4000)) | (x & 0x8000);
+    /* [0x400, 0x7c00) goes to the bottom of the signed range */
+    const V(mask16) others = V(gt16)(m + (0x8000 - 0x400), V(all16)((uint16_t)(0x7c00 - 0x400 - 0x8001)));
+    if (__builtin_expect(V(any16)(others), 0)) {
+        if (!V(any16)(others & V(not0)(m))) return (V(vec))V(pick16)(others, x, code);
+        const V(u32) f32[2] = {V(get_f16)(s), V(get_f16)(s + VEC / 2)};
+        return V(put_dlf16)(f32);
+    }
+    return (V(vec))code;
+}
+
+/* The same for what is normal in float16: from 2^-14 (0x2200) below 2^16 (0x5e00). */
+INLINE V(vec) V(f16_of_dlf16)(const uint8_t *s) {
+    const V(u16)    x = V(get_16)(s), m = x & 0x7fff, code = (m + m - 0x4000) | (x & 0x8000);
+    const V(mask16) others = V(gt16)(m + (0x8000 - 0x2200), V(all16)((uint16_t)(0x5e00 - 0x2200 - 0x8001)));
+    if (__builtin_expect(V(any16)(others), 0)) {
+        if (!V(any16)(others & V(not0)(m))) return (V(vec))V(pick16)(others, x, code);
+        const V(u32) f32[2] = {V(get_dlf16)(s), V(get_dlf16)(s + VEC / 2)};
+        return V(put_f16)(f32);
+    }
+    return (V(vec))code;
+}
+
+/* bfloat16 has 96 more exponents below and above, and two bits of fraction less. */
+INLINE V(vec) V(dlf16_of_bf16)(const uint8_t *s) {
+    const V(u16) x = V(get_16)(s), m = V(subs16)(x & 0x7fff, V(all16)(96 << 7)), twice = V(adds16)(m, m);
+    return (V(vec))(V(adds16)(twice, twice) | (x & 0x8000));
+}
+
+INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
+    const V(u16) x = V(get_16)(s), m = x & 0x7fff;
+    V(u16)       r = ((m + 1 + (m >> 2 & 1)) >> 2) + (96 << 7);
+    r = V(pick16)(V(not0)(m), r, V(all16)(0));
+    r = V(pick16)(V(eq16)(m, V(all16)(0x7fff)), V(all16)(0x7fc0), r);
+    return (V(vec))(r | (x & 0x8000));
+}
+
+/* In the upper byte of each lane. */
+INLINE V(u16) V(round_f8e5m2)(V(u16) x) {
+    const V(mask16) nan = V(gt16)(x & 0x7fff, V(all16)(0x7c00));
+    return V(pick16)(nan, x | 0x200, x + 0x7f + (x >> 8 & 1));
+}
+
+INLINE V(vec) V(f8e5m2_of_f16)(const uint8_t *s) {
+    return (V(vec))V(high_8)(V(round_f8e5m2)(V(get_16)(s)), V(round_f8e5m2)(V(get_16)(s + VEC)));
+}
+
+INLINE V(vec) V(f16_of_f8e5m2)(const uint8_t *s) {
+    const V(u16) x = V(get_16_of_8)(s) << 8;
+    return (V(vec))V(pick16)(V(gt16)(x & 0x7fff, V(all16)(0x7c00)), x | 0x200, x);
+}
+
+/* ---- integers: *bad gathers what does not fit ---- */
+
+typedef V(vec) *V(bits);
+
+#define TWO(s) const V(u32) a = V(get_32)(s), b = V(get_32)((s) + VEC), low = V(low_32)(a, b), high = V(high_32)(a, b)
+
+INLINE V(vec) V(s32_from_64)(const uint8_t *s, V(bits) bad) {
+    TWO(s);
+    *bad |= (V(vec))(high ^ (V(u32))((V(s32))low >> 31));
+    return (V(vec))low;
+}
+
+INLINE V(vec) V(s32_from_u64)(const uint8_t *s, V(bits) bad) {
+    TWO(s);
+    *bad |= (V(vec))(high | (V(u32))((V(s32))low >> 31));
+    return (V(vec))low;
+}
+
+INLINE V(vec) V(u32_from_64)(const uint8_t *s, V(bits) bad) {
+    TWO(s);
+    *bad |= (V(vec))high;
+    return (V(vec))low;
+}
+
+INLINE V(vec) V(u8_from_u32)(const uint8_t *s, V(bits) bad) {
+    V(u32) x[4];
+    for (int k = 0; k < 4; k++) x[k] = V(get_32)(s + k * VEC);
+    *bad |= (V(vec))((x[0] | x[1] | x[2] | x[3]) & ~0xffu);
+    return (V(vec))V(low_8_of_32)(x);
+}
+
+/* ---- bools: `one` is how dst says true, `mask` which bits of src are not a sign ---- */
+
+INLINE V(vec) V(lane16_from_bool)(const uint8_t *s, uint16_t one) {
+    return (V(vec))((V(u16))(V(get_16_of_8)(s) != 0) & one);
+}
+
+INLINE V(vec) V(lane32_from_bool)(const uint8_t *s, uint32_t one) {
+    return (V(vec))((V(u32))(V(get_32_of_8)(s) != 0) & one);
+}
+
+INLINE V(vec) V(bool_from_lane16)(const uint8_t *s, uint16_t mask) {
+    const V(u16) a = V(get_16)(s) & mask, b = V(get_16)(s + VEC) & mask;
+    return (V(vec))V(low_8)((V(u16))(a != 0) & 1, (V(u16))(b != 0) & 1);
+}
+
+INLINE V(vec) V(bool_from_lane32)(const uint8_t *s, uint32_t mask) {
+    V(u32) x[4];
+    for (int k = 0; k < 4; k++) x[k] = (V(u32))((V(get_32)(s + k * VEC) & mask) != 0) & 1;
+    return (V(vec))V(low_8_of_32)(x);
+}
+
+/* ---- packed elements and bytes ---- */
+
+INLINE V(vec) V(bytes_from_4)(const uint8_t *s, uint8_t sign) {
+    const V(u16) x = V(get_16_of_8)(s);
+    const V(u8)  v = (V(u8))((x | x << 4) & 0x0f0f);
+    return (V(vec))((v ^ sign) - sign);
+}
+
+INLINE V(vec) V(bytes_from_2)(const uint8_t *s, uint8_t sign) {
+    V(u32) x = V(get_32_of_8)(s);
+    x = (x | x << 12) & 0x000f000fu;
+    const V(u8) v = (V(u8))((x | x << 6) & 0x03030303u);
+    return (V(vec))((v ^ sign) - sign);
+}
+
+INLINE V(vec) V(bytes_from_1)(const uint8_t *s, uint8_t sign) {
+    V(u64) x = V(get_64_of_8)(s);
+    x = (x | x << 28) & 0x0000000f0000000fu;
+    x = (x | x << 14) & 0x0003000300030003u;
+    const V(u8) v = (V(u8))((x | x << 7) & 0x0101010101010101u);
+    return (V(vec))((v ^ sign) - sign);
+}
+
+INLINE V(vec) V(pack_4)(const uint8_t *s) {
+    V(u16) x[2];
+    for (int k = 0; k < 2; k++) {
+        x[k] = V(get_16)(s + k * VEC) & 0x0f0f;
+        x[k] |= x[k] >> 4;
+    }
+    return (V(vec))V(low_8)(x[0], x[1]);
+}
+
+INLINE V(vec) V(pack_2)(const uint8_t *s) {
+    V(u32) x[4];
+    for (int k = 0; k < 4; k++) {
+        x[k] = V(get_32)(s + k * VEC) & 0x03030303u;
+        x[k] = (x[k] | x[k] >> 6) & 0x000f000fu;
+        x[k] |= x[k] >> 12;
+    }
+    return (V(vec))V(low_8_of_32)(x);
+}
+
+/* Bytes of 0 and 1. */
+INLINE V(u32) V(pack_1_pair)(V(u64) a, V(u64) b) {
+    V(u64) x[2] = {a, b};
+    for (int k = 0; k < 2; k++) {
+        x[k] = (x[k] | x[k] >> 7) & 0x0003000300030003u;
+        x[k] = (x[k] | x[k] >> 14) & 0x0000000f0000000fu;
+        x[k] |= x[k] >> 28;
+    }
+    return V(low_32)((V(u32))x[0], (V(u32))x[1]);
+}
+
+INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
+    V(u32) x[4];
+    for (int k = 0; k < 4; k++) {
+        V(u8) a = V(get_8)(s + 2 * k * VEC), b = V(get_8)(s + (2 * k + 1) * VEC);
+        if (nonzero) {
+            a = (V(u8))(a != 0);
+            b = (V(u8))(b != 0);
+        }
+        x[k] = V(pack_1_pair)((V(u64))(a & 1), (V(u64))(b & 1));
+    }
+    return (V(vec))V(low_8_of_32)(x);
+}
+
+/* ---- grids ---- */
+
+/* The loops; PUT stores one vector. */
+#define LINES(NAME, STEP, PUT)                                                                                        \
+    for (int64_t o = 0; o < g.outer; o++) {                                                                           \
+        uint8_t       *d_row = dst + o * g.dst_outer;                                                                 \
+        const uint8_t *s_row = src + o * g.src_outer;                                                                 \
+        for (int64_t r = g.rows; r > 0; r--, d_row += g.dst_row, s_row += g.src_row) {                                \
+            uint8_t       *d = d_row;                                                                                 \
+            const uint8_t *s = s_row;                                                                                 \
+            for (int64_t n = g.lines * (TG_LINE_BYTES / VEC); n > 0; n--, d += VEC, s += STEP)                        \
+                PUT(d, V(one_##NAME)(s, &bad));                                                                       \
+        }                                                                                                             \
+    }
+
+/* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;
+ * EXPR is one vector. */
+#define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                               \
+    INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                               \
+        (void)bad;                                                                                                    \
+        return EXPR;                                                                                                  \
+    }                                                                                                                 \
+    static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
+        const grid g = *grid_; /* a copy, since stores might change the other */                                      \
+        V(vec)     bad = {0};                                                                                         \
+        if (stream) {                                                                                                 \
+            LINES(NAME, VEC * (SRC) / (DST), V(stream))                                                               \
+        } else {                                                                                                      \
+            LINES(NAME, VEC * (SRC) / (DST), V(store))                                                                \
+        }                                                                                                             \
+        return V(nonzero)(bad);                                                                                       \
+    }                                                                                                                 \
+    static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
+        static const pair p = {V(grid_##NAME), SRC, DST, LOG};                                                        \
+        return move_block(m, d, s, b, &p);                                                                            \
+    }
+
+/* x: as many vectors of float32 as become one vector. */
+#define FLOATS(N, F, G, SIZE)                                                                                         \
+    INLINE V(vec) V(F##_of_##G)(const uint8_t *s) {                                                            \
+        V(u32) x[N];                                                                                                  \
+        for (int k = 0; k < N; k++) x[k] = V(get_##G)(s + k * (VEC / 4 * SIZE));                                      \
+        return V(put_##F)(x);                                                                                         \
+    }                                                                                                                 \
+    PAIR(F##_from_##G, SIZE, 4 / N, 0, V(F##_of_##G)(s))
+
+FLOATS(1, f32, f16, 2)
+FLOATS(1, f32, bf16, 2)
+FLOATS(1, f32, dlf16, 2)
+FLOATS(1, f32, f8e4m3fn, 1)
+FLOATS(1, f32, f8e5m2, 1)
+FLOATS(2, f16, f32, 4)
+FLOATS(2, f16, bf16, 2)
+FLOATS(2, f16, f8e4m3fn, 1)
+FLOATS(2, bf16, f32, 4)
+FLOATS(2, bf16, f16, 2)
+FLOATS(2, bf16, f8e4m3fn, 1)
+FLOATS(2, bf16, f8e5m2, 1)
+FLOATS(2, dlf16, f32, 4)
+FLOATS(2, dlf16, f8e4m3fn, 1)
+FLOATS(2, dlf16, f8e5m2, 1)
+FLOATS(4, f8e4m3fn, f32, 4)
+FLOATS(4, f8e4m3fn, f16, 2)
+FLOATS(4, f8e4m3fn, bf16, 2)
+FLOATS(4, f8e4m3fn, dlf16, 2)
+FLOATS(4, f8e4m3fn, f8e5m2, 1)
+FLOATS(4, f8e5m2, f32, 4)
+FLOATS(4, f8e5m2, bf16, 2)
+FLOATS(4, f8e5m2, dlf16, 2)
+FLOATS(4, f8e5m2, f8e4m3fn, 1)
+
+PAIR(dlf16_from_f16, 2, 2, 0, V(dlf16_of_f16)(s))
+PAIR(f16_from_dlf16, 2, 2, 0, V(f16_of_dlf16)(s))
+PAIR(dlf16_from_bf16, 2, 2, 0, V(dlf16_of_bf16)(s))
+PAIR(bf16_from_dlf16, 2, 2, 0, V(bf16_of_dlf16)(s))
+PAIR(f16_from_f8e5m2, 1, 2, 0, V(f16_of_f8e5m2)(s))
+PAIR(f8e5m2_from_f16, 2, 1, 0, V(f8e5m2_of_f16)(s))
+
+PAIR(int32_from_int64, 8, 4, 0, V(s32_from_64)(s, bad))
+PAIR(int32_from_uint64, 8, 4, 0, V(s32_from_u64)(s, bad))
+PAIR(uint32_from_any64, 8, 4, 0, V(u32_from_64)(s, bad))
+PAIR(int64_from_int32, 4, 8, 0, (V(vec))V(get_s64_of_s32)(s))
+PAIR(int64_from_uint32, 4, 8, 0, (V(vec))V(get_64_of_32)(s))
+PAIR(int32_from_uint8, 1, 4, 0, (V(vec))V(get_32_of_8)(s))
+PAIR(uint8_from_uint32, 4, 1, 0, V(u8_from_u32)(s, bad))
+
+PAIR(bool16_from_bool8, 1, 2, 0, V(lane16_from_bool)(s, 1))
+PAIR(bool32_from_bool8, 1, 4, 0, V(lane32_from_bool)(s, 1))
+PAIR(bf16_from_bool8, 1, 2, 0, V(lane16_from_bool)(s, 0x3f80))
+PAIR(f16_from_bool8, 1, 2, 0, V(lane16_from_bool)(s, 0x3c00))
+PAIR(dlf16_from_bool8, 1, 2, 0, V(lane16_from_bool)(s, 0x3e00))
+PAIR(f32_from_bool8, 1, 4, 0, V(lane32_from_bool)(s, 0x3f800000u))
+PAIR(bool8_from_bool16, 2, 1, 0, V(bool_from_lane16)(s, 0xffff))
+PAIR(bool8_from_bool32, 4, 1, 0, V(bool_from_lane32)(s, 0xffffffffu))
+PAIR(bool8_from_float16, 2, 1, 0, V(bool_from_lane16)(s, 0x7fff))
+PAIR(bool8_from_float32, 4, 1, 0, V(bool_from_lane32)(s, 0x7fffffffu))
+
+PAIR(int8_from_int4, 1, 2, 1, V(bytes_from_4)(s, 8))
+PAIR(uint8_from_uint4, 1, 2, 1, V(bytes_from_4)(s, 0))
+PAIR(int8_from_int2, 1, 4, 2, V(bytes_from_2)(s, 2))
+PAIR(uint8_from_uint2, 1, 4, 2, V(bytes_from_2)(s, 0))
+PAIR(int8_from_int1, 1, 8, 3, V(bytes_from_1)(s, 1))
+PAIR(uint8_from_uint1, 1, 8, 3, V(bytes_from_1)(s, 0))
+PAIR(packed4_from_bytes, 2, 1, 1, V(pack_4)(s))
+PAIR(packed2_from_bytes, 4, 1, 2, V(pack_2)(s))
+PAIR(packed1_from_bytes, 8, 1, 3, V(pack_1)(s, false))
+PAIR(bits_from_bools, 8, 1, 3, V(pack_1)(s, true))
+
+/* ---- the table ---- */
+
+#define ROW(NAME, DK, DB, DV, SK, SB, SV) {KEY(DK, DB, DV, SK, SB, SV), V(move_##NAME), #NAME " " SET},
+
+static const row V(table)[] = {PAIRS(ROW)};
+
+#undef ROW
+#undef TWO
+#undef ROUND_BF16
+#undef PAIR
+#undef LINES
+#undef FLOATS

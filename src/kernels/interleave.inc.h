@@ -1,0 +1,125 @@
+/* Two or four rows that take turns, element by element, and back; with vectors of VEC bytes; see transpose.c. */
+
+#if VEC == 64
+#  define ZIP(width) ZIP##width(TAKE32, TAKE16, TAKE8, TAKE4)
+#  define ALL(width) ZIP##width(SKIP64, SKIP32, SKIP16, SKIP8)
+#elif VEC == 32
+#  define ZIP(width) ZIP##width(TAKE16, TAKE8, TAKE4, TAKE2)
+#  define ALL(width) ZIP##width(SKIP32, SKIP16, SKIP8, SKIP4)
+#else
+#  define ZIP(width) ZIP##width(TAKE8, TAKE4, TAKE2, TAKE1)
+#  define ALL(width) ZIP##width(SKIP16, SKIP8, SKIP4, SKIP2)
+#endif
+
+#define MIX(TYPE, a, b, ...) (V(vec)) __builtin_shufflevector((V(TYPE))(a), (V(TYPE))(b), __VA_ARGS__)
+
+/* Elements of a and b take turns. */
+INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
+    if (width == 1) {
+        *low = MIX(bytes, a, b, ZIP(1)(0, VEC));
+        *high = MIX(bytes, a, b, ZIP(1)(VEC / 2, VEC));
+    } else if (width == 2) {
+        *low = MIX(shorts, a, b, ZIP(2)(0, VEC / 2));
+        *high = MIX(shorts, a, b, ZIP(2)(VEC / 4, VEC / 2));
+    } else if (width == 4) {
+        *low = MIX(words, a, b, ZIP(4)(0, VEC / 4));
+        *high = MIX(words, a, b, ZIP(4)(VEC / 8, VEC / 4));
+    } else {
+        *low = MIX(vec, a, b, ZIP(8)(0, VEC / 8));
+        *high = MIX(vec, a, b, ZIP(8)(VEC / 16, VEC / 8));
+    }
+}
+
+/* The elements of a and then b at even places, and at odd ones. */
+INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
+    if (width == 1) {
+        *even = MIX(bytes, a, b, ALL(1)(0));
+        *odd = MIX(bytes, a, b, ALL(1)(1));
+    } else if (width == 2) {
+        *even = MIX(shorts, a, b, ALL(2)(0));
+        *odd = MIX(shorts, a, b, ALL(2)(1));
+    } else if (width == 4) {
+        *even = MIX(words, a, b, ALL(4)(0));
+        *odd = MIX(words, a, b, ALL(4)(1));
+    } else {
+        *even = MIX(vec, a, b, ALL(8)(0));
+        *odd = MIX(vec, a, b, ALL(8)(1));
+    }
+}
+
+/* Vectors of `ways` rows become as many vectors of turns, or back. */
+INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
+    V(vec) t[4];
+    if (ways == 2 && !back) {
+        V(zip)(width, &w[0], &w[1], v[0], v[1]);
+    } else if (ways == 2) {
+        V(unzip)(width, &w[0], &w[1], v[0], v[1]);
+    } else if (!back) {
+        V(zip)(width, &t[0], &t[1], v[0], v[2]);
+        V(zip)(width, &t[2], &t[3], v[1], v[3]);
+        V(zip)(width, &w[0], &w[1], t[0], t[2]);
+        V(zip)(width, &w[2], &w[3], t[1], t[3]);
+    } else {
+        V(unzip)(width, &t[0], &t[1], v[0], v[1]);
+        V(unzip)(width, &t[2], &t[3], v[2], v[3]);
+        V(unzip)(width, &w[0], &w[2], t[0], t[2]);
+        V(unzip)(width, &w[1], &w[3], t[1], t[3]);
+    }
+}
+
+/* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
+INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
+                          int64_t ahead, bool stream) {
+    const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
+    const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
+    int64_t       i = 0;
+    for (; n - i >= VEC / width; i += VEC / width, d += d_next, s += s_next) {
+        V(vec) v[4], w[4];
+        TG_UNROLL
+        for (int k = 0; k < ways; k++) {
+            v[k] = V(load)(s + k * s_step);
+            if (ahead > 0) TG_FETCH(s + k * s_step + ahead);
+        }
+        V(turns)(width, ways, back, w, v);
+        TG_UNROLL
+        for (int k = 0; k < ways; k++)
+            if (stream)
+                V(stream)(d + k * d_step, w[k]);
+            else
+                V(store)(d + k * d_step, w[k]);
+    }
+    for (; i < n; i++, d += back ? width : ways * width, s += back ? ways * width : width)
+        for (int k = 0; k < ways; k++)
+            memcpy(d + (back ? k * row : k * width), s + (back ? k * width : k * row), (size_t)width);
+}
+
+INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                           const tg_block *b) {
+    const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
+    const bool    stream = m->stream && at_lines(d, b->dst_outer, back ? row : 0);
+    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
+        if (stream)
+            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 1024 : 0, true);
+        else
+            V(take_turns)(width, ways, back, d, s, row, n, 0, false);
+}
+
+/* False if rows do not take turns in this block. */
+INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (width > 8 || b->tail > 0) return false;
+    if (b->dst_row == b->cols * width && b->cols == 2)
+        V(turn_blocks)(width, 2, false, m, d, s, b);
+    else if (b->dst_row == b->cols * width && b->cols == 4)
+        V(turn_blocks)(width, 4, false, m, d, s, b);
+    else if (b->src_col == b->rows * width && b->rows == 2)
+        V(turn_blocks)(width, 2, true, m, d, s, b);
+    else if (b->src_col == b->rows * width && b->rows == 4)
+        V(turn_blocks)(width, 4, true, m, d, s, b);
+    else
+        return false;
+    return true;
+}
+
+#undef ZIP
+#undef ALL
+#undef MIX

@@ -1,0 +1,81 @@
+/* Which mover: the family is the caller's, the rest follows from the processor. */
+#include "kernels/move.h"
+#include "kernels/stream.h"
+#include "kernels/variants.h"
+
+#include <string.h>
+
+enum { WIDTHS = 5 };
+
+static int32_t set_of(uint32_t cpu) {
+    return (cpu & TG_CPU_AVX512) != 0 ? 2 : (cpu & TG_CPU_AVX2) != 0 ? 1 : (cpu & TG_CPU_NEON) != 0 ? 3 : 0;
+}
+
+static int32_t width_index(int32_t width) {
+    switch (width) {
+    case 1: return 0;
+    case 2: return 1;
+    case 4: return 2;
+    case 8: return 3;
+    case 16: return 4;
+    default: return -1;
+    }
+}
+
+#define NAMES(what) {what " plain", what " avx2", what " avx512", what " neon"}
+
+static const char *const rows_names[4] = NAMES("rows");
+static const char *const transpose_names[WIDTHS][4] = {NAMES("transpose 1-byte"), NAMES("transpose 2-byte"),
+                                                       NAMES("transpose 4-byte"), NAMES("transpose 8-byte"),
+                                                       NAMES("transpose 16-byte")};
+static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NAMES("strided 2-byte"),
+                                                     NAMES("strided 4-byte"), NAMES("strided 8-byte"),
+                                                     NAMES("strided 16-byte")};
+
+static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
+    const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
+    *out = (tg_mover){move, name, width, width, stream, far, bits, bits, NULL, NULL};
+}
+
+bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far) {
+    fill_mover(out, tg_rows_for(cpu), rows_names[set_of(cpu)], 1, stream, far);
+    return true;
+}
+
+bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
+    const int32_t i = width_index(width);
+    if (i < 0) return false;
+    fill_mover(out, tg_transpose_for(cpu, width), transpose_names[i][set_of(cpu)], width, stream, far);
+    return true;
+}
+
+bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
+    const int32_t i = width_index(width);
+    if (i < 0) return false;
+    fill_mover(out, tg_strided_for(cpu, width), strided_names[i][set_of(cpu)], width, stream, far);
+    return true;
+}
+
+/* Twice the pattern holds a whole pattern from every phase. */
+void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream) {
+    uint8_t twice[2 * TG_PAD_PATTERN];
+    if (n < TG_PAD_PATTERN) {
+        if (n > 0) memcpy(dst, pattern, (size_t)n);
+        return;
+    }
+    memcpy(twice, pattern, TG_PAD_PATTERN);
+    memcpy(twice + TG_PAD_PATTERN, pattern, TG_PAD_PATTERN);
+    const int64_t  lead = (int64_t)(-(uintptr_t)dst % TG_PAD_PATTERN);
+    const uint8_t *line = twice + lead;
+    memcpy(dst, pattern, (size_t)lead);
+    int64_t i = lead;
+    if (stream) {
+        tg_vec16 v[4];
+        memcpy(v, line, sizeof v);
+        for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN)
+            for (int k = 0; k < 4; k++) tg_stream_16((tg_vec16 *)(void *)(dst + i) + k, v[k]);
+    } else {
+        for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN) memcpy(dst + i, line, TG_PAD_PATTERN);
+    }
+    if (n > i) memcpy(dst + i, line, (size_t)(n - i));
+}

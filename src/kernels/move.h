@@ -1,0 +1,63 @@
+/* The fast movers: blocks of whole bytes, chosen for the processor when a plan is made.
+ *
+ * A block is three loops with constant steps on both sides, small enough to describe a few hundred
+ * kilobytes and large enough to hide a call. Its innermost loop, the columns, walks dst element by
+ * element; how it walks src names the family:
+ *
+ *     family      dst_col   src_col   src_row     example
+ *     rows        width     width     any         row-major to sticks: a column run is one stick
+ *     convert     width     width     any         the same with float16 to DLFloat16
+ *     transpose   width     any       width       a stick on the other dimension: 64 source rows are columns
+ *     strided     any       any       any         what is left: gathers, scatters, broadcasts (step 0)
+ *
+ * dst never overlaps src nor itself. Pointers may have any alignment.
+ *
+ * move.c       which variant: family, width of an element, processor, stores around the caches
+ * *.inc.h      one template for each algorithm, instantiated for each vector size by <algorithm>.c */
+#ifndef TG_KERNELS_MOVE_H
+#define TG_KERNELS_MOVE_H
+
+#include "kernels/kernels.h"
+
+enum { TG_PAD_PATTERN = 64 }; /* bytes */
+
+typedef struct tg_block {
+    int64_t outer, rows, cols;             /* counts >= 1, outermost first; cols in elements */
+    int64_t dst_outer, dst_row, dst_col;   /* steps in bytes, any sign */
+    int64_t src_outer, src_row, src_col;   /* also 0 */
+    int64_t tail;                          /* elements of padding behind each row of columns in dst, written in the
+                                            * same pass; 0 in family strided */
+    const uint8_t *pad;                    /* TG_PAD_PATTERN bytes: the pad element again and again; if tail > 0 */
+} tg_block;
+
+typedef struct tg_mover tg_mover;
+
+/* Moves one block whose first elements are at dst and src. Returns NULL, or (family convert only) the place
+ * in src of an integer that does not fit; dst is then unspecified. */
+typedef const uint8_t *tg_block_move(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
+
+struct tg_mover {
+    tg_block_move *move;
+    const char    *name;      /* for people: "transpose 2-byte avx512" */
+    int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
+    int32_t        src_width;
+    bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
+    bool           far;       /* src comes from memory, not from a cache: prefetch */
+    tg_encoding    dst, src;  /* family convert */
+    tg_convert    *convert, *then;
+};
+
+/* What the processor can do, as TG_CPU_* bits of tegula.h. */
+uint32_t tg_cpu_features(void);
+
+/* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
+ * such mover. */
+bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
+bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far); /* 1, 2, 4, 8, 16 */
+bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
+bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
+
+/* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */
+void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream);
+
+#endif

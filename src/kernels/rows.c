@@ -1,0 +1,130 @@
+/* Rows of bytes elsewhere: sticks, tiles, long rows, with padding behind them.
+ *
+ * Copying costs nothing here; the order in which memory is visited does, and how whole lines get out.
+ *
+ * Of the two loops around a row one goes on in dst, the other one mostly goes on in src: for row-major to sticks
+ * dst goes on from row to row, src from stick to stick, and the other way round on the way back. Memory likes
+ * neither alone. Each walk below visits the grid of pieces in bands of 8 along dst:
+ *
+ *     dst goes on ->     0  1  2  3  4  5  6  7 | 64 65 66 ...      8 streams are read, each of them forwards;
+ *     src goes on        8  9 10 11 12 13 14 15 | 72 73 74 ...      runs of 8 pieces are written, 1 KiB of sticks
+ *          |            16 17 18 19 20 21 22 23 | 80 81 82 ...
+ *          v
+ *
+ * More streams than some 16 are not followed by the prefetchers: 64 of them halve the speed, and so does one.
+ *
+ * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
+ * between two bands is written with the second one, which reads the end of the piece before its own. */
+#include "kernels/stream.h"
+#include "kernels/target.h"
+#include "kernels/variants.h"
+
+#include <string.h>
+
+#if TG_HAVE_X86
+#  include <immintrin.h>
+#endif
+
+enum { STICK = 128, BAND = 8, STAGE = 4096, FAR = 1024 };
+
+#define INLINE __attribute__((always_inline)) static inline
+
+/* ---- plain C ---- */
+
+static void plain_row(uint8_t *d, const uint8_t *s, const tg_block *b, bool stream) {
+    const size_t n = (size_t)b->cols;
+    if (n == STICK && !stream)
+        memcpy(d, s, STICK);
+    else if (stream)
+        tg_stream_copy(d, s, n);
+    else
+        memcpy(d, s, n);
+    if (b->tail > 0) tg_fill_bytes(d + n, b->tail, b->pad, stream);
+}
+
+static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            plain_row(d + o * b->dst_outer + r * b->dst_row, s + o * b->src_outer + r * b->src_row, b, m->stream);
+    return NULL;
+}
+
+/* ---- walks ---- */
+
+typedef struct loop {
+    int64_t n, dst, src;
+} loop;
+
+typedef struct walk {
+    loop    along, across; /* dst goes on, or jumps least, along `along` */
+    int64_t band;          /* along dst */
+    bool    runs;          /* it goes on */
+    int64_t ahead;         /* in src, in the direction of `across`: bytes to fetch early, or 0 */
+} walk;
+
+/* One loop only: no bands. A few streams of dst, and src goes on from one to the next: src is walked
+ * from end to end. */
+static inline int64_t band_of(const walk *w, bool stream) {
+    if (w->across.n == 1) return w->along.n;
+    return stream && w->across.n <= 2 * BAND && w->along.src == w->across.n * w->across.src ? 1 : BAND;
+}
+
+static inline walk walk_of(const tg_block *b, bool stream, bool far) {
+    const int64_t total = b->cols + b->tail;
+    const loop    outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
+    const bool    swap = b->dst_outer == total && b->dst_row != total;
+    walk          w = {swap ? outer : rows, swap ? rows : outer, 0, swap || b->dst_row == total, 0};
+    const int64_t step = w.across.src;
+    w.band = band_of(&w, stream);
+    if (far && step > 0 && w.band > 1) w.ahead = step < FAR ? FAR / step * step : step;
+    return w;
+}
+
+static inline bool at_lines(const uint8_t *d, const walk *w) {
+    return (((uintptr_t)d | (uintptr_t)w->along.dst | (uintptr_t)w->across.dst) & (TG_LINE_BYTES - 1)) == 0;
+}
+
+/* ---- a stage where rows are put together at the place in a line that they have in dst ---- */
+
+typedef struct stage {
+    uint8_t *dst;  /* where bytes[0] goes; a multiple of a line */
+    int64_t  from, to; /* filled bytes */
+    uint8_t  bytes[STAGE + 2 * TG_LINE_BYTES] __attribute__((aligned(64)));
+} stage;
+
+static inline void stage_begin(stage *st, uint8_t *d) {
+    const int64_t lead = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    st->dst = d - lead;
+    st->from = st->to = lead;
+}
+
+/* ---- templates ---- */
+
+#if TG_HAVE_X86
+TG_BEGIN_AVX512
+#  define VEC 64
+#  include "kernels/rows.inc.h"
+#  undef VEC
+TG_END
+
+TG_BEGIN_AVX2
+#  define VEC 32
+#  include "kernels/rows.inc.h"
+#  undef VEC
+TG_END
+#elif TG_HAVE_NEON
+#  define VEC 16
+#  include "kernels/rows.inc.h"
+#  undef VEC
+#endif
+
+tg_block_move *tg_rows_for(uint32_t cpu) {
+#if TG_HAVE_X86
+    if ((cpu & TG_CPU_AVX512) != 0) return rows_64;
+    if ((cpu & TG_CPU_AVX2) != 0) return rows_32;
+#elif TG_HAVE_NEON
+    if ((cpu & TG_CPU_NEON) != 0) return rows_16;
+#endif
+    (void)cpu;
+    return rows_plain;
+}

@@ -1,0 +1,290 @@
+/* Rows of bytes, with vectors of VEC bytes; see rows.c. */
+#include "kernels/vector.inc.h"
+
+/* ---- one row ---- */
+
+/* n bytes at any address: the last vector overlaps the one before it. */
+static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) {
+    if (n < VEC) {
+        memcpy(d, s, (size_t)n);
+        return;
+    }
+    int64_t i = 0;
+    for (; n - i > 4 * VEC; i += 4 * VEC)
+        for (int k = 0; k < 4; k++) V(store)(d + i + k * VEC, V(load)(s + i + k * VEC));
+    for (; n - i > VEC; i += VEC) V(store)(d + i, V(load)(s + i));
+    V(store)(d + n - VEC, V(load)(s + n - VEC));
+}
+
+/* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `alone`: this is
+ * the only stream, for which the first-level cache has places. */
+INLINE void V(copy_lines)(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead, bool alone) {
+    for (int64_t i = 0; i < n; i += TG_LINE_BYTES) {
+        if (ahead > 0 && alone)
+            TG_FETCH_NEAR(s + i + ahead);
+        else if (ahead > 0)
+            TG_FETCH(s + i + ahead);
+        for (int k = 0; k < TG_LINE_BYTES; k += VEC) V(stream)(d + i + k, V(load)(s + i + k));
+    }
+}
+
+INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
+    V(vec) v[STICK / VEC];
+    TG_UNROLL
+    for (int k = 0; k < STICK / VEC; k++) v[k] = V(load)(s + k * VEC);
+    TG_UNROLL
+    for (int k = 0; k < STICK / VEC; k++)
+        if (stream)
+            V(stream)(d + k * VEC, v[k]);
+        else
+            V(store)(d + k * VEC, v[k]);
+}
+
+/* A long row around the caches. */
+static void V(stream_row)(uint8_t *d, const uint8_t *s, int64_t n, bool far) {
+    const int64_t lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES);
+    if (n < lead + TG_LINE_BYTES) {
+        V(copy)(d, s, n);
+        return;
+    }
+    V(copy)(d, s, lead);
+    const int64_t lines = (n - lead) / TG_LINE_BYTES * TG_LINE_BYTES;
+    V(copy_lines)(d + lead, s + lead, lines, far ? 4 * FAR : 0, true);
+    V(copy)(d + lead + lines, s + lead + lines, n - lead - lines);
+}
+
+/* ---- the stage ---- */
+
+/* All whole lines leave; what is left moves to the front. */
+static void V(stage_flush)(stage *st) {
+    if (st->from > 0 && st->to >= TG_LINE_BYTES) {
+        V(copy)(st->dst + st->from, st->bytes + st->from, TG_LINE_BYTES - st->from);
+        st->from = TG_LINE_BYTES;
+    }
+    if (st->to < TG_LINE_BYTES) return;
+    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES;
+    V(copy_lines)(st->dst + st->from, st->bytes + st->from, end - st->from, 0, false);
+    memcpy(st->bytes, st->bytes + end, TG_LINE_BYTES);
+    st->dst += end;
+    st->from = 0;
+    st->to -= end;
+}
+
+static void V(stage_end)(stage *st) {
+    V(stage_flush)(st);
+    V(copy)(st->dst + st->from, st->bytes + st->from, st->to - st->from);
+}
+
+static inline void V(stage_copy)(stage *st, const uint8_t *s, int64_t n) {
+    while (n > 0) {
+        const int64_t some = n < STAGE - st->to ? n : STAGE - st->to;
+        V(copy)(st->bytes + st->to, s, some);
+        st->to += some;
+        s += some;
+        n -= some;
+        if (st->to == STAGE) V(stage_flush)(st);
+    }
+}
+
+static inline void V(stage_pad)(stage *st, const tg_block *b) {
+    for (int64_t i = 0; i < b->tail; i += TG_PAD_PATTERN)
+        V(stage_copy)(st, b->pad, b->tail - i < TG_PAD_PATTERN ? b->tail - i : TG_PAD_PATTERN);
+}
+
+/* ---- bands ---- */
+
+/* Pieces [from, to) of a run, which is n pieces long. The line where the band begins is written as a whole,
+ * the line where it ends is left to the next band. */
+static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, const loop *run, int64_t from,
+                             int64_t to) {
+    uint8_t *const start = d + from * run->dst;
+    const int64_t  before = from > 0 ? (int64_t)((uintptr_t)start % TG_LINE_BYTES) : 0;
+    stage          st;
+    stage_begin(&st, start - before);
+    V(stage_copy)(&st, s + (from - 1) * run->src + b->cols - before, before);
+    for (int64_t i = from; i < to; i++) {
+        V(stage_copy)(&st, s + i * run->src, b->cols);
+        if (b->tail > 0) V(stage_pad)(&st, b);
+    }
+    if (to == run->n)
+        V(stage_end)(&st);
+    else
+        V(stage_flush)(&st);
+}
+
+/* The same for sticks. With k bytes before the first line, stick i has one whole line, at k; the line before it is
+ * 64 - k bytes of stick i - 1 and k of its own. */
+#if VEC == 64
+static inline void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, int64_t from, int64_t to,
+                                int64_t ahead) {
+    const int64_t   k = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), rest = TG_LINE_BYTES - k;
+    const __mmask64 old = ~(uint64_t)0 >> k;
+    const uint8_t  *stick = s + from * run->src;
+    uint8_t        *to_line = d + from * STICK + k;
+    if (from == 0) V(copy)(d, s, k);
+    for (int64_t i = from; i < to; i++, stick += run->src, to_line += STICK) {
+        TG_FETCH(stick + ahead);
+        TG_FETCH(stick + ahead + TG_LINE_BYTES);
+        if (i > 0) {
+            const __m512i v = _mm512_maskz_loadu_epi8(old, stick - run->src + STICK - rest);
+            V(stream)(to_line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, stick - rest));
+        }
+        V(stream)(to_line, V(load)(stick + k));
+    }
+    if (to == run->n) V(copy)(to_line - TG_LINE_BYTES, stick - run->src + STICK - rest, rest);
+}
+#endif
+
+static void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w) {
+    const bool    sticks = VEC == 64 && b->cols == STICK && b->tail == 0;
+    const int64_t band = !w->runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w->band : w->along.n;
+    for (int64_t i = 0; i < w->along.n; i += band) {
+        const int64_t end = w->along.n - i < band ? w->along.n : i + band;
+        for (int64_t o = 0; o < w->across.n; o++) {
+            uint8_t       *to = d + o * w->across.dst;
+            const uint8_t *from = s + o * w->across.src;
+            const loop     alone = {1, 0, 0};
+#if VEC == 64
+            if (sticks && w->runs && (uintptr_t)to % TG_LINE_BYTES != 0) {
+                V(join_band)(to, from, &w->along, i, end, w->ahead);
+                continue;
+            }
+#endif
+            if (w->runs)
+                V(assemble_band)(to, from, b, &w->along, i, end);
+            else
+                V(assemble_band)(to + i * w->along.dst, from + i * w->along.src, b, &alone, 0, 1);
+        }
+    }
+    (void)sticks;
+}
+
+INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far) {
+    for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t i = 0; i < n; i++, to += w->along.dst, from += w->along.src) {
+            if (far) {
+                TG_FETCH(from + w->ahead);
+                TG_FETCH(from + w->ahead + TG_LINE_BYTES);
+            }
+            V(stick)(to, from, stream);
+        }
+    }
+}
+
+INLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far) {
+    const int64_t band = w->band;
+    for (int64_t i = 0; i < w->along.n; i += band)
+        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, w->along.n - i < band ? w->along.n - i : band,
+                      stream, far);
+}
+
+/* ---- one stick in each row, partly padding ---- */
+
+typedef struct V(padded_stick) {
+    uint8_t bytes[STICK]; /* the padding where it belongs */
+} V(padded_stick);
+
+static inline V(padded_stick) V(padded_stick_of)(const tg_block *b) {
+    V(padded_stick) p;
+    memset(p.bytes, 0, STICK);
+    for (int64_t i = 0; i < b->tail; i++) p.bytes[b->cols + i] = b->pad[i % TG_PAD_PATTERN];
+    return p;
+}
+
+#if VEC == 64
+INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    const V(padded_stick) p = V(padded_stick_of)(b);
+    const __m512i         low = _mm512_loadu_si512(p.bytes), high = _mm512_loadu_si512(p.bytes + 64);
+    const uint64_t        all = ~(uint64_t)0;
+    const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
+                    in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
+    for (int64_t o = 0; o < w->across.n; o++) {
+        uint8_t       *to = d + o * w->across.dst;
+        const uint8_t *from = s + o * w->across.src;
+        for (int64_t i = 0; i < w->along.n; i++, to += w->along.dst, from += w->along.src) {
+            const V(vec) a = (V(vec))_mm512_mask_loadu_epi8(low, in_low, from);
+            const V(vec) c = (V(vec))_mm512_mask_loadu_epi8(high, in_high, from + 64);
+            if (stream) {
+                V(stream)(to, a);
+                V(stream)(to + 64, c);
+            } else {
+                V(store)(to, a);
+                V(store)(to + 64, c);
+            }
+        }
+    }
+}
+#else
+INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
+    switch (n) {
+    case 1: *d = *s; break;
+    case 2: memcpy(d, s, 2); break;
+    case 4: memcpy(d, s, 4); break;
+    case 8: memcpy(d, s, 8); break;
+    case 16: memcpy(d, s, 16); break;
+    default: V(copy)(d, s, n);
+    }
+}
+
+/* The padding is written once into sticks of a stage. */
+INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    enum { STICKS = 16 };
+    uint8_t               st[STICKS * STICK] __attribute__((aligned(64)));
+    const V(padded_stick) p = V(padded_stick_of)(b);
+    for (int k = 0; k < STICKS; k++) memcpy(st + k * STICK, p.bytes, STICK);
+    for (int64_t o = 0; o < w->across.n; o++)
+        for (int64_t i = 0; i < w->along.n; i += STICKS) {
+            const int64_t  n = w->along.n - i < STICKS ? w->along.n - i : STICKS;
+            uint8_t       *to = d + o * w->across.dst + i * w->along.dst;
+            const uint8_t *from = s + o * w->across.src + i * w->along.src;
+            for (int64_t k = 0; k < n; k++) V(some_bytes)(st + k * STICK, from + k * w->along.src, b->cols);
+            for (int64_t k = 0; k < n; k++) V(stick)(to + k * w->along.dst, st + k * STICK, stream);
+        }
+}
+#endif
+
+/* ---- blocks ---- */
+
+static void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w) {
+    const bool    lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, w);
+    const int64_t band = w->band;
+    for (int64_t i0 = 0; i0 < w->along.n; i0 += band)
+        for (int64_t o = 0; o < w->across.n; o++)
+            for (int64_t i = i0; i < w->along.n && i < i0 + band; i++) {
+                uint8_t *const       to = d + o * w->across.dst + i * w->along.dst;
+                const uint8_t *const from = s + o * w->across.src + i * w->along.src;
+                if (lines && b->cols < STAGE)
+                    V(copy_lines)(to, from, b->cols, w->ahead, false);
+                else if (m->stream)
+                    V(stream_row)(to, from, b->cols, m->far);
+                else
+                    V(copy)(to, from, b->cols);
+                if (b->tail > 0) tg_fill_bytes(to + b->cols, b->tail, b->pad, m->stream);
+            }
+}
+
+static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const walk w = walk_of(b, m->stream, m->far);
+    const bool lines = m->stream && at_lines(d, &w);
+    if (b->cols == STICK && b->tail == 0 && lines) {
+        if (w.ahead > 0)
+            V(sticks)(d, s, &w, true, true);
+        else
+            V(sticks)(d, s, &w, true, false);
+    } else if (b->cols == STICK && b->tail == 0 && !m->stream) {
+        V(sticks)(d, s, &w, false, false);
+    } else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream)) {
+        if (lines)
+            V(padded_sticks)(d, s, b, &w, true);
+        else
+            V(padded_sticks)(d, s, b, &w, false);
+    } else if (m->stream && b->cols < STAGE && !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0) &&
+               (w.runs || b->tail > 0)) {
+        V(assemble)(d, s, b, &w);
+    } else {
+        V(any_rows)(m, d, s, b, &w);
+    }
+    return NULL;
+}

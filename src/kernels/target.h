@@ -1,0 +1,44 @@
+/* Which part of a file may use which instructions.
+ *
+ * The library is compiled for the oldest processor of its family, without flags, by anybody's build.
+ * Code for newer ones stands between TG_BEGIN_<SET> and TG_END, and is called only where
+ * tg_cpu_features says that the processor has the set. */
+#ifndef TG_KERNELS_TARGET_H
+#define TG_KERNELS_TARGET_H
+
+#define TG_PRAGMA(text) _Pragma(#text)
+
+#if defined(__x86_64__) && defined(__clang__)
+#  define TG_HAVE_X86 1
+#  define TG_BEGIN(set) TG_PRAGMA(clang attribute push(__attribute__((target(set))), apply_to = function))
+#  define TG_END        TG_PRAGMA(clang attribute pop)
+#elif defined(__x86_64__) && defined(__GNUC__)
+#  define TG_HAVE_X86 1
+#  define TG_BEGIN(set) TG_PRAGMA(GCC push_options) TG_PRAGMA(GCC target(set))
+#  define TG_END        TG_PRAGMA(GCC pop_options)
+#else
+#  define TG_HAVE_X86 0
+#endif
+
+#define TG_BEGIN_AVX2   TG_BEGIN("avx2,fma,f16c,bmi,bmi2")
+#define TG_BEGIN_AVX512 TG_BEGIN("avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,fma,f16c,bmi,bmi2")
+
+/* Into the second-level cache. Into the first one is slower for more than a few streams: it has fewer places for
+ * lines on their way. */
+#define TG_FETCH(p)      __builtin_prefetch((p), 0, 2)
+#define TG_FETCH_NEAR(p) __builtin_prefetch((p), 0, 3)
+
+/* In front of a loop of few steps that must not remain one. */
+#if defined(__clang__)
+#  define TG_UNROLL TG_PRAGMA(clang loop unroll(full))
+#else
+#  define TG_UNROLL TG_PRAGMA(GCC unroll 16)
+#endif
+
+#if defined(__aarch64__) && defined(__ARM_NEON)
+#  define TG_HAVE_NEON 1
+#else
+#  define TG_HAVE_NEON 0
+#endif
+
+#endif

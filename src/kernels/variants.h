@@ -1,0 +1,12 @@
+/* Between move.c, which chooses, and the files with the loops: each returns the loops of its family for a
+ * processor. `cpu` holds TG_CPU_* bits; without any it is the plain C twin. */
+#ifndef TG_KERNELS_VARIANTS_H
+#define TG_KERNELS_VARIANTS_H
+
+#include "kernels/move.h"
+
+tg_block_move *tg_rows_for(uint32_t cpu);
+tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
+tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
+
+#endif

@@ -1,0 +1,29 @@
+/* Vectors of VEC bytes (16, 32 or 64) for the templates; included inside a region of target.h.
+ *
+ * V(name) is the name with the size behind it, so that one file holds several instances. */
+#undef V
+#define V_PASTE(name, size)  name##_##size
+#define V_EXPAND(name, size) V_PASTE(name, size)
+#define V(name)              V_EXPAND(name, VEC)
+
+typedef long long V(vec) __attribute__((vector_size(VEC), may_alias));
+typedef long long V(any) __attribute__((vector_size(VEC), aligned(1), may_alias)); /* at any address */
+
+static inline V(vec) V(load)(const uint8_t *s) { return *(const V(any) *)(const void *)s; }
+static inline void V(store)(uint8_t *d, V(vec) v) { *(V(any) *)(void *)d = v; }
+
+/* Around the caches; d is a multiple of VEC, and all of a line is written soon. */
+static inline void V(stream)(uint8_t *d, V(vec) v) {
+    V(vec) *const to = (V(vec) *)(void *)d;
+#if defined(__clang__)
+    __builtin_nontemporal_store(v, to);
+#elif VEC == 64
+    __builtin_ia32_movntdq512(to, v);
+#elif VEC == 32
+    __builtin_ia32_movntdq256(to, v);
+#elif defined(__SSE2__)
+    __builtin_ia32_movntdq(to, v);
+#else
+    *to = v;
+#endif
+}

@@ -1,0 +1,106 @@
+/* What a plan does, in words: a line about the whole and some for each box, loops outermost first.
+ *
+ *     nest: 2 boxes in 256 groups, 134 MB, stores around the caches
+ *       rows avx512: 1024 blocks
+ *         loop    1024: dst 2048, src 260800
+ *         block    127: dst 2097152, src 128
+ *         block     16: dst 128, src 16300
+ *         block    128: dst 1, src 1
+ *
+ * Steps are bytes; the last loop of a block counts elements of the width that its mover's name says. */
+#include "base/text.h"
+#include "relayout/plan.h"
+
+static void put_padded(tg_writer *w, int64_t value) {
+    int32_t digits = 1;
+    for (int64_t v = value; v >= 10; v /= 10) digits++;
+    for (; digits < 9; digits++) tg_put_char(w, ' ');
+    tg_put_int(w, value);
+}
+
+static void put_loop(tg_writer *w, const char *name, int64_t n, int64_t dst, int64_t src) {
+    tg_put_text(w, name);
+    put_padded(w, n);
+    tg_put_text(w, ": dst ");
+    tg_put_int(w, dst);
+    tg_put_text(w, ", src ");
+    tg_put_int(w, src);
+}
+
+static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
+    if (box->route == TG_ROUTE_FILL) {
+        tg_put_text(w, "padding");
+        return;
+    }
+    if (box->route != TG_ROUTE_CONVERT) tg_put_text(w, nest->mover[box->mover].name);
+    if (box->convert >= 0) {
+        if (box->route != TG_ROUTE_CONVERT) tg_put_text(w, " into a buffer, then ");
+        tg_put_text(w, nest->mover[box->convert].name);
+    }
+    if (box->scatter >= 0) {
+        tg_put_text(w, " into another, then ");
+        tg_put_text(w, nest->mover[box->scatter].name);
+    }
+}
+
+static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
+    const tg_block *b = &box->block;
+    for (int32_t i = 0; i < box->nloops; i++) {
+        const tg_loop *l = &nest->loop[box->first + i];
+        put_loop(w, "    loop  ", l->n, l->dst, l->src);
+        if (l->total > 0) {
+            tg_put_text(w, ", chunks of ");
+            tg_put_int(w, l->total);
+        }
+        tg_put_char(w, '\n');
+    }
+    if (b->outer > 1) put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer), tg_put_char(w, '\n');
+    if (b->rows > 1) put_loop(w, "    block ", b->rows, b->dst_row, b->src_row), tg_put_char(w, '\n');
+    put_loop(w, "    block ", b->cols, b->dst_col, b->src_col);
+    if (b->tail > 0) {
+        tg_put_text(w, ", then ");
+        tg_put_int(w, b->tail);
+        tg_put_text(w, " of padding");
+    }
+    tg_put_char(w, '\n');
+}
+
+static void put_nest(tg_writer *w, const tg_nest *nest) {
+    for (int32_t i = 0; i < nest->nboxes; i++) {
+        const tg_box *box = &nest->box[i];
+        tg_put_text(w, "  ");
+        put_name(w, nest, box);
+        tg_put_text(w, ": ");
+        tg_put_int(w, box->blocks);
+        tg_put_text(w, box->blocks == 1 ? " block\n" : " blocks\n");
+        put_loops(w, nest, box);
+    }
+}
+
+static void put_walk(tg_writer *w, const tg_plan_private *p) {
+    const tg_walk *walk = &p->as.walk;
+    tg_put_text(w, "  run by run, because ");
+    tg_put_text(w, p->why != NULL ? p->why : "the digits of both sides do not nest");
+    tg_put_text(w, ": slower than loops\n  ");
+    tg_put_int(w, walk->units);
+    tg_put_text(w, " blocks of up to ");
+    tg_put_int(w, walk->row_block);
+    tg_put_text(w, " rows x ");
+    tg_put_int(w, walk->col_chunk);
+    tg_put_text(w, " columns\n");
+}
+
+size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
+    const tg_plan_private *p = tg_plan_see(plan);
+    tg_writer              w = tg_writer_make(buf, cap);
+    tg_put_text(&w, p->way == TG_WAY_NEST ? "nest: " : p->way == TG_WAY_WALK ? "walk: " : "nothing to move: ");
+    tg_put_int(&w, p->bytes);
+    tg_put_text(&w, " bytes in and out, ");
+    tg_put_int(&w, p->groups);
+    tg_put_text(&w, p->groups == 1 ? " group, " : " groups, ");
+    tg_put_text(&w, p->stream ? "stores around the caches\n" : "stores into the caches\n");
+    if (p->fill_first) tg_put_text(&w, "  first all of dst is filled with the padding\n");
+    if (p->way == TG_WAY_NEST) put_nest(&w, &p->as.nest);
+    if (p->way == TG_WAY_WALK) put_walk(&w, p);
+    return tg_writer_end(&w);
+}

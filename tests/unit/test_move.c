@@ -1,0 +1,363 @@
+/* Movers against three plain loops, for every processor mask, between guard pages: a byte read or written
+ * outside of the block is a fault, a byte changed in a gap of dst is a difference. */
+#define _GNU_SOURCE
+#include "kernels/move.h"
+#include "kernels/stream.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ARENA = 1 << 21 };
+
+typedef enum family { ROWS, TRANSPOSE, STRIDED, FAMILIES } family;
+
+static uint64_t random_state;
+
+static uint64_t random_bits(void) { /* splitmix64 */
+    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
+
+static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
+
+/* ---- memory ---- */
+
+static uint8_t *src_arena, *dst_arena, *want_arena;
+
+/* ARENA bytes; the pages before and behind cannot be touched. */
+static uint8_t *guarded(void) {
+    const size_t   page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *const p = mmap(NULL, ARENA + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0 || mprotect(p + page + ARENA, page, PROT_NONE) != 0)
+        return NULL;
+    return p + page;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    src_arena = guarded();
+    dst_arena = guarded();
+    want_arena = malloc(ARENA);
+    if (src_arena == NULL || dst_arena == NULL || want_arena == NULL) return -1;
+    for (int64_t i = 0; i < ARENA; i++) src_arena[i] = (uint8_t)random_bits();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap(src_arena - page, ARENA + 2 * page);
+    munmap(dst_arena - page, ARENA + 2 * page);
+    free(want_arena);
+    return 0;
+}
+
+/* ---- one block ---- */
+
+typedef struct extent {
+    int64_t low, high; /* bytes from the first element: the lowest one, and behind the highest one */
+} extent;
+
+static void reach(extent *e, int64_t n, int64_t step) {
+    if (step < 0)
+        e->low += (n - 1) * step;
+    else
+        e->high += (n - 1) * step;
+}
+
+static extent dst_extent(const tg_block *b, int64_t width) {
+    extent e = {0, width + b->tail * width};
+    reach(&e, b->outer, b->dst_outer);
+    reach(&e, b->rows, b->dst_row);
+    reach(&e, b->cols, b->dst_col);
+    return e;
+}
+
+static extent src_extent(const tg_block *b, int64_t width) {
+    extent e = {0, width};
+    reach(&e, b->outer, b->src_outer);
+    reach(&e, b->rows, b->src_row);
+    reach(&e, b->cols, b->src_col);
+    return e;
+}
+
+static void naive(uint8_t *dst, const uint8_t *src, const tg_block *b, int64_t width) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
+            const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
+            for (int64_t c = 0; c < b->cols; c++) memcpy(d + c * b->dst_col, s + c * b->src_col, (size_t)width);
+            for (int64_t i = 0; i < b->tail * width; i++) d[b->cols * width + i] = b->pad[i % TG_PAD_PATTERN];
+        }
+}
+
+/* Where the lowest byte goes: at either end of the arena, or somewhere near a line. */
+static int64_t place(const extent *e, int64_t align) {
+    const int64_t room = ARENA - (e->high - e->low);
+    assert_true(room >= 512);
+    switch (random_below(3)) {
+    case 0: return room / align * align;
+    case 1: return 0;
+    default: return random_below(512 / align) * align;
+    }
+}
+
+static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool stream, bool far) {
+    switch (f) {
+    case ROWS: return tg_mover_rows(m, cpu, stream, far);
+    case TRANSPOSE: return tg_mover_transpose(m, width, cpu, stream, far);
+    default: return tg_mover_strided(m, width, cpu, stream, far);
+    }
+}
+
+static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
+    fail_msg("%s stream %d far %d: %lld x %lld x %lld + %lld, dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
+             m->name, m->stream, m->far, (long long)b->outer, (long long)b->rows, (long long)b->cols,
+             (long long)b->tail, (long long)b->dst_outer, (long long)b->dst_row, (long long)b->dst_col,
+             (long long)b->src_outer, (long long)b->src_row, (long long)b->src_col, (long long)at);
+}
+
+static void check_mover(const tg_mover *m, const tg_block *b, int64_t align) {
+    const int64_t width = m->dst_width;
+    const extent  de = dst_extent(b, width), se = src_extent(b, width);
+    const int64_t d = place(&de, align) - de.low, s = place(&se, 1) - se.low, n = de.high - de.low;
+    const int64_t from = d + de.low < 64 ? 0 : d + de.low - 64,
+                  to = d + de.high + 64 > ARENA ? ARENA : d + de.high + 64;
+    const int canary = (int)random_below(256);
+    memset(dst_arena + from, canary, (size_t)(to - from));
+    memset(want_arena + from, canary, (size_t)(to - from));
+    naive(want_arena + d, src_arena + s, b, width);
+    assert_null(m->move(m, dst_arena + d, src_arena + s, b));
+    tg_stream_end();
+    if (n > 0 && memcmp(dst_arena + from, want_arena + from, (size_t)(to - from)) == 0) return;
+    int64_t i = from;
+    while (i < to && dst_arena[i] == want_arena[i]) i++;
+    complain(m, b, i - d);
+}
+
+static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
+
+/* `align`: of dst, so that whole lines may be streamed. */
+static void check(family f, int32_t width, tg_block b, int64_t align) {
+    static uint8_t pad[TG_PAD_PATTERN];
+    const int64_t  size = f == ROWS ? 1 : width;
+    const uint64_t element[2] = {random_bits(), random_bits()};
+    for (int64_t i = 0; i < TG_PAD_PATTERN; i += width) memcpy(pad + i, element, (size_t)width);
+    b.pad = b.tail > 0 ? pad : NULL;
+    const extent de = dst_extent(&b, size), se = src_extent(&b, size);
+    if (de.high - de.low > ARENA - 512 || se.high - se.low > ARENA - 512) return;
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+        for (int kind = 0; kind < 4; kind++) {
+            tg_mover m;
+            if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+            assert_true(make_mover(&m, f, width, masks[i], (kind & 1) != 0, (kind & 2) != 0));
+            assert_int_equal(m.dst_width, size);
+            check_mover(&m, &b, align);
+        }
+}
+
+/* ---- the blocks that planners make, small ---- */
+
+typedef struct named {
+    const char *name;
+    family      family;
+    tg_block    block; /* in elements of the width; scaled */
+} named;
+
+/* Steps in elements become bytes; in family rows counts of columns too. */
+static tg_block scaled(const named *n, int64_t w) {
+    tg_block b = n->block;
+    int64_t *const steps[] = {&b.dst_outer, &b.dst_row, &b.dst_col, &b.src_outer, &b.src_row, &b.src_col};
+    for (size_t i = 0; i < 6; i++) *steps[i] *= w;
+    if (n->family == ROWS) {
+        b.cols *= w;
+        b.tail *= w;
+        b.dst_col = b.src_col = 1;
+    }
+    return b;
+}
+
+static void check_named(int32_t width) {
+    const int64_t e = 128 / width, R = 3 * e + 5, C = 2 * e, odd = C + 3;
+    const named   blocks[] = {
+        {"stick", ROWS, {C / e, 16, e, R * e, e, 1, e, C, 1, 0, NULL}},
+        {"stick of odd rows", ROWS, {C / e, R, e, R * e, e, 1, e, odd, 1, 0, NULL}},
+        {"unstick", ROWS, {C / e, 16, e, e, C, 1, R * e, e, 1, 0, NULL}},
+        {"unstick to odd rows", ROWS, {C / e, 16, e, e, odd, 1, R * e, e, 1, 0, NULL}},
+        {"stick3d", ROWS, {4, 8, e, 8 * e, e, 1, e, 3 * 4 * e, 1, 0, NULL}},
+        {"unstick3d", ROWS, {4, 8, e, e, 3 * 4 * e, 1, 8 * e, e, 1, 0, NULL}},
+        {"T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 3 * 128, 1, 0, NULL}},
+        {"last stick", ROWS, {1, 40, (e + 1) / 2, 40 * e, e, 1, 0, C, 1, e - (e + 1) / 2, NULL}},
+        {"last stick to nowhere", ROWS, {1, 9, 1, 9 * e, e, 1, 0, C, 1, 5 * e, NULL}},
+        {"sparse", ROWS, {1, 100, 1, 0, e, 1, 0, 1, 1, e - 1, NULL}},
+        {"long row", ROWS, {1, 1, 70001, 0, 0, 1, 0, 0, 1, 0, NULL}},
+        {"long row and tail", ROWS, {1, 2, 5001, 0, 6000, 1, 0, 6000, 1, 99, NULL}},
+        {"transposing stick", TRANSPOSE, {1, R, e, 0, e, 1, 0, 1, R, 0, NULL}},
+        {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL}},
+        {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL}},
+        {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL}},
+        {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL}},
+        {"(2,1)", TRANSPOSE, {3, 128, 2, 256, 2, 1, 128, 1, 3 * 128, 0, NULL}},
+        {"(4,1)", TRANSPOSE, {3, 128, 4, 512, 4, 1, 128, 1, 3 * 128, 0, NULL}},
+        {"(2,1) back", TRANSPOSE, {3, 2, 128, 128, 3 * 128, 1, 256, 1, 2, 0, NULL}},
+        {"(4,1) back", TRANSPOSE, {3, 4, 128, 128, 3 * 128, 1, 512, 1, 4, 0, NULL}},
+        {"ragged stick", TRANSPOSE, {1, R, e / 2 + 1, 0, e, 1, 0, 1, R + 1, e - e / 2 - 1, NULL}},
+        {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL}},
+        {"gather", STRIDED, {1, 1, 1000, 0, 0, 1, 0, 0, e, 0, NULL}},
+        {"gather with rows", STRIDED, {2, 3, 67, 201, 67, 1, 999, 3, e, 0, NULL}},
+        {"scatter", STRIDED, {1, 1, 500, 0, 0, e, 0, 0, 1, 0, NULL}},
+        {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL}},
+        {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL}},
+        {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL}},
+    };
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
+        const tg_block b = scaled(&blocks[i], width);
+        for (int times = 0; times < 8; times++) check(blocks[i].family, width, b, times < 4 ? 128 : times < 6 ? 16 : 1);
+    }
+}
+
+static void test_blocks_of_planners(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 16; width *= 2) check_named(width);
+}
+
+/* ---- random blocks ---- */
+
+static int64_t random_count(void) {
+    static const int64_t sizes[] = {1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 200, 257};
+    return chance(3) ? 1 + random_below(20) : sizes[random_below((int64_t)(sizeof sizes / sizeof sizes[0]))];
+}
+
+static int64_t random_gap(int64_t width) {
+    switch (random_below(4)) {
+    case 0: return random_below(3) * width;
+    case 1: return random_below(200);
+    default: return 0;
+    }
+}
+
+/* A step beyond `size` bytes; *size becomes what n steps reach over. */
+static int64_t random_step(int64_t *size, int64_t n, int64_t width) {
+    int64_t step = *size + random_gap(width);
+    if (chance(3)) step = (step + 127) / 128 * 128;
+    *size = (n - 1) * step + *size;
+    return chance(6) ? -step : step;
+}
+
+static void random_dst(tg_block *b, family f, int64_t width) {
+    int64_t size = width;
+    b->dst_col = width;
+    if (f == STRIDED && chance(2)) {
+        const bool first = chance(2);
+        if (first) b->dst_row = random_step(&size, b->rows, width);
+        b->dst_col = random_step(&size, b->cols, width);
+        if (!first) b->dst_row = random_step(&size, b->rows, width);
+        b->dst_outer = random_step(&size, b->outer, width);
+        return;
+    }
+    size = (b->cols + b->tail) * width;
+    const bool first = chance(2);
+    if (first) b->dst_row = random_step(&size, b->rows, width);
+    b->dst_outer = random_step(&size, b->outer, width);
+    if (!first) b->dst_row = random_step(&size, b->rows, width);
+}
+
+static int64_t any_step(int64_t width, int64_t limit) {
+    return chance(8) ? 0 : (chance(2) ? width : 1) * (random_below(2 * limit) - limit);
+}
+
+static void random_src(tg_block *b, family f, int64_t width) {
+    int64_t size = width;
+    if (f == ROWS) {
+        b->src_col = 1;
+        size = b->cols;
+        b->src_row = chance(4) ? any_step(width, 500) : random_step(&size, b->rows, width);
+    } else if (f == TRANSPOSE) {
+        b->src_row = width;
+        size = b->rows * width;
+        if (chance(3)) { /* the run goes on through outer */
+            b->src_outer = size;
+            size *= b->outer;
+            b->src_col = random_step(&size, b->cols, width);
+            return;
+        }
+        b->src_col = chance(4) ? any_step(width, 500) : random_step(&size, b->cols, width);
+    } else {
+        b->src_row = any_step(width, 300);
+        b->src_col = any_step(width, 300);
+    }
+    b->src_outer = chance(4) ? any_step(width, 500) : random_step(&size, b->outer, width);
+}
+
+static void test_random_blocks(void **state) {
+    (void)state;
+    const char *const given = getenv("TG_SEED");
+    const uint64_t    seed = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : (uint64_t)(unsigned)getpid();
+    print_message("TG_SEED=%llu\n", (unsigned long long)seed);
+    random_state = seed;
+    for (int i = 0; i < 6000; i++) {
+        const family  f = (family)random_below(FAMILIES);
+        const int32_t width = 1 << random_below(5);
+        tg_block b = {chance(2) ? 1 : 1 + random_below(9), random_count(), random_count(), 0, 0, 0, 0, 0, 0, 0, NULL};
+        if (f != STRIDED && chance(3)) b.tail = random_count();
+        if (f == ROWS) {
+            b.cols *= width;
+            b.tail *= width;
+        }
+        if (b.outer * b.rows * (b.cols + b.tail) > 1 << 16) b.outer = 1;
+        random_dst(&b, f, f == ROWS ? 1 : width);
+        random_src(&b, f, f == ROWS ? 1 : width);
+        check(f, width, b, chance(2) ? 128 : 1);
+    }
+}
+
+static void test_no_such_width(void **state) {
+    (void)state;
+    tg_mover m;
+    static const int32_t widths[] = {-1, 0, 3, 5, 12, 32};
+    for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
+        assert_false(tg_mover_transpose(&m, widths[i], tg_cpu_features(), false, false));
+        assert_false(tg_mover_strided(&m, widths[i], tg_cpu_features(), false, false));
+    }
+}
+
+static void test_fill(void **state) {
+    (void)state;
+    uint8_t pattern[TG_PAD_PATTERN];
+    for (int i = 0; i < TG_PAD_PATTERN; i++) pattern[i] = (uint8_t)random_bits();
+    for (int64_t n = 0; n < 400; n++)
+        for (int64_t at = 0; at < 130; at += at < 70 ? 1 : 7)
+            for (int stream = 0; stream < 2; stream++) {
+                uint8_t *const d = chance(2) ? dst_arena + at : dst_arena + ARENA - n;
+                if (d > dst_arena) d[-1] = 0x5a;
+                if (d + n < dst_arena + ARENA) d[n] = 0xa5;
+                memset(d, 0x77, (size_t)n);
+                tg_fill_bytes(d, n, pattern, stream != 0);
+                tg_stream_end();
+                for (int64_t i = 0; i < n; i++) assert_int_equal(d[i], pattern[i % TG_PAD_PATTERN]);
+                if (d > dst_arena) assert_int_equal(d[-1], 0x5a);
+                if (d + n < dst_arena + ARENA) assert_int_equal(d[n], 0xa5);
+            }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_no_such_width),
+        cmocka_unit_test(test_blocks_of_planners),
+        cmocka_unit_test(test_random_blocks),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
