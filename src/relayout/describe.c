@@ -27,20 +27,27 @@ static void put_loop(tg_writer *w, const char *name, int64_t n, int64_t dst, int
     tg_put_int(w, src);
 }
 
+/* What elements pass through, in turn. */
 static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
+    const int32_t way[] = {box->in, box->mover, box->out};
+    bool          first = true;
     if (box->route == TG_ROUTE_FILL) {
         tg_put_text(w, "padding");
         return;
     }
-    if (box->route != TG_ROUTE_CONVERT) tg_put_text(w, nest->mover[box->mover].name);
-    if (box->convert >= 0) {
-        if (box->route != TG_ROUTE_CONVERT) tg_put_text(w, " into a buffer, then ");
-        tg_put_text(w, nest->mover[box->convert].name);
+    for (int32_t i = 0; i < 3; i++) {
+        if (way[i] < 0) continue;
+        if (!first) tg_put_text(w, " into a buffer, ");
+        tg_put_text(w, nest->mover[way[i]].name);
+        first = false;
     }
-    if (box->scatter >= 0) {
-        tg_put_text(w, " into another, then ");
-        tg_put_text(w, nest->mover[box->scatter].name);
-    }
+}
+
+/* A step of one element of less than a byte is no number of bytes. */
+static void put_tile_loop(tg_writer *w, const tg_loop *l, bool row) {
+    const int64_t packed = INT64_MAX;
+    put_loop(w, row ? "    rows  " : "    cols  ", l->n, l->dst == packed ? 0 : l->dst, l->src == packed ? 0 : l->src);
+    tg_put_char(w, '\n');
 }
 
 static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
@@ -55,6 +62,11 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         tg_put_char(w, '\n');
     }
     if (b->outer > 1) put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer), tg_put_char(w, '\n');
+    if (box->route == TG_ROUTE_TILE) {
+        for (int32_t i = box->ncols + box->nrows; i-- > 0;)
+            put_tile_loop(w, &nest->loop[box->first + box->nloops + i], i >= box->ncols);
+        return;
+    }
     if (b->rows > 1) put_loop(w, "    block ", b->rows, b->dst_row, b->src_row), tg_put_char(w, '\n');
     put_loop(w, "    block ", b->cols, b->dst_col, b->src_col);
     if (b->tail > 0) {

@@ -24,10 +24,15 @@ enum {
     RUN_BYTES = 32,    /* shorter runs are rather wide elements, if they can be */
     LINE_PAIR = 128,
     STRIDED_TILE = 64, /* elements */
+    SHORT_RUN = 64,    /* bytes: a transpose of shorter runs on both sides wants more loops, */
+    GOOD_RUN = 128,    /* up to here */
+    TILE_LOOPS = 8,    /* on either side */
     PARTS_WANTED = 16  /* blocks of a small move */
 };
 
 enum { NONE = -1, OUTER = 0, ROWS = 1, COLS = 2 };
+
+static const int64_t PACKED_STEP = INT64_MAX; /* one element of less than a byte */
 
 typedef struct maker {
     tg_plan_private *plan;
@@ -38,6 +43,8 @@ typedef struct maker {
     int64_t          run;  /* elements that are neighbours on both sides; 0: none */
     int64_t          tail; /* elements */
     int32_t          dst_width, src_width; /* bytes; 0: packed */
+    tg_loop          cols[TILE_LOOPS], rows[TILE_LOOPS]; /* of a tile, innermost first */
+    int32_t          ncols, nrows;
     bool             converts;
     const tg_pair   *pair;
 } maker;
@@ -141,14 +148,83 @@ static void take_rows(maker *m) {
     take(m, d_is_rows ? other : d, OUTER);
 }
 
-/* Long walks: on in src, or else on in dst. */
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. */
 static void take_transposed(maker *m, int64_t width) {
     const tg_block *b = &m->box->block;
-    int32_t         o = find_src(m, b->rows * width);
+    const bool      writes_briefly = b->cols * width < SHORT_RUN && b->rows * width >= SHORT_RUN;
+    int32_t         o = writes_briefly ? find_dst(m, b->cols * width) : NONE;
+    if (o == NONE) o = find_src(m, b->rows * width);
     if (o == NONE) o = find_dst(m, b->cols * width);
     if (o == NONE) o = find_dst(m, b->rows * b->dst_row);
     if (o == NONE) o = smallest_src(m);
     take(m, o, OUTER);
+}
+
+/* ---- tiles of several loops ---- */
+
+/* Of what is transposed: packed elements have been unpacked by then. */
+static int32_t tile_width(const maker *m) {
+    return m->src_width > 0 ? m->src_width : m->dst_width > 0 ? m->dst_width : 1;
+}
+
+static int64_t step_of(int32_t width) { return width == 0 ? PACKED_STEP : width; }
+
+/* Elements on either side of a tile, so that it fits into the stage. */
+static int64_t tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
+
+/* Starting with loop `index`, the loops that go on where the ones before end in dst (or src), until their run is good.
+ */
+static int32_t take_run_of_loops(maker *m, tg_loop *set, int32_t index, bool in_dst, int32_t bits, int64_t *total) {
+    const int64_t most = tile_side(tile_width(m));
+    int32_t       n = 0;
+    *total = 1;
+    while (index != NONE && n < TILE_LOOPS) {
+        const tg_loop *l = &m->loop[index];
+        if (n > 0 && *total * l->n > most) break;
+        set[n++] = *l;
+        m->used[index] = true;
+        *total *= l->n;
+        if (*total * bits / 8 >= GOOD_RUN || *total * bits % 8 != 0) break;
+        index = in_dst ? find_dst(m, *total * bits / 8) : find_src(m, *total * bits / 8);
+    }
+    return n;
+}
+
+static void set_tile(maker *m, int64_t cols, int64_t rows) {
+    tg_box         *box = m->box;
+    tg_block       *b = &box->block;
+    const tg_block zero = {.outer = 1};
+    *b = zero;
+    b->cols = cols;
+    b->rows = rows;
+    b->dst_col = m->dst_width; /* 0: packed */
+    b->src_col = m->cols[0].src;
+    b->dst_row = m->rows[0].dst;
+    b->src_row = m->src_width;
+    b->tail = m->tail;
+    box->route = TG_ROUTE_TILE;
+    box->family = TG_FAMILY_TRANSPOSE;
+    box->width = tile_width(m);
+}
+
+/* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. */
+static bool choose_tile(maker *m, int32_t a, int32_t b) {
+    const int32_t dst = m->plan->dst_bits, src = m->plan->src_bits;
+    const bool    packed = m->dst_width == 0 || m->src_width == 0;
+    const bool writes_briefly = m->loop[a].n * dst / 8 < SHORT_RUN, reads_briefly = m->loop[b].n * src / 8 < SHORT_RUN;
+    int64_t       cols, rows;
+    if (m->tail > 0 && m->loop[a].n > tile_side(tile_width(m))) return false;
+    m->used[b] = true; /* not a column */
+    m->ncols = take_run_of_loops(m, m->cols, a, true, dst, &cols);
+    m->nrows = take_run_of_loops(m, m->rows, b, false, src, &rows);
+    const bool wide = writes_briefly && (m->ncols > 1 || (reads_briefly && m->nrows > 1));
+    if (packed || wide || m->ncols > 2 || m->nrows > 2) {
+        set_tile(m, cols, rows);
+        return true;
+    }
+    for (int32_t i = 0; i < m->n; i++) m->used[i] = false;
+    m->ncols = m->nrows = 0;
+    return false;
 }
 
 /* ---- families ---- */
@@ -213,7 +289,8 @@ static void choose_family(maker *m) {
         if (!choose_wide(m)) choose_rows(m);
         return;
     }
-    const int32_t a = find_dst(m, m->dst_width), b = find_src(m, m->src_width);
+    const int32_t a = find_dst(m, step_of(m->dst_width)), b = find_src(m, step_of(m->src_width));
+    if (a != NONE && b != NONE && choose_tile(m, a, b)) return; /* a != b: there is no run */
     if (a != NONE && b != NONE) choose_transpose(m, a, b, m->src_width);
     else if (a == NONE && (m->tail > 0 || m->n == 0)) choose_rows(m); /* single elements */
     else choose_strided(m, a != NONE ? a : smallest_dst(m));
@@ -221,6 +298,7 @@ static void choose_family(maker *m) {
 
 static void choose_route(maker *m) {
     const tg_box *box = m->box;
+    if (box->route == TG_ROUTE_TILE) return;
     const bool    straight = box->family == TG_FAMILY_ROWS, together = box->block.dst_col == m->dst_width;
     m->box->route = !m->converts ? TG_ROUTE_MOVE
                     : straight   ? TG_ROUTE_CONVERT
@@ -228,49 +306,96 @@ static void choose_route(maker *m) {
                                  : TG_ROUTE_SCATTER;
 }
 
-static bool make_mover(const maker *m, tg_mover *out, tg_family family, int32_t width, bool stream, bool far) {
-    const tg_plan_private *p = m->plan;
-    switch (family) {
-    case TG_FAMILY_ROWS: return tg_mover_rows(out, m->pair->cpu, stream, far);
-    case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, width, m->pair->cpu, stream, far);
-    case TG_FAMILY_STRIDED: return tg_mover_strided(out, width, m->pair->cpu, stream, far);
-    default: return tg_mover_convert(out, p->dst_encoding, p->src_encoding, m->pair->cpu, stream, far);
+/* What a mover is made for. */
+typedef struct wish {
+    tg_family   family;
+    int32_t     width;
+    bool        stream, far;
+    tg_encoding dst, src; /* family convert */
+} wish;
+
+static bool make_mover(tg_mover *out, const wish *w, uint32_t cpu) {
+    switch (w->family) {
+    case TG_FAMILY_ROWS: return tg_mover_rows(out, cpu, w->stream, w->far);
+    case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, w->width, cpu, w->stream, w->far);
+    case TG_FAMILY_STRIDED: return tg_mover_strided(out, w->width, cpu, w->stream, w->far);
+    default: return tg_mover_convert(out, w->dst, w->src, cpu, w->stream, w->far);
     }
 }
 
-/* A mover that another box has already, or a new one; NONE if there is none. */
-static int32_t find_mover(maker *m, tg_family family, int32_t width, bool stream, bool far) {
+static bool is_wished(const tg_nest *nest, int32_t i, const wish *w) {
+    const tg_mover *k = &nest->mover[i];
+    if (nest->family[i] != w->family || k->stream != w->stream || k->far != w->far) return false;
+    if (w->family != TG_FAMILY_CONVERT) return nest->width[i] == w->width;
+    return tg_encoding_same(k->dst, w->dst) && tg_encoding_same(k->src, w->src);
+}
+
+/* A mover that another box has already, or a new one; false if there is none. */
+static bool find_mover(maker *m, int32_t *out, const wish *w) {
     tg_nest *nest = &m->plan->as.nest;
-    for (int32_t i = 0; i < nest->nmovers; i++) {
-        const tg_mover *k = &nest->mover[i];
-        if (nest->family[i] == family && nest->width[i] == width && k->stream == stream && k->far == far) return i;
-    }
-    if (nest->nmovers == TG_PLAN_MOVERS) return NONE;
-    if (!make_mover(m, &nest->mover[nest->nmovers], family, width, stream, far)) return NONE;
-    nest->family[nest->nmovers] = family;
-    nest->width[nest->nmovers] = width;
-    return nest->nmovers++;
+    for (*out = 0; *out < nest->nmovers; ++*out)
+        if (is_wished(nest, *out, w)) return true;
+    if (nest->nmovers == TG_PLAN_MOVERS || !make_mover(&nest->mover[*out], w, m->pair->cpu)) return false;
+    nest->family[*out] = w->family;
+    nest->width[*out] = w->width;
+    nest->nmovers++;
+    return true;
+}
+
+static bool find_convert(maker *m, int32_t *out, tg_encoding dst, tg_encoding src, bool stream, bool far) {
+    const wish w = {TG_FAMILY_CONVERT, 0, stream, far, dst, src};
+    return find_mover(m, out, &w);
+}
+
+/* Runs are gathered and written by movers of runs; packed elements are unpacked and packed with that, and other
+ * conversions are done on the way out. */
+static bool choose_tile_movers(maker *m) {
+    const tg_plan_private *p = m->plan;
+    tg_box                *box = m->box;
+    const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
+    const bool             pack = m->dst_width == 0, unpack = m->src_width == 0;
+    const wish             turn = {.family = TG_FAMILY_TRANSPOSE, .width = box->width};
+    const wish             in = {.family = TG_FAMILY_ROWS, .width = 1, .far = p->far};
+    const wish             out = {.family = TG_FAMILY_ROWS, .width = 1, .stream = p->stream};
+    if (!find_mover(m, &box->mover, &turn)) return false;
+    if (pack && unpack)
+        return p->dst_bits == p->src_bits && find_convert(m, &box->in, bytes, packed, false, p->far) &&
+               find_convert(m, &box->out, packed, bytes, p->stream, false);
+    if (unpack)
+        return find_convert(m, &box->in, p->dst_encoding, p->src_encoding, false, p->far) &&
+               find_mover(m, &box->out, &out);
+    if (!find_mover(m, &box->in, &in)) return false;
+    return m->converts ? find_convert(m, &box->out, p->dst_encoding, p->src_encoding, p->stream, false)
+                       : find_mover(m, &box->out, &out);
 }
 
 static bool choose_movers(maker *m) {
-    tg_box    *box = m->box;
-    const bool stream = m->plan->stream, far = m->plan->far, last = box->route == TG_ROUTE_MOVE;
-    box->mover = box->convert = box->scatter = NONE;
-    if (box->route != TG_ROUTE_CONVERT) {
-        box->mover = find_mover(m, box->family, box->width, stream && last, far);
-        if (box->mover == NONE) return false;
+    const tg_plan_private *p = m->plan;
+    tg_box                *box = m->box;
+    const wish move = {
+        .family = box->family, .width = box->width, .stream = p->stream && box->route == TG_ROUTE_MOVE, .far = p->far};
+    const wish apart = {.family = TG_FAMILY_STRIDED, .width = m->dst_width};
+    box->mover = box->in = box->out = NONE;
+    switch (box->route) {
+    case TG_ROUTE_MOVE: return find_mover(m, &box->mover, &move);
+    case TG_ROUTE_CONVERT: return find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far);
+    case TG_ROUTE_STAGED:
+        return find_mover(m, &box->in, &move) &&
+               find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, p->stream, false);
+    case TG_ROUTE_SCATTER:
+        return find_mover(m, &box->in, &move) &&
+               find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, false, false) &&
+               find_mover(m, &box->out, &apart);
+    default: return choose_tile_movers(m);
     }
-    if (m->converts) {
-        const bool straight = box->route == TG_ROUTE_CONVERT, apart = box->route == TG_ROUTE_SCATTER;
-        box->convert = find_mover(m, TG_FAMILY_CONVERT, m->dst_width, stream && !apart, far && straight);
-        if (box->convert == NONE) return false;
-    }
-    if (box->route != TG_ROUTE_SCATTER) return true;
-    box->scatter = find_mover(m, TG_FAMILY_STRIDED, m->dst_width, false, false);
-    return box->scatter != NONE;
 }
 
 /* ---- chunks ---- */
+
+/* Bytes of n steps, or of n packed elements. */
+static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
+    return packed ? n * bits / 8 : n * step;
+}
 
 /* The loop of this part of the block takes at most `most` steps at a time; the chunks are a loop above. */
 static bool chunk(maker *m, int32_t part, int64_t most) {
@@ -280,7 +405,11 @@ static bool chunk(maker *m, int32_t part, int64_t most) {
     const int64_t  src = part == OUTER ? b->src_outer : part == ROWS ? b->src_row : b->src_col;
     if (*n <= most) return true;
     if (m->n == TG_BOX_LOOPS) return false;
-    const tg_loop l = {tg_ceil_div(*n, most), most * dst, most * src, *n, part};
+    const int32_t src_run = m->box->route == TG_ROUTE_TILE ? ROWS : COLS; /* along which src may be packed */
+    const tg_loop l = {tg_ceil_div(*n, most),
+                       walk_bytes(most, dst, m->plan->dst_bits, part == COLS && dst == 0),
+                       walk_bytes(most, src, m->plan->src_bits, m->src_width == 0 && part == src_run && src == 0), *n,
+                       part};
     m->used[m->n] = false;
     m->loop[m->n++] = l;
     *n = most;
@@ -301,8 +430,12 @@ static bool make_chunks(maker *m, int64_t room) {
     const int64_t  width = m->converts ? tg_max(m->dst_width, 1) : box->width;
     const int64_t  line = tg_max(LINE_PAIR / width, 1);
     bool           fits = true;
+    if (box->route == TG_ROUTE_TILE) {
+        if (m->ncols == 1 && b->tail == 0) fits = chunk(m, COLS, tile_side(box->width));
+        return fits && (m->nrows > 1 || chunk(m, ROWS, tile_side(box->width)));
+    }
     if (box->family == TG_FAMILY_ROWS) {
-        if (b->tail == 0) fits = chunk(m, COLS, fitting(room, b->cols, width, 4096));
+        if (b->tail == 0) fits = chunk(m, COLS, fitting(room, b->cols, width, t->run_grain));
         fits = fits && (b->rows <= t->whole_rows || chunk(m, ROWS, t->copy_rows));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         if (b->tail == 0) fits = chunk(m, COLS, tg_max(t->transpose_bytes / width, 1));
@@ -323,14 +456,18 @@ static bool keep_loops(maker *m) {
     for (int32_t i = 0; i < m->n; i++)
         if (!m->used[i]) m->loop[n++] = m->loop[i]; /* n <= i */
     sort(m->loop, n);
-    if (nest->nloops + n > TG_PLAN_LOOPS) return false;
+    if (nest->nloops + n + m->ncols + m->nrows > TG_PLAN_LOOPS) return false;
     box->first = nest->nloops;
     box->nloops = n;
+    box->ncols = m->ncols;
+    box->nrows = m->nrows;
     box->blocks = 1;
     for (int32_t i = 0; i < n; i++) {
         nest->loop[nest->nloops++] = m->loop[i];
         box->blocks *= m->loop[i].n; /* fits: positions of dst */
     }
+    for (int32_t i = 0; i < m->ncols; i++) nest->loop[nest->nloops++] = m->cols[i];
+    for (int32_t i = 0; i < m->nrows; i++) nest->loop[nest->nloops++] = m->rows[i];
     return true;
 }
 
@@ -342,25 +479,48 @@ static bool scale(int64_t *x, int32_t bits) {
     return true;
 }
 
-static bool take_run(maker *m, bool fill) {
-    const int32_t per_byte = m->plan->dst_bits < 8 ? 8 / m->plan->dst_bits : 1;
+static void take_run(maker *m, bool fill) {
     m->run = 0;
     for (int32_t i = m->n; i-- > 0;) {
         if (m->loop[i].dst != 1 || (m->loop[i].src != 1 && !fill)) continue;
         m->run = m->loop[i].n;
         m->n--;
         memmove(&m->loop[i], &m->loop[i + 1], (size_t)(m->n - i) * sizeof m->loop[0]);
-        break;
+        return;
     }
+}
+
+/* Packed elements of dst are written by whole bytes. */
+static bool fills_bytes(const maker *m) {
+    const int64_t per_byte = m->dst_width == 0 ? 8 / m->plan->dst_bits : 1;
     if (m->dst_width > 0 && m->src_width > 0) return true;
-    return m->run > 0 && m->run % per_byte == 0 && m->tail % per_byte == 0;
+    int64_t run = m->run;
+    for (int32_t i = 0; run == 0 && i < m->n; i++)
+        if (m->loop[i].dst == 1) run = m->loop[i].n;
+    return run > 0 && run % per_byte == 0 && m->tail % per_byte == 0;
+}
+
+/* A step of one packed element is told from all others by its value. */
+static bool step_to_bytes(int64_t *step, int32_t bits) {
+    if (bits < 8 && *step == 1) {
+        *step = PACKED_STEP;
+        return true;
+    }
+    return scale(step, bits);
 }
 
 static bool to_bytes(maker *m) {
     const int32_t dst = m->plan->dst_bits, src = m->plan->src_bits;
     for (int32_t i = 0; i < m->n; i++)
-        if (!scale(&m->loop[i].dst, dst) || !scale(&m->loop[i].src, src)) return false;
+        if (!step_to_bytes(&m->loop[i].dst, dst) || !step_to_bytes(&m->loop[i].src, src)) return false;
     return scale(&m->box->dst, dst) && scale(&m->box->src, src);
+}
+
+/* Elements of less than a byte move as runs, or through tiles. */
+static bool can_pack(const maker *m) {
+    if ((m->dst_width > 0 && m->src_width > 0) || m->run > 0) return true;
+    const int32_t a = find_dst(m, step_of(m->dst_width)), b = find_src(m, step_of(m->src_width));
+    return a != NONE && b != NONE && a != b && m->tail == 0;
 }
 
 /* ---- boxes ---- */
@@ -400,6 +560,8 @@ bool tg_nest_add_box(tg_plan_private *plan, const tg_pair *pair, tg_loop *loops,
     m.box->src = src;
     m.box->block.tail = 0;
     m.tail = tail;
+    m.ncols = m.nrows = 0;
+    m.box->route = TG_ROUTE_MOVE;
     m.pair = pair;
     m.converts = plan->dst_encoding.kind != TG_KIND_NONE && !fill;
     m.dst_width = plan->dst_bits / 8;
@@ -410,7 +572,8 @@ bool tg_nest_add_box(tg_plan_private *plan, const tg_pair *pair, tg_loop *loops,
     }
     sort(loops, n);
     m.n = fuse(loops, n);
-    if (!take_run(&m, fill) || !to_bytes(&m)) {
+    take_run(&m, fill);
+    if (!fills_bytes(&m) || !to_bytes(&m) || !can_pack(&m)) {
         plan->why = "packed elements begin inside a byte, or are no neighbours";
         return false;
     }

@@ -21,7 +21,7 @@ enum {
     TG_PLAN_LOOPS = 128, /* of all boxes together */
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
-    TG_STAGE_BYTES = 8 << 10 /* of each buffer that elements pass through on their way */
+    TG_STAGE_BYTES = 16 << 10 /* of each buffer that elements pass through on their way */
 };
 
 /* How a block gets from src to dst: straight by one mover, or through a buffer on the stack. */
@@ -30,6 +30,7 @@ typedef enum tg_route {
     TG_ROUTE_CONVERT,  /* one converting mover */
     TG_ROUTE_STAGED,   /* moved into dst's order, then converted */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
+    TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_FILL      /* padding */
 } tg_route;
 
@@ -48,10 +49,11 @@ typedef struct tg_box {
     tg_block  block;         /* the largest; pad is set when run */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
+    int32_t   ncols, nrows;  /* route tile: behind them, the loops of columns and those of rows, innermost first */
     tg_route  route;
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
-    int32_t   mover, convert, scatter; /* in nest.mover, as route says; else -1 */
+    int32_t   mover, in, out; /* in nest.mover: what moves; before it, into a buffer; after it, out of one; else -1 */
 } tg_box;
 
 typedef struct tg_nest {
@@ -110,6 +112,7 @@ static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (
 typedef struct tg_tuning {
     int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough
                                            * to share out */
+    int64_t run_grain;       /* elements; long runs are cut at multiples of it */
     int64_t copy_rows;       /* of a block of runs: streams that hardware prefetch follows well */
     int64_t whole_rows;      /* up to here all rows go into one block */
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
@@ -144,6 +147,12 @@ bool tg_nest_add_box(tg_plan_private *plan, const tg_pair *pair, tg_loop *loops,
                      int64_t tail, bool fill);
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
+
+/* stage_run.c: blocks of routes staged, scatter and tile; as a mover. */
+const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *block);
+const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                             const tg_block *block);
 
 /* walk.c */
 tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err);

@@ -1,0 +1,187 @@
+/* Blocks that pass through buffers in the first-level cache, because no one mover can take them from src to dst.
+ *
+ * staged    moved into the order of dst, then converted run by run
+ * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
+ * tile      transposes of packed elements, and of tensors whose dimensions are all short: of [4,4,4,4,4,4] reversed,
+ *           three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are gathered
+ *           (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written */
+#include "base/checked.h"
+#include "relayout/plan.h"
+
+#include <string.h>
+
+static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
+    return mover->move(mover, dst, src, b);
+}
+
+/* The first element of the block that does not fit, by asking each of them. */
+static const uint8_t *find_misfit(const tg_plan_private *p, const uint8_t *src, const tg_block *b) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            for (int64_t c = 0; c < b->cols; c++) {
+                const uint8_t *at = src + o * b->src_outer + r * b->src_row + c * b->src_col;
+                tg_word        out;
+                if (!tg_ref_convert(&out, p->dst_encoding, p->src_encoding, tg_ref_load(at, 0, p->src_bits))) return at;
+            }
+    return src;
+}
+
+/* Elements on their way, neighbours in the order of dst. */
+typedef struct stage {
+    _Alignas(64) uint8_t in[TG_STAGE_BYTES];
+    _Alignas(64) uint8_t out[TG_STAGE_BYTES];
+} stage;
+
+/* ---- staged and scatter ---- */
+
+static bool convert_part(const tg_plan_private *p, const tg_box *box, stage *s, uint8_t *dst, const tg_block *part) {
+    const tg_nest *nest = &p->as.nest;
+    const int64_t  dst_width = p->dst_bits / 8, src_width = p->src_bits / 8;
+    const bool     apart = box->route == TG_ROUTE_SCATTER;
+    const tg_block convert = {.outer = 1, .rows = part->rows, .cols = part->cols,
+                              .dst_row = apart ? part->cols * dst_width : part->dst_row, .dst_col = dst_width,
+                              .src_row = part->cols * src_width, .src_col = src_width,
+                              .tail = apart ? 0 : part->tail, .pad = part->pad};
+    if (call(&nest->mover[box->mover], apart ? s->out : dst, s->in, &convert) != NULL) return false;
+    if (!apart) return true;
+    tg_block scatter = *part;
+    scatter.src_row = part->cols * dst_width;
+    scatter.src_col = dst_width;
+    scatter.tail = 0;
+    (void)call(&nest->mover[box->out], dst, s->out, &scatter);
+    return true;
+}
+
+const uint8_t *tg_stage_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *b) {
+    stage         s;
+    const int64_t width = tg_max(p->dst_bits, p->src_bits) / 8, src_width = p->src_bits / 8;
+    const int64_t most = tg_min(TG_STAGE_BYTES / width, b->tail > 0 ? b->cols : 512);
+    const int64_t cols = tg_min(b->cols, most), rows = tg_max(tg_min(b->rows, TG_STAGE_BYTES / 2 / (cols * width)), 1);
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t c = 0; c < b->cols; c += cols)
+            for (int64_t r = 0; r < b->rows; r += rows) {
+                tg_block part = *b;
+                part.outer = 1;
+                part.rows = tg_min(rows, b->rows - r);
+                part.cols = tg_min(cols, b->cols - c);
+                part.tail = c + part.cols == b->cols ? b->tail : 0;
+                tg_block       in = part;
+                const uint8_t *from = src + o * b->src_outer + r * b->src_row + c * b->src_col;
+                uint8_t       *to = dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col;
+                in.dst_row = part.cols * src_width;
+                in.dst_col = src_width;
+                in.tail = 0;
+                (void)call(&p->as.nest.mover[box->in], s.in, from, &in);
+                if (!convert_part(p, box, &s, to, &part)) return find_misfit(p, from, &part);
+            }
+    return NULL;
+}
+
+/* ---- tiles ---- */
+
+/* The runs of one side of a tile: the loops that count them, innermost first, and what one run is. */
+typedef struct runs {
+    const tg_mover *mover;
+    const tg_loop  *loop;
+    int32_t         nloops;
+    int64_t         count;      /* of runs: the first loop may be cut short if it is the only one */
+    int64_t         line;       /* bytes between runs in the buffer */
+    bool            in_dst;     /* written to dst; else read from src */
+    tg_block        block;      /* cols, tail and pad; loops are filled in */
+} runs;
+
+static int64_t step_of(const runs *r, int32_t i) { return r->in_dst ? r->loop[i].dst : r->loop[i].src; }
+
+/* Two loops in one call of the mover. */
+static bool move_two_loops(const runs *r, uint8_t *buffer, uint8_t *dst, const uint8_t *src) {
+    tg_block      b = r->block;
+    const int64_t rows = r->nloops == 1 ? r->count : r->loop[0].n, outer = r->nloops > 1 ? r->loop[1].n : 1;
+    const int64_t row = step_of(r, 0), far = r->nloops > 1 ? step_of(r, 1) : 0;
+    b.rows = rows;
+    b.outer = outer;
+    b.dst_row = r->in_dst ? row : r->line;
+    b.dst_outer = r->in_dst ? far : r->line * rows;
+    b.src_row = r->in_dst ? r->line : row;
+    b.src_outer = r->in_dst ? r->line * rows : far;
+    return call(r->mover, r->in_dst ? dst : buffer, r->in_dst ? buffer : src, &b) == NULL;
+}
+
+/* All runs; the loops above the first two are counted here. */
+static bool move_runs(const runs *r, uint8_t *buffer, uint8_t *dst, const uint8_t *src) {
+    const int64_t together = r->nloops > 2 ? r->loop[0].n * r->loop[1].n : r->count;
+    for (int64_t done = 0, number = 0; done < r->count; done += together, number++) {
+        int64_t rest = number, at = 0;
+        for (int32_t i = 2; i < r->nloops; i++) {
+            at += rest % r->loop[i].n * step_of(r, i);
+            rest /= r->loop[i].n;
+        }
+        uint8_t *const from = buffer + done * r->line;
+        if (!move_two_loops(r, from, r->in_dst ? dst + at : dst, r->in_dst ? src : src + at)) return false;
+    }
+    return true;
+}
+
+/* The element that does not fit, where the elements were converted on the way in or out. */
+static const uint8_t *find_misfit_in_tile(const tg_plan_private *p, const tg_box *box, const uint8_t *src,
+                                          const tg_block *b) {
+    const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
+    for (int64_t c = 0; c < b->cols; c++) {
+        const uint8_t *run = src;
+        int64_t        rest = c;
+        for (int32_t i = 0; i < box->ncols; i++) {
+            const int64_t n = i + 1 < box->ncols ? loop[i].n : rest + 1;
+            run += rest % n * loop[i].src;
+            rest /= n;
+        }
+        for (int64_t r = 0; r < b->rows; r++) {
+            tg_word out;
+            if (!tg_ref_convert(&out, p->dst_encoding, p->src_encoding, tg_ref_load(run, r, p->src_bits)))
+                return run + r * p->src_bits / 8;
+        }
+    }
+    return src;
+}
+
+/* Runs of src, into the buffer: b->cols of them. */
+static runs runs_in(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
+    const tg_nest *nest = &p->as.nest;
+    const int64_t  line = b->rows * box->width;
+    runs           r = {.mover = &nest->mover[box->in], .loop = &nest->loop[box->first + box->nloops],
+                        .nloops = box->ncols, .count = b->cols, .line = line, .in_dst = false};
+    const bool     bytes = nest->family[box->in] == TG_FAMILY_ROWS;
+    r.block.cols = bytes ? line : b->rows;
+    r.block.dst_col = bytes ? 1 : box->width;
+    r.block.src_col = bytes ? 1 : p->src_bits / 8;
+    return r;
+}
+
+/* Runs of dst, out of the buffer: b->rows of them, or one where they are neighbours. */
+static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
+    const tg_nest *nest = &p->as.nest;
+    const int64_t  line = b->cols * box->width;
+    runs           r = {.mover = &nest->mover[box->out],
+                        .loop = &nest->loop[box->first + box->nloops + box->ncols],
+                        .nloops = box->nrows, .count = b->rows, .line = line, .in_dst = true};
+    const bool     bytes = nest->family[box->out] == TG_FAMILY_ROWS;
+    const bool     one = r.nloops == 1 && b->tail == 0 && r.loop[0].dst * 8 == b->cols * p->dst_bits;
+    r.block.cols = (bytes ? line : b->cols) * (one ? b->rows : 1);
+    r.block.dst_col = bytes ? 1 : p->dst_bits / 8;
+    r.block.src_col = bytes ? 1 : box->width;
+    r.block.tail = b->tail * (bytes ? box->width : 1);
+    r.block.pad = b->pad;
+    if (one) r.count = 1;
+    return r;
+}
+
+const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                             const tg_block *b) {
+    const int64_t  width = box->width;
+    const tg_block turn = {.outer = 1, .rows = b->rows, .cols = b->cols, .dst_row = b->cols * width, .dst_col = width,
+                           .src_row = width, .src_col = b->rows * width};
+    const runs     in = runs_in(p, box, b), out = runs_out(p, box, b);
+    stage          s;
+    if (!move_runs(&in, s.in, dst, src)) return find_misfit_in_tile(p, box, src, b);
+    (void)call(&p->as.nest.mover[box->mover], s.out, s.in, &turn);
+    return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
+}
