@@ -2,7 +2,9 @@
  * loops over tg_layout_offset give, to the last byte around the buffer, and tg_plan_verify must agree.
  *
  * The bytes are a program: shape and element type, then for each side splits, reorders, padding and
- * copies, and one transposition of both. What an operation refuses is skipped.
+ * copies, reversals, dimensions of src that are expanded from one element, and one transposition of both. What an
+ * operation refuses is skipped. The move is run whole, or as two boxes that share the tensor out; with the
+ * instruction sets of this processor or fewer, and with hints.
  * Bit copies are compared with loops of our own; conversions are left to tg_plan_verify. */
 #include <tegula/tegula.h>
 
@@ -72,19 +74,34 @@ static void add_mode(tg_layout *l, input *in) {
     if (tg_layout_reorder(&r, &r, order, NULL) == TG_OK) *l = r;
 }
 
+static void reverse(tg_layout *l, input *in) {
+    const int32_t dim = take(in, l->ndim > 0 ? l->ndim : 1);
+    if (dim < l->ndim && l->shape[dim] > 0) (void)tg_layout_slice(l, l, dim, l->shape[dim] - 1, -1, -1, NULL);
+}
+
 static tg_layout make_side(input *in, tg_dtype dtype, int32_t ndim, const int64_t *shape) {
     tg_layout l;
     require(tg_layout_strided(&l, dtype, ndim, shape, NULL, 0, NULL) == TG_OK);
     for (int32_t i = take(in, 5); i > 0; i--) {
-        switch (take(in, 4)) {
+        switch (take(in, 5)) {
         case 0: reorder(&l, in); break;
         case 1: add_mode(&l, in); break;
+        case 2: reverse(&l, in); break;
         default: {
             const int32_t m = take(in, l.nmodes > 0 ? l.nmodes : 1);
             (void)tg_layout_split(&l, &l, m, 1 + take(in, 9), NULL);
         }
         }
     }
+    return l;
+}
+
+/* A side some of whose dimensions repeat one element. */
+static tg_layout make_expanded(input *in, tg_dtype dtype, int32_t ndim, const int64_t *shape) {
+    int64_t short_shape[TG_MAX_NDIM];
+    for (int32_t k = 0; k < ndim; k++) short_shape[k] = take(in, 6) == 0 ? 1 : shape[k];
+    tg_layout l = make_side(in, dtype, ndim, short_shape);
+    for (int32_t k = 0; k < ndim; k++) require(tg_layout_expand(&l, &l, k, shape[k], NULL) == TG_OK);
     return l;
 }
 
@@ -123,6 +140,30 @@ static void put_element(uint8_t *dst, const tg_layout *d, int32_t m, int64_t to,
     for (int64_t b = 0; b < d->elem_bits; b++)
         put_bit(dst, to * d->elem_bits + b, get_bit(src, from * d->elem_bits + b));
     seen[to] = 1;
+}
+
+/* The halves of a dimension, each with the padding beside it. False if the plan cannot share padding out. */
+static bool run_halves(const tg_plan_params *whole, int32_t dim, int64_t cut, uint8_t *dst, const uint8_t *src,
+                       tg_status *status) {
+    int64_t  begin[TG_MAX_NDIM] = {0}, end[TG_MAX_NDIM];
+    tg_plan  low, high;
+    tg_error err;
+    memcpy(end, whole->dst->shape, sizeof end);
+    tg_plan_params part = *whole;
+    part.begin = begin;
+    part.end = end;
+    end[dim] = cut;
+    tg_status made = tg_plan_init(&low, &part, &err);
+    end[dim] = whole->dst->shape[dim];
+    begin[dim] = cut;
+    if (made == TG_OK) made = tg_plan_init(&high, &part, &err);
+    if (made != TG_OK) {
+        require(made == TG_ERR_UNSUPPORTED && whole->pad != NULL);
+        return false;
+    }
+    *status = tg_plan_run(&high, dst, src, NULL, &err);
+    if (*status == TG_OK) *status = tg_plan_run(&low, dst, src, NULL, &err);
+    return true;
 }
 
 static void naive(uint8_t *dst, const tg_layout *d, const uint8_t *src, const tg_layout *s, const uint8_t *pad) {
@@ -175,7 +216,10 @@ static void check(const tg_layout *d, const tg_layout *s, int64_t dst_bytes, int
     uint8_t *const  from = src + take(in, 8);
     tg_status       status = TG_OK;
     bool            equal = false;
-    for (int64_t i = 0; i < tg_plan_steps(&p) && status == TG_OK; i++)
+    const int32_t dim = take(in, 8);
+    const bool halves =
+        dim < d->ndim && run_halves(&params, dim, take(in, (int32_t)d->shape[dim] + 1), got + lead, from, &status);
+    for (int64_t i = 0; i < tg_plan_steps(&p) && status == TG_OK && !halves; i++)
         status = tg_plan_run_step(&p, i, got + lead, from, e, &err);
     require(status == TG_OK || status == TG_ERR_OVERFLOW);
     if (status == TG_OK && d->format == s->format && d->elem_bits == s->elem_bits) {
@@ -200,7 +244,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
         numel *= shape[k];
         if (numel > MAX_ELEMENTS) return 0;
     }
-    tg_layout d = make_side(&in, t.dtype, ndim, shape), s = make_side(&in, t.dtype, ndim, shape);
+    tg_layout d = make_side(&in, t.dtype, ndim, shape), s = make_expanded(&in, t.dtype, ndim, shape);
     d.format = t.dst;
     d.elem_bits = t.dst_bits;
     s.format = t.src;

@@ -5,94 +5,82 @@
  * layout may still be right: tg_layout_validate knows, and says why if not. */
 #include "layout/layout.h"
 
-#include <string.h>
+/* How far offsets reach below and above l->offset: of data, and of all positions. */
+typedef struct reach {
+    int64_t low, high, all_low, all_high;
+} reach;
 
-typedef struct walk {
-    const tg_layout *l;
-    int64_t          low, high, high_padded, low_padded;
-    uint64_t         seen; /* modes */
-    uint32_t         axes;
-} walk;
-
-/* Offsets of the mode's positions, padding included, fit; those of its data widen [low, high]. */
-static bool widen(walk *w, const tg_mode *m) {
+static inline bool widen(reach *r, const tg_mode *m) {
     int64_t all;
     if (m->size <= 1) return true;
     if (m->stride == INT64_MIN || !tg_mul(&all, m->size - 1, m->stride)) return false;
-    int64_t *const padded = m->stride < 0 ? &w->low_padded : &w->high_padded;
-    if (!tg_add(padded, *padded, all)) return false;
-    if (m->count > 1)
-        *(m->stride < 0 ? &w->low : &w->high) += (m->count - 1) * m->stride; /* between data and padding: fits */
-    return true;
+    const int64_t data = m->count == m->size ? all : m->count > 1 ? (m->count - 1) * m->stride : 0;
+    if (all < 0) {
+        r->low += data; /* not below all_low: fits */
+        return tg_add(&r->all_low, r->all_low, all);
+    }
+    r->high += data;
+    return tg_add(&r->all_high, r->all_high, all);
 }
 
-typedef struct place {
-    int32_t axis;
-    int64_t weight; /* of the digit before, INT64_MAX at the first; 1 where an axis may end */
-} place;
-
-static bool check_digit(walk *w, int32_t i, place *at) {
-    const tg_layout *l = w->l;
-    const tg_mode   *m = &l->mode[l->chain[i]];
-    if (m->axis != at->axis) {
-        if (at->weight != 1 || m->axis < at->axis || m->axis >= l->ndim) return false;
-        at->axis = m->axis;
-        at->weight = INT64_MAX;
-        w->axes |= 1u << m->axis;
+/* The digits of dimension d, from chain position *at on; each of `seen` is a mode that was met. */
+static inline bool check_dim(const tg_layout *l, int32_t d, int32_t *at, uint64_t *seen, reach *r) {
+    int64_t bound = l->shape[d], before = INT64_MAX;
+    int32_t i = *at;
+    for (; i < l->nmodes; i++) {
+        const uint8_t number = l->chain[i];
+        if (number >= TG_MAX_MODES) return false;
+        const tg_mode *m = &l->mode[number];
+        if (m->axis != d) break;
+        if (m->into != TG_TO_MEMORY || m->weight < 1 || m->weight >= before || m->count > m->size) return false;
+        if (m->count != (m->weight == 1 ? bound : tg_ceil_div(bound, m->weight)) || !widen(r, m)) return false;
+        *seen |= (uint64_t)1 << number;
+        before = m->weight;
+        bound = tg_min(bound, before);
     }
-    const int64_t bound = tg_min(l->shape[m->axis], at->weight);
-    if (m->weight < 1 || m->weight >= at->weight || m->into != TG_TO_MEMORY || m->count > m->size) return false;
-    if (m->count != (m->weight == 1 ? bound : tg_ceil_div(bound, m->weight))) return false;
-    at->weight = m->weight;
-    return widen(w, m);
+    const bool some = i > *at;
+    *at = i;
+    return some ? before == 1 : bound == 1;
 }
 
 /* Modes without an axis stand behind the others, in their own order. */
-static bool check_other(walk *w, int32_t i) {
-    const tg_layout *l = w->l;
-    const tg_mode   *m = &l->mode[l->chain[i]];
-    if (m->axis >= 0 || m->axis < TG_AXIS_COPY || m->into != TG_TO_MEMORY || m->weight != 1 || m->size < 0)
-        return false;
-    if (i > 0 && l->mode[l->chain[i - 1]].axis < 0 && l->chain[i - 1] > l->chain[i]) return false;
-    if (m->count != (m->axis == TG_AXIS_COPY ? m->size : tg_min(m->size, 1))) return false;
-    return widen(w, m);
-}
-
-static bool see(walk *w, uint8_t m) {
-    if (m >= w->l->nmodes || (w->seen >> m & 1) != 0) return false;
-    w->seen |= (uint64_t)1 << m;
-    return true;
-}
-
-static bool check_chain(walk *w) {
-    const tg_layout *l = w->l;
-    place            at = {-1, 1};
-    bool             others = false;
-    for (int32_t i = 0; i < l->nmodes; i++) {
-        if (!see(w, l->chain[i])) return false;
-        others = others || l->mode[l->chain[i]].axis < 0;
-        if (others ? !check_other(w, i) : !check_digit(w, i, &at)) return false;
+static bool check_others(const tg_layout *l, int32_t at, uint64_t *seen, reach *r) {
+    int32_t last = -1;
+    for (; at < l->nmodes; at++) {
+        const uint8_t number = l->chain[at];
+        if (number >= TG_MAX_MODES || number <= last) return false;
+        const tg_mode *m = &l->mode[number];
+        if (m->axis >= 0 || m->axis < TG_AXIS_COPY || m->into != TG_TO_MEMORY || m->weight != 1 || m->size < 0)
+            return false;
+        if (m->count != (m->axis == TG_AXIS_COPY ? m->size : tg_min(m->size, 1)) || !widen(r, m)) return false;
+        *seen |= (uint64_t)1 << number;
+        last = number;
     }
-    return at.weight == 1;
+    return true;
 }
 
 bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
-    walk    w = {l, l->offset, l->offset, l->offset, l->offset, 0, 0};
-    int64_t numel = 1, bytes;
+    reach    r = {0, 0, 0, 0};
+    int64_t  numel = 1, low, high, bits;
+    uint64_t seen = 0;
+    int32_t  at = 0;
     if (l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim || l->nmodes < 0 || l->nmodes > TG_MAX_MODES)
         return false;
     if (l->span < 0 || l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0) return false;
-    for (int32_t d = 0; d < l->ndim; d++)
+    for (int32_t d = 0; d < l->ndim; d++) {
         if (l->shape[d] < 1 || l->axis_size[d] != l->shape[d] || !tg_mul(&numel, numel, l->shape[d])) return false;
-    if (!check_chain(&w)) return false;
-    for (int32_t d = 0; d < l->ndim; d++)
-        if (l->shape[d] > 1 && (w.axes >> d & 1) == 0) return false;
-    if (!tg_sub(&bytes, w.high_padded, w.low_padded) || !tg_add(&bytes, bytes, 1)) return false;
-    if (!tg_mul(&bytes, l->span, l->elem_bits)) return false; /* stricter than need be */
-    if (w.low < 0 || w.high >= l->span) return false;
-    const tg_extent e = {w.low, w.high, numel};
-    *out = e;
-    return true;
+        if (!check_dim(l, d, &at, &seen, &r)) return false;
+    }
+    if (at < l->nmodes && !check_others(l, at, &seen, &r)) return false;
+    if (seen != ((uint64_t)1 << l->nmodes) - 1) return false; /* some mode twice, or of no axis */
+    if (!tg_add(&high, l->offset, r.all_high) || !tg_add(&low, l->offset, r.all_low) || !tg_sub(&bits, high, low) ||
+        bits == INT64_MAX)
+        return false;
+    if (!tg_mul(&bits, l->span, l->elem_bits)) return false; /* stricter than need be */
+    out->low = l->offset + r.low;
+    out->high = l->offset + r.high;
+    out->numel = numel;
+    return out->low >= 0 && out->high < l->span;
 }
 
 bool tg_layout_dense(int64_t *span, const tg_layout *l) {

@@ -95,6 +95,7 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     tg_block       b = box->block;
     odometer       o;
     b.pad = p->pad;
+    if (box->nloops == 0) return first < end ? run_block(p, box, dst + box->dst, src + box->src, &b) : NULL;
     odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         clip(&b, box, loop, &o);
@@ -106,7 +107,9 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
 }
 
 /* Where group g of n begins when `count` blocks are shared out. count * n would not always fit. */
-static int64_t share(int64_t count, int64_t n, int64_t g) { return count / n * g + count % n * g / n; }
+static int64_t share(int64_t count, int64_t n, int64_t g) {
+    return n == 1 ? count * g : count / n * g + count % n * g / n;
+}
 
 const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     const tg_nest *nest = &p->as.nest;

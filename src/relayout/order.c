@@ -18,7 +18,6 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-#include <string.h>
 
 enum {
     RUN_BYTES = 32,    /* shorter runs are rather wide elements, if they can be */
@@ -485,7 +484,7 @@ static void take_run(maker *m, bool fill) {
         if (m->loop[i].dst != 1 || (m->loop[i].src != 1 && !fill)) continue;
         m->run = m->loop[i].n;
         m->n--;
-        memmove(&m->loop[i], &m->loop[i + 1], (size_t)(m->n - i) * sizeof m->loop[0]);
+        for (; i < m->n; i++) m->loop[i] = m->loop[i + 1]; /* none, as a rule */
         return;
     }
 }
