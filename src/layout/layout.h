@@ -52,7 +52,7 @@ int64_t tg_chain_bound(const tg_layout *l, int32_t i);
 
 /* ---- in a hurry (quick.c) ---- */
 
-/* Lowest and highest offset of any coordinate, and how many coordinates there are. */
+/* All offsets lie in [low, high], and how many coordinates there are. */
 typedef struct tg_extent {
     int64_t low, high, numel;
 } tg_extent;

@@ -12,8 +12,9 @@ typedef struct reach {
 
 static inline bool widen(reach *r, const tg_mode *m) {
     int64_t all;
-    if (m->size <= 1) return true;
-    if (m->stride == INT64_MIN || !tg_mul(&all, m->size - 1, m->stride)) return false;
+    if (m->stride == INT64_MIN) return false;
+    if (m->size <= 1) return m->size >= 0;
+    if (!tg_mul(&all, m->size - 1, m->stride)) return false;
     const int64_t data = m->count == m->size ? all : m->count > 1 ? (m->count - 1) * m->stride : 0;
     if (all < 0) {
         r->low += data; /* not below all_low: fits */
