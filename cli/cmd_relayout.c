@@ -13,7 +13,8 @@
 static const char help[] =
     "tegula relayout - move a tensor in a file to another layout\n"
     "\n"
-    "usage: tegula relayout [--from A] --to B IN OUT [--pad VALUE] [--threads N] [--verify] [--explain] [--json]\n"
+    "usage: tegula relayout [--from A] --to B IN OUT [--convert] [--pad VALUE] [--threads N] [--verify] [--explain]\n"
+    "       [--json]\n"
     "\n"
     "Reads a tensor from IN and writes it to OUT, every element to its place in layout B. Files whose names end in\n"
     ".npy are NumPy's; all others are the raw bytes of the storage. `-` is standard input or output (raw, unless\n"
@@ -23,6 +24,7 @@ static const char help[] =
     "  --to B        the layout of OUT\n"
     "  --pad VALUE   what padding holds (default: zero); a number, also nan or -inf where the format has it\n"
     "  --threads N   work with N threads (default: 1), at most one for each processor\n"
+    "  --convert     B may have another element type: floats become floats or bool, integers become integers\n"
     "  --verify      then compare OUT with IN, element by element, from the definition of the layouts\n"
     "  --explain     also tell how it is moved: the loops, their steps in bytes, and the code for this processor\n"
     "\n"
@@ -31,7 +33,7 @@ static const char help[] =
     "example:\n"
     "  $ tegula relayout --to 'f16[5,100,150] spyre' tensor.npy tensor.spyre --verify\n";
 
-enum { FROM, TO, PAD, THREADS, VERIFY, EXPLAIN };
+enum { FROM, TO, PAD, THREADS, CONVERT, VERIFY, EXPLAIN };
 
 enum { MOST_THREADS = 1024, WORTH_TIMING = 1 << 20 /* bytes; with less the clock is most of it */ };
 
@@ -178,12 +180,12 @@ static int fail_other_tensor(const job *j, const char *hint) {
     return status;
 }
 
-static int check_destination(const job *j) {
+static int check_destination(const job *j, bool convert) {
     const tg_layout *src = &j->src_layout, *dst = &j->to.layout;
     bool             unique = true;
     if (!same_shape(src, dst)) return fail_other_tensor(j, "");
-    if (src->dtype != dst->dtype)
-        return fail_other_tensor(j, "; relayout moves elements and does not change their type");
+    if (src->dtype != dst->dtype && !convert)
+        return fail_other_tensor(j, "; --convert changes the type of elements");
     if (tg_layout_coverage(&unique, NULL, NULL, dst, NULL) == TG_OK && !unique)
         return cli_fail(CLI_USAGE, "--to", "several elements would share a place, and only one of them can stay");
     return CLI_OK;
@@ -218,7 +220,7 @@ static int read_options(job *j, const cli_args *args) {
 static int make_plan(job *j) {
     tg_error             err;
     const tg_plan_params params = {
-        .dst = &j->to.layout, .src = &j->src_layout, .pad = j->pad, .threads = j->threads};
+        .dst = &j->to.layout, .src = &j->src_layout, .pad = j->pad, .threads = j->threads, .convert = true};
     j->params = params;
     if (tg_plan_init(&j->plan, &params, &err) == TG_OK) return CLI_OK;
     return cli_fail_library("relayout", &err, j->has_from ? "--from" : "the input");
@@ -272,7 +274,7 @@ static int fail_verification(const job *j) {
 
 static int move_and_check(job *j, bool verify) {
     int status = move(j);
-    if (status == CLI_OK && j->src_layout.format != j->to.layout.format)
+    if (status == CLI_OK && (j->src_layout.format != j->to.layout.format || j->src_layout.dtype != j->to.layout.dtype))
         status = mover_count_losses(&j->losses, &j->mover);
     if (status != CLI_OK || !verify) return status;
     status = mover_verify(&j->finding, &j->mover);
@@ -287,7 +289,7 @@ static int run_job(job *j, const cli_args *args) {
     mover_watch_signals();
     status = tensor_open(&j->source, args->argument[0]);
     if (status == CLI_OK) status = resolve_source(j);
-    if (status == CLI_OK) status = check_destination(j);
+    if (status == CLI_OK) status = check_destination(j, args->option[CONVERT] != NULL);
     if (status == CLI_OK) status = make_plan(j);
     if (status == CLI_OK && args->option[EXPLAIN] != NULL) explain(j);
     if (status == CLI_OK) make_report_room(j);
@@ -323,7 +325,8 @@ static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
 static void report_losses(const job *j) {
     const tg_layout *to = &j->to.layout;
     const char      *name = to->format == TG_FORMAT_NATIVE ? tg_dtype_name(to->dtype) : tg_format_name(to->format);
-    const char      *large = to->format == TG_SEN169_FP16 ? "NaN" : "infinity";
+    const bool       has_infinity = to->format != TG_SEN169_FP16 && to->dtype != TG_F8E4M3FN;
+    const char      *large = has_infinity ? "infinity" : "NaN";
     const long long  over = j->losses.overflowed, under = j->losses.vanished;
     if (over > 0 && under > 0)
         cli_note("%lld finite value%s %s out of the range of %s and became %s; %lld became 0", over, plural(over),
@@ -390,6 +393,7 @@ const cli_command cli_relayout = {
                 [TO] = {"to", "a layout"},
                 [PAD] = {"pad", "a number"},
                 [THREADS] = {"threads", "a number"},
+                [CONVERT] = {"convert", NULL},
                 [VERIFY] = {"verify", NULL},
                 [EXPLAIN] = {"explain", NULL}},
     .run = run,

@@ -488,7 +488,7 @@ typedef enum tg_hint {
 } tg_hint;
 
 typedef struct tg_plan_params { /* zero-initialise for defaults; read during init only */
-    const tg_layout *dst, *src; /* same shape and dtype; dst must be unique */
+    const tg_layout *dst, *src; /* same shape, and same dtype unless `convert`; dst must be unique */
     const void      *pad;       /* one element in dst's format (its low bits, if below 8) for dst's padding; NULL:
                                  * padding is left as it is */
     const int64_t *begin, *end; /* move only coordinates begin[d] <= x[d] < end[d], within [0, shape[d]]; NULL: 0,
@@ -499,6 +499,7 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
     uint32_t         hints;     /* one of tg_hint, or 0 */
     uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
     int32_t          threads;   /* tasks wanted, where the work is large enough; 0: as for 1 */
+    bool             convert;   /* the element types may differ: floats to floats and bool, integers to integers */
 } tg_plan_params;
 
 /* Where the formats of src and dst differ (float16 to DLFloat16, s4 to packed s4, ...) elements are

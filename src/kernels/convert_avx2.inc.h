@@ -48,6 +48,12 @@ INLINE V(u16) V(adds16)(V(u16) a, V(u16) b) { return (V(u16))_mm256_adds_epi16((
 INLINE V(u16) V(subs16)(V(u16) a, V(u16) b) { return (V(u16))_mm256_subs_epu16((__m256i)a, (__m256i)b); }
 INLINE V(u16) V(max16)(V(u16) a, V(u16) b) { return (V(u16))_mm256_max_epi16((__m256i)a, (__m256i)b); }
 
+/* By bytes, and bit 7 of a byte's index makes it 0. */
+INLINE V(u16) V(lookup)(const uint16_t *table, V(u16) index) {
+    const __m256i all = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)(const void *)table));
+    return (V(u16))_mm256_shuffle_epi8(all, (__m256i)(index * 0x202 + 0x100));
+}
+
 INLINE V(u16) V(pack)(V(u32) a, V(u32) b) { return (V(u16))_mm256_packs_epi32((__m256i)a, (__m256i)b); }
 INLINE V(u16) V(in_order)(V(u16) v) { return (V(u16))_mm256_permute4x64_epi64((__m256i)v, 0xd8); }
 

@@ -47,6 +47,15 @@ INLINE V(u16) V(adds16)(V(u16) a, V(u16) b) { return (V(u16))_mm512_adds_epi16((
 INLINE V(u16) V(subs16)(V(u16) a, V(u16) b) { return (V(u16))_mm512_subs_epu16((__m512i)a, (__m512i)b); }
 INLINE V(u16) V(max16)(V(u16) a, V(u16) b) { return (V(u16))_mm512_max_epi16((__m512i)a, (__m512i)b); }
 
+INLINE V(u16) V(min16)(V(u16) a, V(u16) b) { return (V(u16))_mm512_min_epi16((__m512i)a, (__m512i)b); }
+INLINE V(u16) V(shift_left)(V(u16) a, V(u16) b) { return (V(u16))_mm512_sllv_epi16((__m512i)a, (__m512i)b); }
+INLINE V(u16) V(shift_right)(V(u16) a, V(u16) b) { return (V(u16))_mm512_srlv_epi16((__m512i)a, (__m512i)b); }
+
+INLINE V(u16) V(lookup)(const uint16_t *table, V(u16) index) {
+    const __m512i all = _mm512_broadcast_i32x4(_mm_loadu_si128((const __m128i *)(const void *)table));
+    return (V(u16))_mm512_permutexvar_epi16((__m512i)index, all);
+}
+
 INLINE V(u16) V(pack)(V(u32) a, V(u32) b) { return (V(u16))_mm512_packs_epi32((__m512i)a, (__m512i)b); }
 INLINE V(u16) V(in_order)(V(u16) v) {
     return (V(u16))_mm512_permutexvar_epi64(_mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7), (__m512i)v);

@@ -51,6 +51,13 @@ INLINE V(u16) V(adds16)(V(u16) a, V(u16) b) {
 }
 INLINE V(u16) V(subs16)(V(u16) a, V(u16) b) { return (a - b) & (V(u16))(a > b); }
 
+/* By bytes. */
+INLINE V(u16) V(lookup)(const uint16_t *table, V(u16) index) {
+    V(u8) all;
+    memcpy(&all, table, sizeof all);
+    return (V(u16))vqtbl1q_u8((uint8x16_t)all, (uint8x16_t)(index * 0x202 + 0x100));
+}
+
 INLINE V(u16) V(pack)(V(u32) a, V(u32) b) {
     const V(u32) top = V(all)(0x7fff), bottom = V(all)(0xffff8000u);
     return V(low_16)(V(min)(V(max)(a, bottom), top), V(min)(V(max)(b, bottom), top));

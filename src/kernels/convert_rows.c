@@ -26,10 +26,16 @@
 
 #if TG_HAVE_X86
 #  include <immintrin.h>
+#elif TG_HAVE_NEON
+#  include <arm_neon.h>
 #endif
 #include <string.h>
 
-enum { STAGE_BYTES = 4096, WIDEST = 8 /* source bytes for one byte of dst, at most */ };
+enum {
+    STAGE_BYTES = 4096,
+    BATCH = 16, /* short rows at once */
+    WIDEST = 8  /* source bytes for one byte of dst, at most */
+};
 
 typedef struct grid {
     int64_t outer, rows, lines; /* 64-byte lines of dst in a row */
@@ -39,19 +45,46 @@ typedef struct grid {
 /* True if some value did not fit. stream: dst is at a line. */
 typedef bool grid_loop(uint8_t *restrict dst, const uint8_t *restrict src, const grid *g, bool stream);
 
+/* Copies whole lines around the caches; dst and src are at lines. */
+typedef void lines_copy(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n);
+
 typedef struct pair {
-    grid_loop *loop;
-    int32_t    src, dst, log; /* bytes of a group; it has 2^log elements */
+    grid_loop  *loop;
+    lines_copy *copy;
+    int32_t     src, dst, log; /* bytes of a group; it has 2^log elements */
 } pair;
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* ---- plain, and what no loop does ---- */
 
+/* Less than 64 bytes without a call: two moves that overlap. */
+static inline void copy_short(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+    if (n >= 32) {
+        memcpy(d, s, 32);
+        memcpy(d + n - 32, s + n - 32, 32);
+    } else if (n >= 16) {
+        memcpy(d, s, 16);
+        memcpy(d + n - 16, s + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(d, s, 8);
+        memcpy(d + n - 8, s + n - 8, 8);
+    } else if (n >= 4) {
+        memcpy(d, s, 4);
+        memcpy(d + n - 4, s + n - 4, 4);
+    } else {
+        for (int64_t i = 0; i < n; i++) d[i] = s[i];
+    }
+}
+
+/* b->tail elements of padding; less than a byte of them keeps the other bits. */
 static void fill_tail(uint8_t *d, const tg_block *b, int32_t bits) {
-    const int64_t size = b->tail * bits;
-    tg_fill_bytes(d, size / 8, b->pad, false);
+    const int64_t size = b->tail * bits, n = size / 8;
+    if (n < TG_PAD_PATTERN) copy_short(d, b->pad, n);
+    else tg_fill_bytes(d, n, b->pad, false);
     if (size % 8 != 0) {
-        const unsigned mask = (1u << size % 8) - 1, pad = b->pad[size / 8 % TG_PAD_PATTERN];
-        d[size / 8] = (uint8_t)((d[size / 8] & ~mask) | (pad & mask));
+        const unsigned mask = (1u << size % 8) - 1, pad = b->pad[n % TG_PAD_PATTERN];
+        d[n] = (uint8_t)((d[n] & ~mask) | (pad & mask));
     }
 }
 
@@ -73,43 +106,37 @@ static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t 
 
 /* ---- parts of lines ---- */
 
-/* Less than 64 bytes without a call: two moves that overlap. */
-static inline void copy_short(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
-    if (n >= 32) {
-        memcpy(d, s, 32);
-        memcpy(d + n - 32, s + n - 32, 32);
-    } else if (n >= 16) {
-        memcpy(d, s, 16);
-        memcpy(d + n - 16, s + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(d, s, 8);
-        memcpy(d + n - 8, s + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(d, s, 4);
-        memcpy(d + n - 4, s + n - 4, 4);
-    } else {
-        for (int64_t i = 0; i < n; i++) d[i] = s[i];
-    }
-}
-
-/* `groups` do not fill a line of dst; all 64 bytes of `line` are written. */
-static bool convert_part(uint8_t *line, const uint8_t *s, const pair *p, int64_t groups) {
-    const grid    one = {1, 1, 1, 0, 0, 0, 0};
+/* n rows of fewer groups than fill a line of dst; 64 bytes of each are written, in the order of the rows. */
+static bool convert_parts(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
+                          int64_t groups) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
-    uint8_t       in[TG_LINE_BYTES * WIDEST];
-    memset(in, 0, (size_t)need);
-    int64_t i = 0;
-    for (; have - i >= TG_LINE_BYTES; i += TG_LINE_BYTES) memcpy(in + i, s + i, TG_LINE_BYTES);
-    copy_short(in + i, s + i, have - i);
-    return p->loop(line, in, &one, false);
+    const grid    g = {1, n, 1, 0, dst_row, 0, need};
+    uint8_t       in[BATCH * TG_LINE_BYTES * WIDEST];
+    memset(in, 0, (size_t)(n * need));
+    for (int64_t r = 0; r < n; r++) {
+        const uint8_t *s = src + r * src_row;
+        uint8_t       *row = in + r * need;
+        int64_t        i = 0;
+        for (; have - i >= TG_LINE_BYTES; i += TG_LINE_BYTES) memcpy(row + i, s + i, TG_LINE_BYTES);
+        copy_short(row + i, s + i, have - i);
+    }
+    return p->loop(dst, in, &g, false);
 }
 
 /* ---- not streamed ---- */
 
-static bool short_row(uint8_t *d, const uint8_t *s, const pair *p, int64_t groups) {
-    uint8_t    line[TG_LINE_BYTES];
-    const bool bad = convert_part(line, s, p, groups);
-    copy_short(d, line, groups * p->dst);
+/* What follows a row of `bytes` is written later; up to the end of its first line it may be anything. */
+static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups, bool line) {
+    uint8_t out[BATCH][TG_LINE_BYTES];
+    bool    bad = false;
+    for (int64_t r = 0; r < b->rows; r += BATCH) {
+        const int64_t n = least(BATCH, b->rows - r);
+        bad |= convert_parts(out[0], TG_LINE_BYTES, src + r * b->src_row, b->src_row, p, n, groups);
+        for (int64_t i = 0; i < n; i++) {
+            if (line) memcpy(dst + (r + i) * b->dst_row, out[i], TG_LINE_BYTES);
+            else copy_short(dst + (r + i) * b->dst_row, out[i], groups * p->dst);
+        }
+    }
     return bad;
 }
 
@@ -137,10 +164,9 @@ static bool move_stored(uint8_t *dst, const uint8_t *src, const tg_block *b, con
         g.lines = 1;
         return p->loop(dst + bytes - TG_LINE_BYTES, src + (groups - last) * p->src, &g, false) || bad;
     }
+    const bool line = bytes + ((b->tail * p->dst) >> p->log) >= TG_LINE_BYTES; /* row and padding fill one */
     for (int64_t o = 0; o < b->outer && groups > 0; o++)
-        for (int64_t r = 0; r < b->rows; r++)
-            bad |=
-                short_row(dst + o * b->dst_outer + r * b->dst_row, src + o * b->src_outer + r * b->src_row, p, groups);
+        bad |= short_rows(dst + o * b->dst_outer, src + o * b->src_outer, b, p, groups, line);
     return bad;
 }
 
@@ -160,19 +186,26 @@ static void stage_begin(stage *st, uint8_t *d) {
 }
 
 /* Whole lines leave, what is left moves to the front. */
-static void stage_flush(stage *st) {
-    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES;
+static void stage_flush(stage *st, const pair *p) {
+    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES, begin = st->from > 0 ? TG_LINE_BYTES : 0;
     if (end == 0) return;
-    tg_stream_copy(st->dst + st->from, st->bytes + st->from, (size_t)(end - st->from));
+    copy_short(st->dst + st->from, st->bytes + st->from, begin - st->from);
+    p->copy(st->dst + begin, st->bytes + begin, end - begin);
     memcpy(st->bytes, st->bytes + end, TG_LINE_BYTES);
     st->dst += end;
     st->to -= end;
     st->from = 0;
 }
 
-static void stage_end(stage *st) {
-    stage_flush(st);
-    memcpy(st->dst + st->from, st->bytes + st->from, (size_t)(st->to - st->from));
+static void stage_end(stage *st, const pair *p) {
+    stage_flush(st, p);
+    copy_short(st->dst + st->from, st->bytes + st->from, st->to - st->from);
+}
+
+/* The line begun is kept for the run that goes on there. */
+static void stage_keep(stage *st, const pair *p, uint8_t *line) {
+    stage_flush(st, p);
+    memcpy(line, st->bytes, TG_LINE_BYTES);
 }
 
 /* n rows of whole lines, dst going on from one to the next. */
@@ -180,10 +213,11 @@ static bool stage_lines(stage *st, const uint8_t *s, const pair *p, int64_t n, i
     const int64_t bytes = lines * TG_LINE_BYTES;
     bool          bad = false;
     while (n > 0) {
-        const int64_t fit = (STAGE_BYTES - st->to) / bytes, some = fit < n ? fit : n;
-        const grid    g = {1, some, lines, 0, bytes, 0, src_row};
+        const int64_t some = least((STAGE_BYTES - st->to) / bytes, n);
+        const bool    one = src_row == lines * (TG_LINE_BYTES / p->dst * p->src); /* src goes on as well */
+        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row};
         if (some == 0) {
-            stage_flush(st);
+            stage_flush(st, p);
             continue;
         }
         bad |= p->loop(st->bytes + st->to, s, &g, false);
@@ -199,73 +233,151 @@ static bool stage_row(stage *st, const uint8_t *s, const pair *p, int64_t groups
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
     bool          bad = stage_lines(st, s, p, lines, 1, line * p->src);
     if (rest == 0) return bad;
-    if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st);
-    bad |= convert_part(st->bytes + st->to, s + lines * line * p->src, p, rest);
+    if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st, p);
+    bad |= convert_parts(st->bytes + st->to, 0, s + lines * line * p->src, 0, p, 1, rest);
     st->to += rest * p->dst;
     return bad;
 }
 
-static void stage_tail(stage *st, const tg_block *b, int32_t width) {
+static void stage_tail(stage *st, const tg_block *b, const pair *p, int64_t width) {
     for (int64_t left = b->tail * width; left > 0;) {
         const int64_t n = left < TG_PAD_PATTERN ? left : TG_PAD_PATTERN;
-        if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st);
+        if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st, p);
         memcpy(st->bytes + st->to, b->pad, TG_PAD_PATTERN);
         st->to += n;
         left -= n;
     }
 }
 
-/* The loops around rows, inside the one along which dst goes on if there is one. */
-typedef struct walk {
-    int64_t outer, inner, dst_outer, dst_inner, src_outer, src_inner;
-    bool    runs; /* dst goes on along inner */
-} walk;
-
-static walk walk_of(const tg_block *b, int64_t row_bytes) {
-    const walk by_rows = {b->rows, b->outer, b->dst_row, b->dst_outer, b->src_row, b->src_outer, true};
-    const walk usual = {b->outer,     b->rows,    b->dst_outer, b->dst_row,
-                        b->src_outer, b->src_row, b->dst_row == row_bytes};
-    return b->dst_outer == row_bytes && !usual.runs ? by_rows : usual;
+/* n <= BATCH rows of row_bytes with padding, dst going on. A part may write into the next row, so lines come later. */
+static bool stage_rows(stage *st, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
+                       int64_t groups) {
+    const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
+    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row};
+    bool          bad = false;
+    if (st->to + n * row_bytes > STAGE_BYTES) stage_flush(st, p);
+    uint8_t *const d = st->bytes + st->to;
+    if (rest > 0)
+        bad = convert_parts(d + lines * TG_LINE_BYTES, row_bytes, s + lines * line * p->src, b->src_row, p, n, rest);
+    if (lines > 0) bad |= p->loop(d, s, &g, false);
+    for (int64_t r = 0; r < n && b->tail > 0; r++)
+        tg_fill_bytes(d + r * row_bytes + groups * p->dst, row_bytes - groups * p->dst, b->pad, false);
+    st->to += n * row_bytes;
+    return bad;
 }
 
+static bool move_short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
+    bool  bad = false;
+    stage st;
+    for (int64_t o = 0; o < b->outer; o++) {
+        stage_begin(&st, dst + o * b->dst_outer);
+        for (int64_t r = 0; r < b->rows; r += BATCH)
+            bad |= stage_rows(&st, src + o * b->src_outer + r * b->src_row, b, p, least(BATCH, b->rows - r), b->dst_row,
+                              groups);
+        stage_end(&st, p);
+    }
+    return bad;
+}
+
+/* Rows with padding or not at lines; those that continue one another along rows or outer share lines. */
 static bool move_staged(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p) {
-    const int64_t groups = b->cols >> p->log, bytes = groups * p->dst, width = m->dst.bits / 8;
-    const walk    w = walk_of(b, bytes + b->tail * width);
-    const bool    sticks = w.runs && b->tail == 0 && bytes % TG_LINE_BYTES == 0 && bytes <= STAGE_BYTES / 2;
+    const int64_t groups = b->cols >> p->log, width = m->dst.bits / 8, row_bytes = groups * p->dst + b->tail * width;
+    const bool    by_rows = b->dst_outer == row_bytes && b->dst_row != row_bytes; /* outer is the inner loop */
+    const bool    on = by_rows || b->dst_row == row_bytes;
+    const int64_t outer = by_rows ? b->rows : b->outer, inner = by_rows ? b->outer : b->rows;
     bool          bad = false;
     stage         st;
-    for (int64_t o = 0; o < w.outer; o++) {
-        uint8_t       *d = dst + o * w.dst_outer;
-        const uint8_t *s = src + o * w.src_outer;
-        stage_begin(&st, d);
-        if (sticks) bad |= stage_lines(&st, s, p, w.inner, bytes / TG_LINE_BYTES, w.src_inner);
-        for (int64_t i = 0; i < w.inner && !sticks; i++, d += w.dst_inner, s += w.src_inner) {
-            if (i > 0 && !w.runs) {
-                stage_end(&st);
-                stage_begin(&st, d);
-            }
-            bad |= stage_row(&st, s, p, groups);
-            if (b->tail > 0) stage_tail(&st, b, (int32_t)width);
+    if (on && !by_rows && row_bytes * BATCH <= STAGE_BYTES - TG_LINE_BYTES)
+        return move_short_rows(dst, src, b, p, groups);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t i = 0; i < inner; i++) {
+            const int64_t  y = by_rows ? i : o, x = by_rows ? o : i;
+            uint8_t *const d = dst + y * b->dst_outer + x * b->dst_row;
+            if (i == 0 || !on) stage_begin(&st, d);
+            bad |= stage_row(&st, src + y * b->src_outer + x * b->src_row, p, groups);
+            if (b->tail > 0) stage_tail(&st, b, p, width);
+            if (i + 1 == inner || !on) stage_end(&st, p);
         }
-        stage_end(&st);
+    return bad;
+}
+
+/* ---- streamed: few streams at a time ---- */
+
+/* What the processor fetches ahead of sequential reads, it does for about 16 of them. */
+enum { STREAMS = 16, RUN = 8, CARRIED = 64 };
+
+/* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
+ * Otherwise the rows lie apart in src: 16 rows, all of outer. */
+static bool move_lines(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t bytes) {
+    const int64_t lines = bytes / TG_LINE_BYTES;
+    bool          bad = false;
+    if (b->dst_outer == bytes) {
+        for (int64_t o = 0; o < b->outer; o += RUN) {
+            const grid g = {b->rows,    least(RUN, b->outer - o), lines, b->dst_row, b->dst_outer,
+                            b->src_row, b->src_outer};
+            bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, true);
+        }
+        return bad;
+    }
+    for (int64_t r = 0; r < b->rows; r += STREAMS) {
+        const grid g = {b->outer,     least(STREAMS, b->rows - r), lines, b->dst_outer, b->dst_row,
+                        b->src_outer, b->src_row};
+        bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, true);
+    }
+    return bad;
+}
+
+/* The same where lines are not whole: what one run of a row leaves over waits for the next. No padding. */
+static bool move_carried(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
+    const int64_t bytes = groups * p->dst, lines = bytes / TG_LINE_BYTES;
+    const bool    sticks = bytes % TG_LINE_BYTES == 0 && bytes <= STAGE_BYTES / 2;
+    uint8_t       carry[CARRIED][TG_LINE_BYTES];
+    bool          bad = false;
+    stage         st;
+    for (int64_t o = 0; o < b->outer; o += RUN) {
+        const int64_t n = least(RUN, b->outer - o);
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const row = dst + r * b->dst_row;
+            const uint8_t *s = src + r * b->src_row + o * b->src_outer;
+            stage_begin(&st, row + o * bytes);
+            if (o > 0) {
+                memcpy(st.bytes, carry[r], TG_LINE_BYTES);
+                st.from = row > st.dst ? row - st.dst : 0;
+            }
+            if (sticks) bad |= stage_lines(&st, s, p, n, lines, b->src_outer);
+            else
+                for (int64_t i = 0; i < n; i++, s += b->src_outer) bad |= stage_row(&st, s, p, groups);
+            if (o + n == b->outer) stage_end(&st, p);
+            else stage_keep(&st, p, carry[r]);
+        }
     }
     return bad;
 }
 
 /* ---- a block ---- */
 
+static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                          int64_t groups) {
+    const int64_t bytes = groups * p->dst;
+    const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
+    bool          bad = false;
+    if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(dst, src, b, p, bytes);
+    if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_staged(m, dst, src, b, p);
+    for (int64_t r = 0; r < b->rows; r += CARRIED) {
+        tg_block part = *b;
+        part.rows = least(CARRIED, b->rows - r);
+        bad |= move_carried(dst + r * b->dst_row, src + r * b->src_row, &part, p, groups);
+    }
+    return bad;
+}
+
 static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b,
                                  const pair *p) {
-    const int64_t groups = b->cols >> p->log, bytes = groups * p->dst;
+    const int64_t groups = b->cols >> p->log;
     const bool    split = groups << p->log != b->cols; /* some packed elements do not fill a byte */
-    const bool    whole = bytes % TG_LINE_BYTES == 0 && b->tail == 0 && !split;
-    const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
     bool          bad;
-    if (whole && (at_lines || !m->stream)) {
-        const grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row};
-        bad = p->loop(dst, src, &g, m->stream);
-    } else if (m->stream && !split && m->dst.bits >= 8) {
-        bad = move_staged(m, dst, src, b, p);
+    if (m->stream && !split && m->dst.bits >= 8) {
+        bad = move_streamed(m, dst, src, b, p, groups);
     } else {
         bad = move_stored(dst, src, b, p, groups);
         if (!bad && (split || b->tail > 0)) finish_rows(m, dst, src, b, p, groups);

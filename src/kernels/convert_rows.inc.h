@@ -133,6 +133,53 @@ INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
     return (V(vec))(r | (x & 0x8000));
 }
 
+/* f8e4m3fn at s as a float of 16 bits with K bits of fraction, whose bias is 7 + MORE: from 8 on shift and add, below
+ * are 0 to 7 times 2^-9. */
+#define DECODE_F8E4M3FN(F, K, MORE, NAN)                                                                              \
+    INLINE V(vec) V(F##_of_f8e4m3fn)(const uint8_t *s) {                                                              \
+        static const uint16_t small[8] = {0,                                                                          \
+                                          (MORE - 2) << K,                                                            \
+                                          (MORE - 1) << K,                                                            \
+                                          (2 * MORE - 1) << (K - 1),                                                  \
+                                          MORE << K,                                                                  \
+                                          (4 * MORE + 1) << (K - 2),                                                  \
+                                          (4 * MORE + 2) << (K - 2),                                                  \
+                                          (4 * MORE + 3) << (K - 2)};                                                 \
+        const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 3)) + (MORE << K);                      \
+        V(u16)       r = V(pick16)(V(gt16)(V(all16)(8), m), V(lookup)(small, m), normal);                             \
+        r = V(pick16)(V(eq16)(m, V(all16)(0x7f)), V(all16)(NAN), r);                                                  \
+        return (V(vec))(r | (x & 0x80) << 8);                                                                         \
+    }
+
+DECODE_F8E4M3FN(f16, 10, 8, 0x7e00)
+DECODE_F8E4M3FN(bf16, 7, 120, 0x7fc0)
+DECODE_F8E4M3FN(dlf16, 9, 24, 0x7fff)
+#undef DECODE_F8E4M3FN
+
+#if VEC == 64
+/* A float of 16 bits as f8e4m3fn, not the sign. The significand loses K - 3 bits, or more below 2^-6, whose exponent
+ * is LEAST; TOP is 480, where NaN begins. */
+#  define ENCODE_F8E4M3FN(F, K, LEAST, TOP)                                                                           \
+    INLINE V(u16) V(f8e4m3fn_code_##F)(V(u16) x) {                                                                    \
+        const V(u16) m = V(min16)(x & 0x7fff, V(all16)(TOP)), exponent = m >> K;                                      \
+        const V(u16) whole = (m & ((1 << K) - 1)) | (1 << K);                                                         \
+        const V(u16) less = V(max16)(LEAST + K - 4 - exponent, V(all16)(K - 4)), lost = less + 1;                     \
+        const V(u16) even = (V(shift_right)(whole, lost) & 1) ^ 1;                                                    \
+        const V(u16) ulps = V(shift_right)(whole - even + V(shift_left)(V(all16)(1), less), lost);                    \
+        return ulps + (V(subs16)(exponent, V(all16)(LEAST)) << 3);                                                    \
+    }                                                                                                                 \
+    INLINE V(vec) V(f8e4m3fn_of_##F)(const uint8_t *s) {                                                              \
+        const V(u16) a = V(get_16)(s), b = V(get_16)(s + VEC);                                                        \
+        const V(u8)  code = V(low_8)(V(f8e4m3fn_code_##F)(a), V(f8e4m3fn_code_##F)(b));                               \
+        return (V(vec))(code | (V(high_8)(a, b) & 0x80));                                                             \
+    }
+
+ENCODE_F8E4M3FN(f16, 10, 9, 0x5f80)
+ENCODE_F8E4M3FN(bf16, 7, 121, 0x43f0)
+ENCODE_F8E4M3FN(dlf16, 9, 25, 0x4fc0)
+#  undef ENCODE_F8E4M3FN
+#endif
+
 /* In the upper byte of each lane. */
 INLINE V(u16) V(round_f8e5m2)(V(u16) x) {
     const V(mask16) nan = V(gt16)(x & 0x7fff, V(all16)(0x7c00));
@@ -268,6 +315,10 @@ INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
 
 /* ---- grids ---- */
 
+static void V(copy_lines)(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n) {
+    for (int64_t i = 0; i < n; i += VEC) V(stream)(dst + i, V(load)(src + i));
+}
+
 /* The loops; PUT stores one vector. */
 #define LINES(NAME, STEP, PUT)                                                                                        \
     for (int64_t o = 0; o < g.outer; o++) {                                                                           \
@@ -299,7 +350,7 @@ INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
     static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        static const pair p = {V(grid_##NAME), SRC, DST, LOG};                                                        \
+        static const pair p = {V(grid_##NAME), V(copy_lines), SRC, DST, LOG};                                                        \
         return move_block(m, d, s, b, &p);                                                                            \
     }
 
@@ -319,19 +370,22 @@ FLOATS(1, f32, f8e4m3fn, 1)
 FLOATS(1, f32, f8e5m2, 1)
 FLOATS(2, f16, f32, 4)
 FLOATS(2, f16, bf16, 2)
-FLOATS(2, f16, f8e4m3fn, 1)
 FLOATS(2, bf16, f32, 4)
 FLOATS(2, bf16, f16, 2)
-FLOATS(2, bf16, f8e4m3fn, 1)
 FLOATS(2, bf16, f8e5m2, 1)
 FLOATS(2, dlf16, f32, 4)
-FLOATS(2, dlf16, f8e4m3fn, 1)
 FLOATS(2, dlf16, f8e5m2, 1)
 FLOATS(4, f8e4m3fn, f32, 4)
+FLOATS(4, f8e4m3fn, f8e5m2, 1)
+#if VEC != 64
 FLOATS(4, f8e4m3fn, f16, 2)
 FLOATS(4, f8e4m3fn, bf16, 2)
 FLOATS(4, f8e4m3fn, dlf16, 2)
-FLOATS(4, f8e4m3fn, f8e5m2, 1)
+#else
+PAIR(f8e4m3fn_from_f16, 2, 1, 0, V(f8e4m3fn_of_f16)(s))
+PAIR(f8e4m3fn_from_bf16, 2, 1, 0, V(f8e4m3fn_of_bf16)(s))
+PAIR(f8e4m3fn_from_dlf16, 2, 1, 0, V(f8e4m3fn_of_dlf16)(s))
+#endif
 FLOATS(4, f8e5m2, f32, 4)
 FLOATS(4, f8e5m2, bf16, 2)
 FLOATS(4, f8e5m2, dlf16, 2)
@@ -341,6 +395,9 @@ PAIR(dlf16_from_f16, 2, 2, 0, V(dlf16_of_f16)(s))
 PAIR(f16_from_dlf16, 2, 2, 0, V(f16_of_dlf16)(s))
 PAIR(dlf16_from_bf16, 2, 2, 0, V(dlf16_of_bf16)(s))
 PAIR(bf16_from_dlf16, 2, 2, 0, V(bf16_of_dlf16)(s))
+PAIR(f16_from_f8e4m3fn, 1, 2, 0, V(f16_of_f8e4m3fn)(s))
+PAIR(bf16_from_f8e4m3fn, 1, 2, 0, V(bf16_of_f8e4m3fn)(s))
+PAIR(dlf16_from_f8e4m3fn, 1, 2, 0, V(dlf16_of_f8e4m3fn)(s))
 PAIR(f16_from_f8e5m2, 1, 2, 0, V(f16_of_f8e5m2)(s))
 PAIR(f8e5m2_from_f16, 2, 1, 0, V(f8e5m2_of_f16)(s))
 

@@ -9,6 +9,7 @@
  *     any32(m), any16(m)        whether the mask says so anywhere
  *     avg16                     (a + b + 1) / 2, unsigned
  *     adds16, subs16            with signed, unsigned saturation
+ *     lookup(table, index)      of 8 entries; what an index from 8 on gives is not said
  *     pack(a, b), in_order      lanes of 32 bits to 16 with signed saturation, in an order that in_order undoes
  *     widen_half, narrow_half   float16
  *     narrow_bf16(a, b)         rounded to bfloat16

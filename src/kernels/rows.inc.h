@@ -182,22 +182,19 @@ INLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, 
 
 /* ---- one stick in each row, partly padding ---- */
 
-typedef struct V(padded_stick) {
-    uint8_t bytes[STICK]; /* the padding where it belongs */
-} V(padded_stick);
-
-static inline V(padded_stick) V(padded_stick_of)(const tg_block *b) {
-    V(padded_stick) p;
-    memset(p.bytes, 0, STICK);
-    for (int64_t i = 0; i < b->tail; i++) p.bytes[b->cols + i] = b->pad[i % TG_PAD_PATTERN];
-    return p;
+/* The padding where it belongs; twice as long as a stick, so that two whole patterns have place behind any columns. */
+INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
+    memset(stick, 0, STICK);
+    memcpy(stick + b->cols, b->pad, TG_PAD_PATTERN);
+    memcpy(stick + b->cols + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
 }
 
 #if VEC == 64
 INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
-    const V(padded_stick) p = V(padded_stick_of)(b);
-    const __m512i         low = _mm512_loadu_si512(p.bytes), high = _mm512_loadu_si512(p.bytes + 64);
-    const uint64_t        all = ~(uint64_t)0;
+    uint8_t p[2 * STICK];
+    V(padded_stick)(p, b);
+    const __m512i   low = _mm512_loadu_si512(p), high = _mm512_loadu_si512(p + 64);
+    const uint64_t  all = ~(uint64_t)0;
     const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
                     in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
     for (int64_t o = 0; o < w->across.n; o++) {
@@ -231,9 +228,9 @@ INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
 /* The padding is written once into sticks of a stage. */
 INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
     enum { STICKS = 16 };
-    uint8_t               st[STICKS * STICK] __attribute__((aligned(64)));
-    const V(padded_stick) p = V(padded_stick_of)(b);
-    for (int k = 0; k < STICKS; k++) memcpy(st + k * STICK, p.bytes, STICK);
+    uint8_t st[STICKS * STICK] __attribute__((aligned(64))), p[2 * STICK];
+    V(padded_stick)(p, b);
+    for (int k = 0; k < STICKS; k++) memcpy(st + k * STICK, p, STICK);
     for (int64_t o = 0; o < w->across.n; o++)
         for (int64_t i = 0; i < w->along.n; i += STICKS) {
             const int64_t  n = w->along.n - i < STICKS ? w->along.n - i : STICKS;

@@ -15,6 +15,9 @@
 
 enum { STICK = 128, MAX_SIDE = 128 };
 
+/* Bytes of a source line in one tile, and the pitch of a stage: tiles are 64 rows deep, of bytes 128. */
+#define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
+
 /* ---- plain C ---- */
 
 #define DEFINE_PLAIN(UNIT)                                                                                          \
@@ -54,22 +57,45 @@ typedef struct loops {
 } loops;
 
 typedef struct matrix {
+    uint8_t       *d;
+    const uint8_t *s;
     int64_t        width;
     loops          src, dst; /* src.n columns, each a line of src; dst.n rows */
     int64_t        cols;     /* src.n and the padding */
+    int64_t        outer, dst_outer, src_outer; /* so many matrices */
     const uint8_t *pad;      /* one stick */
-    int64_t        ahead;    /* of tiles in place: how far to fetch, or 0 */
-    bool           stream;   /* dst lines are whole and begin at lines */
-    bool           far;
-    bool           in_place; /* source lines are sticks that follow each other: tiles need no stage */
+    bool           stream;   /* dst rows begin at lines */
+    bool           in_place; /* source lines are sticks that follow each other */
+    bool           far;      /* src must be fetched early; memory that is read from end to end comes by itself */
 } matrix;
 
+/* Columns [c, c + cols) of rows [row, row + rows) of one matrix. */
+typedef struct tile {
+    const uint8_t *const *line; /* where the columns that have a source begin */
+    int64_t               lines, cols, rows; /* cols - lines are padding; rows 0: there is no tile */
+    int64_t               at, bytes;         /* of each line */
+    uint8_t              *d;                 /* row 0 of column c */
+    int64_t               row;
+    bool                  whole; /* a stick of columns, all of them in src, and rows by 16 bytes */
+} tile;
+
+/* What happens while a tile is transposed. */
+typedef struct meanwhile {
+    const tile *next, *later; /* goes to stage; is fetched; or NULL */
+    uint8_t    *stage;
+} meanwhile;
+
+enum { AHEAD = 4 }; /* tiles known: the present one, the next one, and the one to fetch */
+
 typedef struct work {
-    uint8_t        stage[MAX_SIDE * STICK] __attribute__((aligned(64)));
-    uint8_t        out[MAX_SIDE * STICK] __attribute__((aligned(64))); /* rows that go nowhere, or not as a whole */
+    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
+    uint8_t        out[MAX_SIDE * STICK] __attribute__((aligned(64)));
     uint8_t        pad[STICK];
-    const uint8_t *line[MAX_SIDE];
-    uint8_t       *rows[MAX_SIDE];
+    tile           tile[AHEAD];
+    const uint8_t *line[AHEAD][MAX_SIDE];
+    uint8_t       *row[MAX_SIDE];
+    int64_t        o, c, r; /* where the tile begins that is not yet known */
+    unsigned       table;   /* of lines, for the present c */
 } work;
 
 /* Addresses of lines [first, first + n). */
@@ -92,52 +118,71 @@ typedef uint8_t       *target;
 DEFINE_ADDRESSES(source_addresses, source)
 DEFINE_ADDRESSES(target_addresses, target)
 
-/* How many of columns [c, c + nc) have a source, and where. */
-static inline int64_t source_lines(const uint8_t **line, const uint8_t *s, const matrix *a, int64_t c, int64_t nc) {
-    const int64_t n = c >= a->src.n ? 0 : a->src.n - c < nc ? a->src.n - c : nc;
-    source_addresses(line, s, &a->src, c, n);
-    return n;
-}
-
-/* Rows that a tile has and the matrix has not go to `out`. */
-static inline void destination_rows(uint8_t **rows, uint8_t *d, const matrix *a, int64_t r, int64_t nr, uint8_t *out) {
-    const int64_t side = STICK / a->width;
-    target_addresses(rows, d, &a->dst, r, nr);
-    for (int64_t i = nr; i < side; i++) rows[i] = out + i * STICK;
+/* Rows go by first, then columns, then matrices. */
+static inline void next_tile(work *w, const matrix *a, int slot) {
+    const int64_t side = STICK / a->width, depth = DEPTH(a->width) / a->width;
+    tile *const   t = &w->tile[slot];
+    if (w->o == a->outer) {
+        t->rows = t->lines = 0;
+        t->whole = false;
+        return;
+    }
+    t->cols = a->cols - w->c < side ? a->cols - w->c : side;
+    t->lines = a->src.n - w->c < t->cols ? a->src.n - w->c : t->cols;
+    if (t->lines < 0) t->lines = 0;
+    t->rows = a->dst.n - w->r < depth ? a->dst.n - w->r : depth;
+    t->row = w->r;
+    t->at = w->r * a->width;
+    t->bytes = t->rows * a->width;
+    t->d = a->d + w->o * a->dst_outer + w->c * a->width;
+    t->whole = t->lines == side && t->bytes % 16 == 0;
+    if (w->r == 0) {
+        w->table = (w->table + 1) % AHEAD;
+        source_addresses(w->line[w->table], a->s + w->o * a->src_outer, &a->src, w->c, t->lines);
+    }
+    t->line = w->line[w->table];
+    w->r += depth;
+    if (w->r < a->dst.n) return;
+    w->r = 0;
+    w->c += side;
+    if (w->c < a->cols) return;
+    w->c = 0;
+    w->o++;
 }
 
 static inline bool at_lines(const uint8_t *d, int64_t step, int64_t other) {
     return (((uintptr_t)d | (uintptr_t)step | (uintptr_t)other) & (TG_LINE_BYTES - 1)) == 0;
 }
 
-/* The block as one matrix if it is one, else as the first of the number of matrices that is returned. */
-static inline int64_t matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, const uint8_t *d,
-                                const tg_block *b) {
-    enum { AHEAD = 8192 };
-    int64_t outer = b->outer;
-    *a = (matrix){.width = width, .cols = b->cols + b->tail, .pad = pad, .far = m->far};
+/* Matrices that make one matrix are one. */
+static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                             const tg_block *b) {
+    *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
     a->src = (loops){b->cols, b->cols, b->src_col, 0};
     a->dst = (loops){b->rows, b->rows, b->dst_row, 0};
-    a->in_place = b->src_col == STICK;
-    a->ahead = m->far ? AHEAD : 0;
+    a->outer = b->outer;
+    a->dst_outer = b->dst_outer;
+    a->src_outer = b->src_outer;
+    a->far = m->far;
+    a->in_place = b->src_col == STICK && b->rows * width == STICK;
     a->stream = m->stream && at_lines(d, b->dst_row, b->dst_outer);
     if (b->tail > 0) {
         memcpy(pad, b->pad, TG_PAD_PATTERN);
         memcpy(pad + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
     }
-    if (outer > 1 && b->src_outer == b->rows * width) {
-        a->dst.n *= outer;
+    if (b->outer > 1 && b->src_outer == b->rows * width) {
+        a->dst.n *= b->outer;
+        a->in_place = false;
         a->dst.outer = b->dst_outer;
-        outer = 1;
-    } else if (outer > 1 && b->tail == 0 && b->dst_outer == b->cols * width) {
-        a->src.n *= outer;
+        a->outer = 1;
+    } else if (b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * width) {
+        a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
         a->in_place = a->in_place && b->src_outer == b->cols * STICK;
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
-        outer = 1;
+        a->outer = 1;
     }
-    return outer;
 }
 
 /* Elements of a and b take turns, in each 16-byte lane l: from its low half, or its high half. */

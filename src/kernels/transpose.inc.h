@@ -48,45 +48,30 @@ INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) 
     }
 }
 
-/* 16 bytes at s of the lines of one vector become n = 16 / width rows, in w[0 .. n). */
-INLINE void V(group)(int width, V(vec) *w, const uint8_t *s) {
+/* Register j with register j + n / 2: the order of the registers turns by one bit, and that of the elements too. */
+INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
+    const int half = 8 / width;
+    TG_UNROLL
+    for (int j = 0; j < half; j++) V(unpack)(width, &out[2 * j], &out[2 * j + 1], in[j], in[j + half]);
+}
+
+/* 16 bytes at s of lines `pitch` apart become n = 16 / width rows: after as many rounds as the index of a register
+ * has bits, registers and elements have changed places. */
+INLINE void V(group)(int width, V(vec) *out, const uint8_t *s, int64_t pitch) {
     const int n = 16 / width;
-    V(vec)    v[5][16];
+    V(vec)    a[16], b[16], c[16];
     TG_UNROLL
-    for (int j = 0; j < n; j++) v[0][j] = V(lanes)(s + j * STICK, n * STICK);
-    TG_UNROLL
-    for (int round = 0; 1 << round < n; round++) {
-        TG_UNROLL
-        for (int j = 0; j < n / 2; j++)
-            V(unpack)(width, &v[round + 1][2 * j], &v[round + 1][2 * j + 1], v[round][j], v[round][j + n / 2]);
-    }
-    TG_UNROLL
-    for (int j = 0; j < n; j++) w[j] = v[width == 1 ? 4 : width == 2 ? 3 : width == 4 ? 2 : width == 8 ? 1 : 0][j];
+    for (int j = 0; j < n; j++) (width == 16 ? out : a)[j] = V(lanes)(s + j * pitch, n * pitch);
+    if (width == 8) V(round)(8, out, a);
+    if (width < 8) V(round)(width, b, a);
+    if (width == 4) V(round)(4, out, b);
+    if (width < 4) V(round)(width, c, b);
+    if (width == 2) V(round)(2, out, c);
+    if (width == 1) V(round)(1, a, c);
+    if (width == 1) V(round)(1, out, a);
 }
 
 /* ---- tiles ---- */
-
-/* Lines of one stick at s become rows of one stick: `groups` times 16 bytes of them, `parts` vectors' worth of
- * columns. Meanwhile what lies `ahead` of s is fetched, an eighth in each step. */
-INLINE void V(tile)(int width, uint8_t *const *rows, const uint8_t *s, int groups, int parts, int64_t ahead,
-                    bool stream) {
-    const int n = 16 / width, lines = STICK / width * STICK / TG_LINE_BYTES / 8;
-    for (int g = 0; g < groups; g++) {
-        if (ahead > 0)
-            for (int i = 0; i < lines; i++) TG_FETCH(s + ahead + (g * lines + i) * TG_LINE_BYTES);
-        for (int p = 0; p < parts; p++) {
-            V(vec) v[16];
-            V(group)(width, v, s + g * 16 + p * (VEC / width) * STICK);
-            TG_UNROLL
-            for (int i = 0; i < n; i++) {
-                if (stream)
-                    V(stream)(rows[g * n + i] + p * VEC, v[i]);
-                else
-                    V(store)(rows[g * n + i] + p * VEC, v[i]);
-            }
-        }
-    }
-}
 
 /* n bytes, at most a stick. */
 INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
@@ -100,76 +85,156 @@ INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #endif
 }
 
-/* `n` bytes at `at` of each line into the stage. What lies `ahead` is fetched. */
-INLINE void V(stage_in)(uint8_t *stage, const uint8_t *const *line, int64_t lines, int64_t at, int64_t n,
-                        int64_t ahead) {
-    if (n < STICK) {
-        for (int64_t k = 0; k < lines; k++) V(part)(stage + k * STICK, line[k] + at, n);
-        return;
-    }
-    for (int64_t k = 0; k < lines; k++) {
-        const uint8_t *const s = line[k] + at;
-        V(vec)               v[STICK / VEC];
+/* n bytes, fewer than a stick, to the stage, which has place for a whole one. A masked store is not forwarded to the
+ * loads that follow soon, so the masks are on the loads. */
+INLINE void V(part_in)(uint8_t *stage, const uint8_t *s, int64_t n) {
+#if VEC == 64
+    const int64_t whole = n & 64;
+    if (whole > 0) V(store)(stage, V(load)(s));
+    if (n == whole) return;
+    V(store)(stage + whole, (V(vec))_mm512_maskz_loadu_epi8(~(~(uint64_t)0 << (n - whole)), s + whole));
+#else
+    memcpy(stage, s, (size_t)n);
+#endif
+}
+
+/* n bytes, a multiple of a stick, to the stage. */
+INLINE void V(sticks)(uint8_t *stage, const uint8_t *s, int64_t n) {
+    for (int64_t i = 0; i < n; i += STICK) {
+        V(vec) v[STICK / VEC];
         TG_UNROLL
-        for (int i = 0; i < STICK / VEC; i++) v[i] = V(load)(s + i * VEC);
-        if (ahead > 0) {
-            TG_FETCH(s + ahead);
-            TG_FETCH(s + ahead + TG_LINE_BYTES);
+        for (int j = 0; j < STICK / VEC; j++) v[j] = V(load)(s + i + j * VEC);
+        TG_UNROLL
+        for (int j = 0; j < STICK / VEC; j++) *(V(vec) *)(void *)(stage + i + j * VEC) = v[j];
+    }
+}
+
+/* All of a tile into its stage. */
+INLINE void V(stage_in)(int width, uint8_t *stage, const tile *t, const uint8_t *pad) {
+    const uint8_t *const *line = t->line;
+    const int64_t         lines = t->lines, at = t->at, whole = t->bytes / STICK * STICK, rest = t->bytes - whole;
+    if (whole == STICK)
+        for (int64_t k = 0; k < lines; k++) V(sticks)(stage + k * DEPTH(width), line[k] + at, STICK);
+    else if (whole > 0)
+        for (int64_t k = 0; k < lines; k++) V(sticks)(stage + k * DEPTH(width), line[k] + at, whole);
+    if (rest > 0)
+        for (int64_t k = 0; k < lines; k++)
+            V(part_in)(stage + k * DEPTH(width) + whole, line[k] + at + whole, rest);
+    for (int64_t k = lines; k < t->cols; k++)
+        for (int64_t i = 0; i < t->bytes; i += STICK) V(sticks)(stage + k * DEPTH(width) + i, pad, STICK);
+}
+
+/* What goes on meanwhile, in step g of 8: an eighth of the next tile comes into the stage. */
+INLINE void V(feed)(int width, const meanwhile *m, int g) {
+    const int n = STICK / width / 8;
+    if (m->next == NULL) return;
+    for (int k = g * n; k < (g + 1) * n; k++)
+        V(sticks)(m->stage + k * DEPTH(width), m->next->line[k] + m->next->at, STICK);
+}
+
+/* And lines of a later tile are fetched, as many as 16 bytes of all columns are. */
+INLINE void V(fetch)(int width, const meanwhile *m, int g) {
+    const int per_line = DEPTH(width) / TG_LINE_BYTES, n = STICK / width * 16 / TG_LINE_BYTES;
+    if (m->later == NULL) return;
+    if (m->later->bytes == DEPTH(width) && m->later->lines == STICK / width) {
+        for (int i = g * n; i < (g + 1) * n; i++)
+            TG_FETCH(m->later->line[i / per_line] + m->later->at + i % per_line * TG_LINE_BYTES);
+    } else {
+        for (int64_t i = g * n / 2; i < (g + 1) * n / 2 && i < m->later->lines; i++) {
+            TG_FETCH(m->later->line[i] + m->later->at);
+            TG_FETCH(m->later->line[i] + m->later->at + TG_LINE_BYTES);
         }
-        TG_UNROLL
-        for (int i = 0; i < STICK / VEC; i++) *(V(vec) *)(void *)(stage + k * STICK + i * VEC) = v[i];
     }
 }
 
-/* ---- matrices ---- */
-
-/* A tile whose rows are not whole sticks leaves through a stage of its own. */
-static void V(ragged_out)(uint8_t *const *rows, const uint8_t *out, int64_t nr, int64_t n) {
-    for (int64_t i = 0; i < nr; i++) V(part)(rows[i], out + i * STICK, n);
+/* Lines `pitch` apart become rows of one stick: `groups` times 16 bytes of them, `parts` vectors' worth of columns. */
+INLINE void V(run_tile)(int width, uint8_t *const *rows, const uint8_t *s, int64_t pitch, int groups, int parts,
+                        const meanwhile *m, bool stream) {
+    const int n = 16 / width;
+    for (int g = 0; g < groups; g++) {
+        V(feed)(width, m, g);
+        V(fetch)(width, m, g);
+        for (int p = 0; p < parts; p++) {
+            V(vec) v[16];
+            V(group)(width, v, s + g * 16 + p * (VEC / width) * pitch, pitch);
+            TG_UNROLL
+            for (int i = 0; i < n; i++) {
+                if (stream)
+                    V(stream)(rows[g * n + i] + p * VEC, v[i]);
+                else
+                    V(store)(rows[g * n + i] + p * VEC, v[i]);
+            }
+        }
+    }
 }
 
-INLINE void V(run_columns)(int width, uint8_t *d, const uint8_t *s, const matrix *a, int64_t c, work *w) {
-    const int64_t side = STICK / width, nc = a->cols - c < side ? a->cols - c : side;
-    const int     parts = (int)((nc * width + VEC - 1) / VEC);
-    const int64_t lines = source_lines(w->line, s, a, c, nc);
-    uint8_t      *dump[MAX_SIDE];
-    if (nc < side)
-        for (int64_t i = 0; i < side; i++) dump[i] = w->out + i * STICK;
-    for (int64_t k = lines; k < nc; k++) memcpy(w->stage + k * STICK, a->pad, STICK);
-    for (int64_t r = 0; r < a->dst.n; r += side) {
-        const int64_t  nr = a->dst.n - r < side ? a->dst.n - r : side;
-        const int      groups = (int)((nr * width + 15) / 16);
-        const bool     whole = nr == side && nc == side;
-        const bool     in_place = whole && a->in_place && lines == nc;
-        const int64_t  ahead = a->far && a->dst.n - r >= 3 * side ? 2 * STICK : 0;
-        const uint8_t *from = w->stage;
-        if (in_place)
-            from = w->line[0] + r * width;
-        else
-            V(stage_in)(w->stage, w->line, lines, r * width, nr * width, ahead);
-        destination_rows(w->rows, d + c * width, a, r, nr, w->out);
-        if (whole && a->stream)
-            V(tile)(width, w->rows, from, 8, STICK / VEC, in_place ? a->ahead : 0, true);
-        else if (whole)
-            V(tile)(width, w->rows, from, 8, STICK / VEC, in_place ? a->ahead : 0, false);
-        else
-            V(tile)(width, nc < side ? dump : w->rows, from, groups, parts, 0, false);
-        if (nc < side) V(ragged_out)(w->rows, w->out, nr, nc * width);
-    }
+/* Rows, or columns, or both are fewer than a tile has: what is too much goes to `out`, and so does all of it if rows
+ * are no whole sticks. */
+INLINE void V(run_ragged)(int width, uint8_t **rows, const uint8_t *stage, const tile *t, uint8_t *out) {
+    const bool narrow = t->cols < STICK / width;
+    const meanwhile nothing = {NULL, NULL, NULL};
+    uint8_t   *to[MAX_SIDE];
+    for (int64_t i = 0; i < DEPTH(width) / width; i++) to[i] = narrow || i >= t->rows ? out + i * STICK : rows[i];
+    V(run_tile)(width, to, stage, DEPTH(width), (int)((t->bytes + 15) / 16),
+                (int)((t->cols * width + VEC - 1) / VEC), &nothing, false);
+    if (narrow)
+        for (int64_t i = 0; i < t->rows; i++) V(part)(rows[i], to[i], t->cols * width);
 }
 
 #include "kernels/interleave.inc.h"
 
 /* ---- blocks ---- */
 
+/* Tiles that lie together in a cache need no stage. */
+INLINE void V(run_in_place)(int width, const matrix *a, work *w) {
+    const meanwhile nothing = {NULL, NULL, NULL};
+    for (next_tile(w, a, 0); w->tile[0].rows > 0; next_tile(w, a, 0)) {
+        const tile *const t = &w->tile[0];
+        target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
+        if (t->whole) {
+            V(run_tile)(width, w->row, t->line[0] + t->at, STICK, (int)(t->bytes / 16), STICK / VEC, &nothing, false);
+        } else {
+            V(stage_in)(width, w->stage[0], t, a->pad);
+            V(run_ragged)(width, w->row, w->stage[0], t, w->out);
+        }
+    }
+}
+
+/* While one tile leaves its stage, a later one comes nearer, and the next one comes into the other stage (two bytes)
+ * or follows it into the same one. */
+INLINE void V(run_tiles)(int width, const matrix *a, work *w) {
+    const bool two = width == 2;
+    for (int i = 0; i < AHEAD; i++) next_tile(w, a, i);
+    V(stage_in)(width, w->stage[0], &w->tile[0], a->pad);
+    for (unsigned i = 0; w->tile[i % AHEAD].rows > 0; i++) {
+        const tile *const t = &w->tile[i % AHEAD], *const next = &w->tile[(i + 1) % AHEAD],
+                         *const later = &w->tile[(i + AHEAD - 1) % AHEAD];
+        uint8_t *const    from = w->stage[two ? i % 2 : 0], *const to = w->stage[two ? (i + 1) % 2 : 0];
+        const bool        feeds = two && t->whole && t->bytes == STICK && next->whole && next->bytes == STICK;
+        const meanwhile   m = {feeds ? next : NULL, a->far ? later : NULL, to};
+        target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
+        if (t->whole && a->stream)
+            V(run_tile)(width, w->row, from, DEPTH(width), (int)(t->bytes / 16), STICK / VEC, &m, true);
+        else if (t->whole)
+            V(run_tile)(width, w->row, from, DEPTH(width), (int)(t->bytes / 16), STICK / VEC, &m, false);
+        else
+            V(run_ragged)(width, w->row, from, t, w->out);
+        if (!feeds && next->rows > 0) V(stage_in)(width, to, next, a->pad);
+        next_tile(w, a, (int)(i % AHEAD));
+    }
+}
+
 INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    work    w;
-    matrix  a;
+    work   w;
+    matrix a;
     if (V(interleaved)(width, m, d, s, b)) return NULL;
-    const int64_t outer = matrix_of(&a, w.pad, width, m, d, b);
-    for (int64_t o = 0; o < outer; o++)
-        for (int64_t c = 0; c < a.cols; c += STICK / width)
-            V(run_columns)(width, d + o * b->dst_outer, s + o * b->src_outer, &a, c, &w);
+    matrix_of(&a, w.pad, width, m, d, s, b);
+    w.o = w.c = w.r = 0;
+    w.table = 0;
+    if (a.in_place && !m->far)
+        V(run_in_place)(width, &a, &w);
+    else
+        V(run_tiles)(width, &a, &w);
     return NULL;
 }
 

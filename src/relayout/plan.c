@@ -46,14 +46,14 @@ static tg_status check_layout(tg_extent *out, const tg_layout *l, const char *na
     return tg_layout_quick(out, l) ? TG_OK : check_slowly(out, l, name, err);
 }
 
-static tg_status check_pair(const tg_layout *dst, const tg_layout *src, tg_error *err) {
+static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool convert, tg_error *err) {
     bool same = dst->ndim == src->ndim;
     for (int32_t d = 0; same && d < dst->ndim; d++) same = dst->shape[d] == src->shape[d];
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    if (dst->dtype != src->dtype)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ: dst %s, src %s",
+    if (dst->dtype != src->dtype && !convert)
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ, and `convert` is not set: dst %s, src %s",
                        tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
     return TG_OK;
 }
@@ -116,19 +116,22 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
     plan->dst_encoding = plan->src_encoding = none;
     plan->dst_bits = d->elem_bits;
     plan->src_bits = s->elem_bits;
-    if (d->format == s->format && d->elem_bits == s->elem_bits) {
+    if (d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits) {
         if (tg_bits_movable(d->elem_bits)) return TG_OK;
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: elements of %d bits cannot be moved", (int64_t)d->elem_bits);
     }
     plan->dst_encoding = tg_encoding_of(d->dtype, d->format, d->elem_bits);
     plan->src_encoding = tg_encoding_of(s->dtype, s->format, s->elem_bits);
+    const bool bits = d->dtype != s->dtype &&
+                      (plan->dst_encoding.kind == TG_KIND_BITS || plan->src_encoding.kind == TG_KIND_BITS);
     const bool same = tg_encoding_same(plan->dst_encoding, plan->src_encoding) && tg_bits_movable(d->elem_bits) &&
                       plan->dst_encoding.kind != TG_KIND_NONE;
     tg_kernel kernel;
-    if (!same && !tg_kernel_convert(&kernel, plan->dst_encoding, plan->src_encoding))
-        return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: no conversion of %s from %s in %d bits to %s in %d bits",
-                       tg_dtype_name(d->dtype), format_text(s->format), (int64_t)s->elem_bits, format_text(d->format),
-                       (int64_t)d->elem_bits);
+    if (bits || (!same && !tg_kernel_convert(&kernel, plan->dst_encoding, plan->src_encoding)))
+        return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: no conversion of %s from %s in %d bits to %s%s%s in %d bits",
+                       tg_dtype_name(s->dtype), format_text(s->format), (int64_t)s->elem_bits,
+                       d->dtype == s->dtype ? "" : tg_dtype_name(d->dtype), d->dtype == s->dtype ? "" : " ",
+                       format_text(d->format), (int64_t)d->elem_bits);
     if (same) plan->dst_encoding = plan->src_encoding = none;
     return TG_OK;
 }
@@ -203,7 +206,7 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     tg_extent dst, src;
     tg_status s = check_layout(&dst, params->dst, "dst", err);
     if (s == TG_OK) s = check_layout(&src, params->src, "src", err);
-    if (s == TG_OK) s = check_pair(params->dst, params->src, err);
+    if (s == TG_OK) s = check_pair(params->dst, params->src, params->convert, err);
     if (s != TG_OK) return s;
     p.tuning = tuning;
     p.dst = params->dst;

@@ -111,7 +111,7 @@ tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_
                      whole ? params->pad : NULL,
                      tg_encoding_of(d->dtype, d->format, d->elem_bits),
                      tg_encoding_of(s->dtype, s->format, s->elem_bits),
-                     d->format == s->format && d->elem_bits == s->elem_bits};
+                     d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits};
     int64_t          where[TG_MAX_NDIM] = {0}, at = 0, unlike = 0;
     bool             same = replicated || coords_equal(&c, begin, end, where, &at, &unlike);
     if (same && (replicated || (c.pad != NULL && !padding_equal(&c, unlike)))) {

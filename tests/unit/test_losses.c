@@ -51,6 +51,30 @@ static void test_all_of_bfloat16(void **unused) {
     free(codes);
 }
 
+/* f8e4m3fn runs from 2^-9 to 448 and is NaN above 464, the half way to the next; 2^-10 is half way to 0, which is even.
+ * The upper halves of float32 are all that matters: a step of f8e4m3fn has more bits below it. */
+static void test_fp8(void **unused) {
+    (void)unused;
+    uint32_t *codes = malloc(CODES * sizeof codes[0]);
+    int64_t   over = -1, gone = -1, want_over = 0, want_gone = 0;
+    for (uint32_t i = 0; i < CODES; i++) {
+        float value;
+        codes[i] = i << 16;
+        memcpy(&value, &codes[i], sizeof value);
+        const double m = fabs((double)value);
+        if (isnan(m) || isinf(m) || m == 0) continue;
+        want_over += m > 464;
+        want_gone += m <= ldexp(1, -10);
+    }
+    count(&over, &gone, "f32[65536]", "f32[65536] spyre device_dtype=SEN143_FP8", codes);
+    assert_int_equal(over, want_over);
+    assert_int_equal(gone, want_gone);
+    count(&over, &gone, "f32[65536] spyre device_dtype=SEN143_FP8", "f32[65536]", codes);
+    assert_int_equal(over, 0);
+    assert_int_equal(gone, 0);
+    free(codes);
+}
+
 static void test_float16_fits(void **unused) {
     (void)unused;
     uint16_t *codes = malloc(CODES * sizeof codes[0]);
@@ -82,6 +106,7 @@ static void test_gaps_do_not_count(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_all_of_bfloat16),
+        cmocka_unit_test(test_fp8),
         cmocka_unit_test(test_float16_fits),
         cmocka_unit_test(test_gaps_do_not_count),
     };

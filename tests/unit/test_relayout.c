@@ -158,7 +158,7 @@ static void put_copies(uint8_t *data, const tg_layout *l, int32_t m, int64_t off
 static void naive(uint8_t *dst, const uint8_t *src, const tg_layout *d, const tg_layout *s, const void *pad) {
     int64_t        coord[TG_MAX_NDIM] = {0};
     uint8_t *const seen = calloc((size_t)d->span + 1, 1);
-    const bool     same = d->format == s->format && d->elem_bits == s->elem_bits;
+    const bool     same = d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits;
     if (tg_layout_numel(d) > 0) {
         do {
             tg_word w = tg_ref_load(src, tg_layout_offset(s, coord), s->elem_bits);
@@ -181,19 +181,35 @@ typedef struct type_pair {
     int32_t   dst_bits;
     tg_format src;
     int32_t   src_bits;
+    tg_dtype  dst_dtype; /* if it is another one */
 } type_pair;
 
 static const type_pair pairs[] = {
-    {TG_U8, TG_FORMAT_NATIVE, 8, TG_FORMAT_NATIVE, 8},     {TG_F16, TG_FORMAT_NATIVE, 16, TG_FORMAT_NATIVE, 16},
-    {TG_F32, TG_FORMAT_NATIVE, 32, TG_FORMAT_NATIVE, 32},  {TG_C64, TG_FORMAT_NATIVE, 64, TG_FORMAT_NATIVE, 64},
-    {TG_C128, TG_FORMAT_NATIVE, 128, TG_FORMAT_NATIVE, 128}, {TG_S4, TG_FORMAT_NATIVE, 4, TG_FORMAT_NATIVE, 4},
-    {TG_U2, TG_FORMAT_NATIVE, 2, TG_FORMAT_NATIVE, 2},     {TG_S1, TG_FORMAT_NATIVE, 1, TG_FORMAT_NATIVE, 1},
-    {TG_S4, TG_FORMAT_NATIVE, 4, TG_FORMAT_NATIVE, 8},     {TG_S4, TG_FORMAT_NATIVE, 8, TG_FORMAT_NATIVE, 4},
-    {TG_PRED, TG_FORMAT_NATIVE, 1, TG_FORMAT_NATIVE, 8},   {TG_PRED, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 8},
-    {TG_F16, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 16},    {TG_F16, TG_FORMAT_NATIVE, 16, TG_SEN169_FP16, 16},
-    {TG_BF16, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 16},   {TG_F32, TG_FORMAT_NATIVE, 32, TG_BFLOAT16, 16},
-    {TG_S32, TG_IEEE_INT64, 64, TG_FORMAT_NATIVE, 32},     {TG_U8, TG_SENUINT32, 32, TG_FORMAT_NATIVE, 8},
+    {TG_U8, TG_FORMAT_NATIVE, 8, TG_FORMAT_NATIVE, 8},
+    {TG_F16, TG_FORMAT_NATIVE, 16, TG_FORMAT_NATIVE, 16},
+    {TG_F32, TG_FORMAT_NATIVE, 32, TG_FORMAT_NATIVE, 32},
+    {TG_C64, TG_FORMAT_NATIVE, 64, TG_FORMAT_NATIVE, 64},
+    {TG_C128, TG_FORMAT_NATIVE, 128, TG_FORMAT_NATIVE, 128},
+    {TG_S4, TG_FORMAT_NATIVE, 4, TG_FORMAT_NATIVE, 4},
+    {TG_U2, TG_FORMAT_NATIVE, 2, TG_FORMAT_NATIVE, 2},
+    {TG_S1, TG_FORMAT_NATIVE, 1, TG_FORMAT_NATIVE, 1},
+    {TG_S4, TG_FORMAT_NATIVE, 4, TG_FORMAT_NATIVE, 8},
+    {TG_S4, TG_FORMAT_NATIVE, 8, TG_FORMAT_NATIVE, 4},
+    {TG_PRED, TG_FORMAT_NATIVE, 1, TG_FORMAT_NATIVE, 8},
+    {TG_PRED, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 8},
+    {TG_F16, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 16},
+    {TG_F16, TG_FORMAT_NATIVE, 16, TG_SEN169_FP16, 16},
+    {TG_BF16, TG_SEN169_FP16, 16, TG_FORMAT_NATIVE, 16},
+    {TG_F32, TG_FORMAT_NATIVE, 32, TG_BFLOAT16, 16},
+    {TG_S32, TG_IEEE_INT64, 64, TG_FORMAT_NATIVE, 32},
+    {TG_U8, TG_SENUINT32, 32, TG_FORMAT_NATIVE, 8},
     {TG_F4E2M1FN, TG_FORMAT_NATIVE, 4, TG_FORMAT_NATIVE, 8},
+    {TG_F32, TG_FORMAT_NATIVE, 16, TG_FORMAT_NATIVE, 32, TG_BF16},
+    {TG_F32, TG_FORMAT_NATIVE, 8, TG_FORMAT_NATIVE, 32, TG_F8E4M3FN},
+    {TG_F8E5M2, TG_FORMAT_NATIVE, 16, TG_FORMAT_NATIVE, 8, TG_BF16},
+    {TG_S8, TG_FORMAT_NATIVE, 64, TG_FORMAT_NATIVE, 8, TG_S64},
+    {TG_PRED, TG_FORMAT_NATIVE, 32, TG_FORMAT_NATIVE, 8, TG_F32},
+    {TG_U4, TG_FORMAT_NATIVE, 32, TG_FORMAT_NATIVE, 4, TG_S32},
 };
 enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 
@@ -322,7 +338,7 @@ static void check_one_box(const tg_plan_params *whole, buffer blank, buffer src)
     }
     const buffer   dst = buffer_copy(blank), want = buffer_copy(blank);
     uint8_t *const seen = calloc((size_t)d->span + 1, 1);
-    const bool     same = d->format == s->format && d->elem_bits == s->elem_bits;
+    const bool     same = d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits;
     if (tg_layout_numel(d) > 0) {
         do {
             bool in = true;
@@ -349,7 +365,8 @@ static const uint32_t cpus[] = {0, TG_CPU_AVX512, TG_CPU_AVX512 | TG_CPU_AVX2, T
 static void check_move(const tg_layout *d, const tg_layout *s) {
     uint8_t           pad[16];
     const bool        padded = random_below(2) == 0;
-    tg_plan_params    params = {.dst = d, .src = s, .pad = padded ? pad : NULL, .threads = (int32_t)random_below(4)};
+    tg_plan_params params = {
+        .dst = d, .src = s, .pad = padded ? pad : NULL, .threads = (int32_t)random_below(4), .convert = true};
     tg_plan           p;
     tg_error          err;
     size_t            ran = 0;
@@ -396,7 +413,8 @@ static void test_random_pairs(void **state) {
         int64_t         shape[TG_MAX_NDIM];
         int32_t         ndim;
         random_shape(&ndim, shape, 2000);
-        const tg_layout d = random_layout(t.dtype, t.dst, t.dst_bits, ndim, shape);
+        const tg_dtype  dst_dtype = t.dst_dtype != TG_INVALID ? t.dst_dtype : t.dtype;
+        const tg_layout d = random_layout(dst_dtype, t.dst, t.dst_bits, ndim, shape);
         const tg_layout s = random_layout(t.dtype, t.src, t.src_bits, ndim, shape);
         check_move(&d, &s);
     }
@@ -572,6 +590,7 @@ static void test_refusals(void **state) {
     (void)state;
     const int64_t   a[] = {2, 3}, b[] = {3, 2}, zero[] = {0, 1}, back[] = {-3, 1};
     const tg_layout l = dense(TG_F16, 2, a), other = dense(TG_F16, 2, b), wide = dense(TG_F32, 2, a);
+    const tg_layout complex = dense(TG_C64, 2, a), doubles = dense(TG_F64, 2, a);
     tg_layout       overlap, negative, odd = l, fp9 = l;
     assert_int_equal(tg_layout_strided(&overlap, TG_F16, 2, a, zero, 0, NULL), TG_OK);
     assert_int_equal(tg_layout_strided(&negative, TG_F16, 2, a, back, 0, NULL), TG_OK);
@@ -580,6 +599,9 @@ static void test_refusals(void **state) {
     fp9.elem_bits = 8;
     expect_refusal(&other, &l, TG_ERR_ARGUMENT, "dst [3,2], src [2,3]");
     expect_refusal(&wide, &l, TG_ERR_ARGUMENT, "dst f32, src f16");
+    tg_plan              p0;
+    const tg_plan_params converted = {.dst = &complex, .src = &doubles, .convert = true};
+    assert_int_equal(tg_plan_init(&p0, &converted, NULL), TG_ERR_UNSUPPORTED); /* as wide, and not the same */
     expect_refusal(&overlap, &l, TG_ERR_ARGUMENT, "not unique");
     expect_refusal(&negative, &l, TG_ERR_ARGUMENT, "-3");
     expect_refusal(&l, &negative, TG_ERR_ARGUMENT, "-3");
