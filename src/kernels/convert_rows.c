@@ -5,18 +5,22 @@
  * inside. What is left of a block is arranged here, the same for all pairs, in groups: the least number of
  * elements that fill whole bytes on both sides.
  *
- *     block                                       way
- *     rows are whole lines, at lines if streamed   one grid
- *     not streamed, rows of a line or more         one grid, and one for a last line that overlaps it
- *     not streamed, shorter rows                   row by row through a line on the stack
- *     streamed, anything else                      through a stage of 4 KiB on the stack, from which whole
- *                                                  lines leave; rows that continue one another share lines
- *     no loop for the pair, or no such processor   row by row with the loops of convert.c
+ *     block                                        way
+ *     not streamed, rows of a line or more          one grid, and one for a last line that overlaps it
+ *     not streamed, shorter rows                    16 rows at a time through lines on the stack
+ *     streamed, whole lines at lines                grids that read few streams (move_lines)
+ *     streamed, dst goes on along outer             the same through a stage of 4 KiB on the stack, from which whole
+ *                                                   lines leave; what a row leaves over is carried (move_carried)
+ *     streamed, anything else                       through the stage (move_staged)
+ *     packed dst if streamed, parts of a byte       not streamed
+ *     no loop for the pair, or no such processor    row by row with the loops of convert.c
  *
- * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere
- * in a line; outer steps over the sticks of a row, so dst continues along outer, and the stage collects 31
- * sticks of one row before it writes lines. Sources are never read beyond their last element: what is no
- * whole line is copied to the stack first.
+ * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere in a line;
+ * outer steps over the sticks of a row, so dst goes on along outer. The stage takes 8 sticks of one row, 1024 bytes:
+ * 15 or 16 whole lines are written, and the rest waits until the other rows have had their turn.
+ *
+ * Sources are never read beyond their last element: what is no whole line is copied to the stack first. Fetching ahead
+ * by instructions never won (tg_mover.far is not used here): the processor does it better for few streams.
  *
  * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
 #include "kernels/kernels.h"

@@ -2,19 +2,18 @@
  *
  * A pair is one function that reads what becomes one vector of the destination and returns that vector, so
  * that nothing is called within a grid. Floats meet in vectors of float32 bits, as in convert.c, where the
- * numbers are explained:
+ * numbers are explained; floats of 16 and 8 bits often have a shorter way:
  *
- *     get_F(s)         VEC / 4 elements of F as float32
- *     put_F(x)         1, 2 or 4 vectors of float32 as one vector of F
- *     F_from_G         put_F of get_G
+ *     get_F(s)    VEC / 4 elements of F as float32
+ *     put_F(x)    1, 2 or 4 vectors of float32 as one vector of F
+ *     F_of_G(s)   put_F of get_G, or the shorter way
  *
  * Integers and bools are widened, narrowed and compared; what a narrower integer cannot hold leaves bits
  * in *bad. Packed elements of 4, 2 and 1 bits are spread over bytes by shifts that double their distance:
  *
- *     0000 0000 dcba hgfe   two elements of four bits, a byte widened to 16 bits
- *     0000 dcba xxxx hgfe   with itself shifted by 4; the mask 0x0f0f removes x */
+ *     0000 0000 hgfe dcba   two elements of four bits, a byte widened to 16 bits
+ *     0000 hgfe xxxx dcba   with itself shifted by 4; the mask 0x0f0f removes x */
 #include "kernels/convert_vector.inc.h"
-
 
 /* ---- floats: to float32 ---- */
 
@@ -350,7 +349,7 @@ static void V(copy_lines)(uint8_t *restrict dst, const uint8_t *restrict src, in
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
     static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        static const pair p = {V(grid_##NAME), V(copy_lines), SRC, DST, LOG};                                                        \
+        static const pair p = {V(grid_##NAME), V(copy_lines), SRC, DST, LOG};                                         \
         return move_block(m, d, s, b, &p);                                                                            \
     }
 

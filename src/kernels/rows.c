@@ -11,7 +11,9 @@
  *          |            16 17 18 19 20 21 22 23 | 80 81 82 ...
  *          v
  *
- * More streams than some 16 are not followed by the prefetchers: 64 of them halve the speed, and so does one.
+ * The prefetchers follow some 16 streams: reading 64 halves the speed, and so does writing pieces of one stick far
+ * apart from each other. Where the streams of dst are few and src goes on through all of them, src is simply walked
+ * from end to end.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */

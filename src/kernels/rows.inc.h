@@ -101,7 +101,7 @@ static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, co
     const int64_t  before = from > 0 ? (int64_t)((uintptr_t)start % TG_LINE_BYTES) : 0;
     stage          st;
     stage_begin(&st, start - before);
-    V(stage_copy)(&st, s + (from - 1) * run->src + b->cols - before, before);
+    if (before > 0) V(stage_copy)(&st, s + (from - 1) * run->src + b->cols - before, before);
     for (int64_t i = from; i < to; i++) {
         V(stage_copy)(&st, s + i * run->src, b->cols);
         if (b->tail > 0) V(stage_pad)(&st, b);
@@ -136,7 +136,6 @@ static inline void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, i
 #endif
 
 static void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w) {
-    const bool    sticks = VEC == 64 && b->cols == STICK && b->tail == 0;
     const int64_t band = !w->runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w->band : w->along.n;
     for (int64_t i = 0; i < w->along.n; i += band) {
         const int64_t end = w->along.n - i < band ? w->along.n : i + band;
@@ -145,7 +144,7 @@ static void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const w
             const uint8_t *from = s + o * w->across.src;
             const loop     alone = {1, 0, 0};
 #if VEC == 64
-            if (sticks && w->runs && (uintptr_t)to % TG_LINE_BYTES != 0) {
+            if (b->cols == STICK && b->tail == 0 && w->runs && (uintptr_t)to % TG_LINE_BYTES != 0) {
                 V(join_band)(to, from, &w->along, i, end, w->ahead);
                 continue;
             }
@@ -156,7 +155,6 @@ static void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const w
                 V(assemble_band)(to + i * w->along.dst, from + i * w->along.src, b, &alone, 0, 1);
         }
     }
-    (void)sticks;
 }
 
 INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far) {

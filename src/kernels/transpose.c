@@ -1,7 +1,24 @@
-/* Transposes: dst lines are contiguous along the columns, src lines along the rows.
+/* Transposes: a column is contiguous in src, a row in dst.
  *
- * Everything is cut into square tiles of 128 by 128 bytes' worth of elements: 64 x 64 for two bytes. A tile
- * is first copied, line by line, into a stage of L1, unless it lies together in src. */
+ * In registers. Take 16 bytes of each of n = 16 / width source lines, here 4 lines a to d of 4-byte elements. Unpack
+ * register j with register j + n / 2 into registers 2j and 2j + 1, log2(n) times:
+ *
+ *     register    lines                after one round     after two: rows
+ *        0        a0 a1 a2 a3          a0 c0 a1 c1         a0 b0 c0 d0
+ *        1        b0 b1 b2 b3          a2 c2 a3 c3         a1 b1 c1 d1
+ *        2        c0 c1 c2 c3          b0 d0 b1 d1         a2 b2 c2 d2
+ *        3        d0 d1 d2 d3          b2 d2 b3 d3         a3 b3 c3 d3
+ *
+ * Wider vectors do this in each of their 16-byte lanes, with lines from n, 2n, ... on in the further lanes, so that
+ * nothing is shuffled across lanes and a row leaves as one vector.
+ *
+ * In memory. Tiles are a stick (128 bytes) of columns by 64 rows, or 128 of one byte. A tile first goes line by line
+ * into a stage of L1: source lines are often a power of two apart and would push each other out of L1, and each of them
+ * is needed several times. In a stage, ragged tiles get their padding and need no care about what lies behind src.
+ * Only tiles that lie together in a cache are transposed where they are.
+ *
+ * From memory ("far") the lines of the tile after next are fetched meanwhile, spread over the shuffles: 64 lines at a
+ * time are too many for the prefetchers of the processor, and one burst of fetches stalls everything else. */
 #include "kernels/stream.h"
 #include "kernels/target.h"
 #include "kernels/unaligned.h"
@@ -65,8 +82,8 @@ typedef struct matrix {
     int64_t        outer, dst_outer, src_outer; /* so many matrices */
     const uint8_t *pad;      /* one stick */
     bool           stream;   /* dst rows begin at lines */
-    bool           in_place; /* source lines are sticks that follow each other */
-    bool           far;      /* src must be fetched early; memory that is read from end to end comes by itself */
+    bool           in_place; /* source lines are sticks that follow each other, in square tiles only */
+    bool           far;      /* src must be fetched early */
 } matrix;
 
 /* Columns [c, c + cols) of rows [row, row + rows) of one matrix. */
@@ -85,10 +102,10 @@ typedef struct meanwhile {
     uint8_t    *stage;
 } meanwhile;
 
-enum { AHEAD = 4 }; /* tiles known: the present one, the next one, and the one to fetch */
+enum { AHEAD = 4 }; /* tiles known, from the present one to the one that is fetched */
 
 typedef struct work {
-    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
+    uint8_t        stage[MAX_SIDE * STICK] __attribute__((aligned(64))); /* one tile of bytes, or two others */
     uint8_t        out[MAX_SIDE * STICK] __attribute__((aligned(64)));
     uint8_t        pad[STICK];
     tile           tile[AHEAD];
@@ -164,7 +181,7 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
     a->dst_outer = b->dst_outer;
     a->src_outer = b->src_outer;
     a->far = m->far;
-    a->in_place = b->src_col == STICK && b->rows * width == STICK;
+    a->in_place = b->src_col == STICK && b->rows * width == STICK && b->tail == 0;
     a->stream = m->stream && at_lines(d, b->dst_row, b->dst_outer);
     if (b->tail > 0) {
         memcpy(pad, b->pad, TG_PAD_PATTERN);
@@ -172,7 +189,6 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
     }
     if (b->outer > 1 && b->src_outer == b->rows * width) {
         a->dst.n *= b->outer;
-        a->in_place = false;
         a->dst.outer = b->dst_outer;
         a->outer = 1;
     } else if (b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * width) {
@@ -183,7 +199,10 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
+    a->in_place = a->in_place && a->dst.n == b->rows && a->cols * width % STICK == 0;
 }
+
+/* ---- lists of places for shuffles ---- */
 
 /* Elements of a and b take turns, in each 16-byte lane l: from its low half, or its high half. */
 #define TURN1(i) (i), VEC + (i), (i) + 1, VEC + (i) + 1, (i) + 2, VEC + (i) + 2, (i) + 3, VEC + (i) + 3

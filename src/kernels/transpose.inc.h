@@ -168,12 +168,12 @@ INLINE void V(run_tile)(int width, uint8_t *const *rows, const uint8_t *s, int64
     }
 }
 
-/* Rows, or columns, or both are fewer than a tile has: what is too much goes to `out`, and so does all of it if rows
- * are no whole sticks. */
+/* Rows, or columns, or both are fewer than a tile has: what is too much goes to `out`, and so does all of it first if
+ * rows are no whole sticks. */
 INLINE void V(run_ragged)(int width, uint8_t **rows, const uint8_t *stage, const tile *t, uint8_t *out) {
-    const bool narrow = t->cols < STICK / width;
+    const bool      narrow = t->cols < STICK / width;
     const meanwhile nothing = {NULL, NULL, NULL};
-    uint8_t   *to[MAX_SIDE];
+    uint8_t        *to[MAX_SIDE];
     for (int64_t i = 0; i < DEPTH(width) / width; i++) to[i] = narrow || i >= t->rows ? out + i * STICK : rows[i];
     V(run_tile)(width, to, stage, DEPTH(width), (int)((t->bytes + 15) / 16),
                 (int)((t->cols * width + VEC - 1) / VEC), &nothing, false);
@@ -191,25 +191,22 @@ INLINE void V(run_in_place)(int width, const matrix *a, work *w) {
     for (next_tile(w, a, 0); w->tile[0].rows > 0; next_tile(w, a, 0)) {
         const tile *const t = &w->tile[0];
         target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
-        if (t->whole) {
-            V(run_tile)(width, w->row, t->line[0] + t->at, STICK, (int)(t->bytes / 16), STICK / VEC, &nothing, false);
-        } else {
-            V(stage_in)(width, w->stage[0], t, a->pad);
-            V(run_ragged)(width, w->row, w->stage[0], t, w->out);
-        }
+        V(run_tile)(width, w->row, t->line[0] + t->at, STICK, STICK / 16, STICK / VEC, &nothing, false);
     }
 }
 
 /* While one tile leaves its stage, a later one comes nearer, and the next one comes into the other stage (two bytes)
  * or follows it into the same one. */
 INLINE void V(run_tiles)(int width, const matrix *a, work *w) {
-    const bool two = width == 2;
+    const bool   two = width == 2;
+    const size_t half = sizeof w->stage / 2;
     for (int i = 0; i < AHEAD; i++) next_tile(w, a, i);
-    V(stage_in)(width, w->stage[0], &w->tile[0], a->pad);
+    V(stage_in)(width, w->stage, &w->tile[0], a->pad);
     for (unsigned i = 0; w->tile[i % AHEAD].rows > 0; i++) {
         const tile *const t = &w->tile[i % AHEAD], *const next = &w->tile[(i + 1) % AHEAD],
                          *const later = &w->tile[(i + AHEAD - 1) % AHEAD];
-        uint8_t *const    from = w->stage[two ? i % 2 : 0], *const to = w->stage[two ? (i + 1) % 2 : 0];
+        uint8_t *const    from = w->stage + (two ? i % 2 * half : 0);
+        uint8_t *const    to = w->stage + (two ? half - i % 2 * half : 0);
         const bool        feeds = two && t->whole && t->bytes == STICK && next->whole && next->bytes == STICK;
         const meanwhile   m = {feeds ? next : NULL, a->far ? later : NULL, to};
         target_addresses(w->row, t->d, &a->dst, t->row, t->rows);

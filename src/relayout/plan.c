@@ -24,7 +24,7 @@ const tg_tuning tg_default_tuning = {
     .group_bytes_min = 64 << 10,
     .step_bytes = 64 << 20,
     .stream_bytes = 3 << 20,
-    .far_bytes = 1 << 20,
+    .far_bytes = 4 << 20,
 };
 
 /* ---- checks ---- */
