@@ -1,12 +1,24 @@
-/* Two or four rows that take turns, element by element, and back; with vectors of VEC bytes; see transpose.c. */
+/* Two, three or four rows that take turns, element by element, and back; with vectors of VEC bytes; see transpose.c. */
 
 #if VEC == 64
+#  define LIST_BY_1 LIST64
+#  define LIST_BY_2 LIST32
+#  define LIST_BY_4 LIST16
+#  define LIST_BY_8 LIST8
 #  define ZIP(width) ZIP##width(TAKE32, TAKE16, TAKE8, TAKE4)
 #  define ALL(width) ZIP##width(SKIP64, SKIP32, SKIP16, SKIP8)
 #elif VEC == 32
+#  define LIST_BY_1 LIST32
+#  define LIST_BY_2 LIST16
+#  define LIST_BY_4 LIST8
+#  define LIST_BY_8 LIST4
 #  define ZIP(width) ZIP##width(TAKE16, TAKE8, TAKE4, TAKE2)
 #  define ALL(width) ZIP##width(SKIP32, SKIP16, SKIP8, SKIP4)
 #else
+#  define LIST_BY_1 LIST16
+#  define LIST_BY_2 LIST8
+#  define LIST_BY_4 LIST4
+#  define LIST_BY_8 LIST2
 #  define ZIP(width) ZIP##width(TAKE8, TAKE4, TAKE2, TAKE1)
 #  define ALL(width) ZIP##width(SKIP16, SKIP8, SKIP4, SKIP2)
 #endif
@@ -47,6 +59,36 @@ INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
     }
 }
 
+/* Three rows a, b, c take turns in three vectors of n elements. Place p of vector j has element q / 3 of row q % 3,
+ * where q = j * n + p: first those of a and b come to their places, then those of c between them. Back, place p of row
+ * k has element 3 * p + k of the three vectors. -1 is any element. */
+#define ZIP_AB(n, q)     ((q) % 3 == 0 ? (q) / 3 : (q) % 3 == 1 ? (n) + (q) / 3 : -1)
+#define ZIP_C(n, j, p)   (((j) * (n) + (p)) % 3 < 2 ? (p) : (n) + ((j) * (n) + (p)) / 3)
+#define UNZIP_AB(n, q)   ((q) < 2 * (n) ? (q) : -1)
+#define UNZIP_C(n, p, q) ((q) < 2 * (n) ? (p) : (q) - (n))
+#define PLACES(n, p, j)     ZIP_AB(n, (j) * (n) + (p))
+#define PLACES_C(n, p, j)   ZIP_C(n, j, p)
+#define RETURNS(n, p, k)    UNZIP_AB(n, 3 * (p) + (k))
+#define RETURNS_C(n, p, k)  UNZIP_C(n, p, 3 * (p) + (k))
+#define ZIP3_OF(TYPE, N, LIST, j, a, b, c) \
+    MIX(TYPE, MIX(TYPE, a, b, LIST(PLACES, N, j)), c, LIST(PLACES_C, N, j))
+#define UNZIP3_OF(TYPE, N, LIST, k, a, b, c) \
+    MIX(TYPE, MIX(TYPE, a, b, LIST(RETURNS, N, k)), c, LIST(RETURNS_C, N, k))
+#define THREE(OF, TYPE, N, LIST)                                                                                   \
+    w[0] = OF(TYPE, N, LIST, 0, v[0], v[1], v[2]), w[1] = OF(TYPE, N, LIST, 1, v[0], v[1], v[2]),                   \
+    w[2] = OF(TYPE, N, LIST, 2, v[0], v[1], v[2])
+
+INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) {
+    if (width == 1 && !back) THREE(ZIP3_OF, bytes, VEC, LIST_BY_1);
+    else if (width == 1) THREE(UNZIP3_OF, bytes, VEC, LIST_BY_1);
+    else if (width == 2 && !back) THREE(ZIP3_OF, shorts, VEC / 2, LIST_BY_2);
+    else if (width == 2) THREE(UNZIP3_OF, shorts, VEC / 2, LIST_BY_2);
+    else if (width == 4 && !back) THREE(ZIP3_OF, words, VEC / 4, LIST_BY_4);
+    else if (width == 4) THREE(UNZIP3_OF, words, VEC / 4, LIST_BY_4);
+    else if (!back) THREE(ZIP3_OF, vec, VEC / 8, LIST_BY_8);
+    else THREE(UNZIP3_OF, vec, VEC / 8, LIST_BY_8);
+}
+
 /* Vectors of `ways` rows become as many vectors of turns, or back. */
 INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     V(vec) t[4];
@@ -54,6 +96,8 @@ INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v)
         V(zip)(width, &w[0], &w[1], v[0], v[1]);
     } else if (ways == 2) {
         V(unzip)(width, &w[0], &w[1], v[0], v[1]);
+    } else if (ways == 3) {
+        V(turns_of_three)(width, back, w, v);
     } else if (!back) {
         V(zip)(width, &t[0], &t[1], v[0], v[2]);
         V(zip)(width, &t[2], &t[3], v[1], v[3]);
@@ -109,10 +153,14 @@ INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8
     if (width > 8 || b->tail > 0) return false;
     if (b->dst_row == b->cols * width && b->cols == 2)
         V(turn_blocks)(width, 2, false, m, d, s, b);
+    else if (b->dst_row == b->cols * width && b->cols == 3)
+        V(turn_blocks)(width, 3, false, m, d, s, b);
     else if (b->dst_row == b->cols * width && b->cols == 4)
         V(turn_blocks)(width, 4, false, m, d, s, b);
     else if (b->src_col == b->rows * width && b->rows == 2)
         V(turn_blocks)(width, 2, true, m, d, s, b);
+    else if (b->src_col == b->rows * width && b->rows == 3)
+        V(turn_blocks)(width, 3, true, m, d, s, b);
     else if (b->src_col == b->rows * width && b->rows == 4)
         V(turn_blocks)(width, 4, true, m, d, s, b);
     else
@@ -120,6 +168,21 @@ INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8
     return true;
 }
 
+#undef LIST_BY_1
+#undef LIST_BY_2
+#undef LIST_BY_4
+#undef LIST_BY_8
+#undef ZIP_AB
+#undef ZIP_C
+#undef UNZIP_AB
+#undef UNZIP_C
+#undef PLACES
+#undef PLACES_C
+#undef RETURNS
+#undef RETURNS_C
+#undef ZIP3_OF
+#undef UNZIP3_OF
+#undef THREE
 #undef ZIP
 #undef ALL
 #undef MIX

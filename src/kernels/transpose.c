@@ -216,6 +216,19 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
 #define LOW8(l)  (l)*2, VEC / 8 + (l)*2
 #define HIGH8(l) (l)*2 + 1, VEC / 8 + (l)*2 + 1
 
+/* X(n, p, j) for the places p from 0 on. */
+#define LIST_AT2(X, n, p, j)  X(n, p, j), X(n, (p) + 1, j)
+#define LIST_AT4(X, n, p, j)  LIST_AT2(X, n, p, j), LIST_AT2(X, n, (p) + 2, j)
+#define LIST_AT8(X, n, p, j)  LIST_AT4(X, n, p, j), LIST_AT4(X, n, (p) + 4, j)
+#define LIST_AT16(X, n, p, j) LIST_AT8(X, n, p, j), LIST_AT8(X, n, (p) + 8, j)
+#define LIST_AT32(X, n, p, j) LIST_AT16(X, n, p, j), LIST_AT16(X, n, (p) + 16, j)
+#define LIST2(X, n, j)        LIST_AT2(X, n, 0, j)
+#define LIST4(X, n, j)        LIST_AT4(X, n, 0, j)
+#define LIST8(X, n, j)        LIST_AT8(X, n, 0, j)
+#define LIST16(X, n, j)       LIST_AT16(X, n, 0, j)
+#define LIST32(X, n, j)       LIST_AT32(X, n, 0, j)
+#define LIST64(X, n, j)       LIST_AT32(X, n, 0, j), LIST_AT32(X, n, 32, j)
+
 /* Lists of places: n elements of each of two vectors in turn, from i on; every second one of both. */
 #define TAKE1(i, n)  (i), (n) + (i)
 #define TAKE2(i, n)  TAKE1(i, n), TAKE1((i) + 1, n)

@@ -12,8 +12,8 @@
  * bfloat16 matrix into T(8,128)(2,1) is a transpose of 4-byte elements.
  *
  * A block has room for one loop more. Whatever continues what src reads or what dst writes belongs into the block,
- * because caches and page tables are kept best by long walks on both sides: 16 rows of a matrix with all their columns
- * read 16 pages in turn and write 2 KiB at a time. Loops that would make a block too large are cut in chunks; the
+ * because caches and page tables are kept best by long walks on both sides: 64 rows of a matrix with all their columns
+ * read 64 pages in turn and write 8 KiB at a time. Loops that would make a block too large are cut in chunks; the
  * chunks, and the loops that are left, run above the blocks in the order of dst. */
 #include "base/checked.h"
 #include "relayout/plan.h"
@@ -23,6 +23,7 @@ enum {
     RUN_BYTES = 32,    /* shorter runs are rather wide elements, if they can be */
     LINE_PAIR = 128,
     STRIDED_TILE = 64, /* elements */
+    FEW_ROWS = 16,
     SHORT_RUN = 64,    /* bytes: a transpose of shorter runs on both sides wants more loops, */
     GOOD_RUN = 128,    /* up to here */
     TILE_LOOPS = 8,    /* on either side */
@@ -139,19 +140,21 @@ static void take_rows(maker *m) {
     m->used[d] = true;
     const int32_t s = smallest_src(m), other = s != NONE ? s : smallest_dst(m);
     const tg_loop *a = &m->loop[d], *b = other == NONE ? NULL : &m->loop[other];
-    const int64_t  few = m->pair->tuning->copy_rows;
     bool           d_is_rows = b == NULL;
-    if (b != NULL && (a->n <= few) != (b->n <= few)) d_is_rows = a->n <= few;
+    if (b != NULL && (a->n <= FEW_ROWS) != (b->n <= FEW_ROWS)) d_is_rows = a->n <= FEW_ROWS;
     else if (b != NULL) d_is_rows = magnitude(a->src) <= b->dst;
     take(m, d_is_rows ? d : other, ROWS);
     take(m, d_is_rows ? other : d, OUTER);
 }
 
-/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. */
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst (or
+ * rows in src), that side is one run already, and is walked on. */
 static void take_transposed(maker *m, int64_t width) {
     const tg_block *b = &m->box->block;
-    const bool      writes_briefly = b->cols * width < SHORT_RUN && b->rows * width >= SHORT_RUN;
-    int32_t         o = writes_briefly ? find_dst(m, b->cols * width) : NONE;
+    const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
+    int32_t         o = few_cols && !few_rows ? find_dst(m, b->cols * width) : NONE;
+    if (few_cols && b->dst_row == b->cols * width) o = find_dst(m, b->rows * b->dst_row);
+    else if (few_rows && b->src_col == b->rows * width) o = find_src(m, b->cols * b->src_col);
     if (o == NONE) o = find_src(m, b->rows * width);
     if (o == NONE) o = find_dst(m, b->cols * width);
     if (o == NONE) o = find_dst(m, b->rows * b->dst_row);
@@ -435,7 +438,7 @@ static bool make_chunks(maker *m, int64_t room) {
     }
     if (box->family == TG_FAMILY_ROWS) {
         if (b->tail == 0) fits = chunk(m, COLS, fitting(room, b->cols, width, t->run_grain));
-        fits = fits && (b->rows <= t->whole_rows || chunk(m, ROWS, t->copy_rows));
+        fits = fits && chunk(m, ROWS, t->copy_rows);
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         if (b->tail == 0) fits = chunk(m, COLS, tg_max(t->transpose_bytes / width, 1));
         fits = fits && chunk(m, ROWS, fitting(room, b->rows, b->cols * width, line));

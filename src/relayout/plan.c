@@ -14,11 +14,10 @@
 enum { PARTS_WANTED = 16 }; /* groups of a small move */
 
 const tg_tuning tg_default_tuning = {
-    .block_bytes = 256 << 10,
+    .block_bytes = 1 << 20,
     .block_bytes_min = 16 << 10,
     .run_grain = 4096,
-    .copy_rows = 16,
-    .whole_rows = 64,
+    .copy_rows = 64,
     .transpose_bytes = 512,
     .group_bytes = 512 << 10,
     .group_bytes_min = 64 << 10,

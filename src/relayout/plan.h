@@ -113,8 +113,7 @@ typedef struct tg_tuning {
     int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough
                                            * to share out */
     int64_t run_grain;       /* elements; long runs are cut at multiples of it */
-    int64_t copy_rows;       /* of a block of runs: streams that hardware prefetch follows well */
-    int64_t whole_rows;      /* up to here all rows go into one block */
+    int64_t copy_rows;       /* of a block of runs; their movers read fewer streams at a time, and choose which */
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
     int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
     int64_t step_bytes;

@@ -219,7 +219,6 @@ static tg_tuning random_tuning(void) {
                          .block_bytes_min = 1 + random_below(200),
                          .run_grain = 8 * (1 + random_below(8)),
                          .copy_rows = 1 + random_below(20),
-                         .whole_rows = 1 + random_below(64),
                          .transpose_bytes = 1 + random_below(256),
                          .group_bytes = 1 + random_below(2000),
                          .group_bytes_min = 1 + random_below(300),
