@@ -217,7 +217,7 @@ enum { PAIRS = sizeof pairs / sizeof pairs[0] };
 static tg_tuning random_tuning(void) {
     const tg_tuning t = {.block_bytes = 1 + random_below(3000),
                          .block_bytes_min = 1 + random_below(200),
-                         .run_grain = 8 * (1 + random_below(8)),
+                         .run_grain = TG_PAD_PATTERN * (1 + random_below(4)),
                          .copy_rows = 1 + random_below(20),
                          .transpose_bytes = 1 + random_below(256),
                          .group_bytes = 1 + random_below(2000),
