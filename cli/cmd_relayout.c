@@ -24,7 +24,9 @@ static const char help[] =
     "  --to B        the layout of OUT\n"
     "  --pad VALUE   what padding holds (default: zero); a number, also nan or -inf where the format has it\n"
     "  --threads N   work with N threads (default: 1), at most one for each processor\n"
-    "  --convert     B may have another element type: floats become floats or bool, integers become integers\n"
+    "  --convert     B may have another element type: f32, f16, bf16, f8e4m3fn and f8e5m2 become each other or pred, "
+    "pred\n"
+    "                becomes one of them, integers become integers\n"
     "  --verify      then compare OUT with IN, element by element, from the definition of the layouts\n"
     "  --explain     also tell how it is moved: the loops, their steps in bytes, and the code for this processor\n"
     "\n"
@@ -90,7 +92,8 @@ static bool may_hold(const tg_npy *npy, tg_dtype dtype) {
     return npy->dtype == dtype || (npy->dtype == TG_U8 && tg_dtype_storage_bits(dtype) == 8 && !is_named);
 }
 
-/* A flat .npy file of whole numbers may be the storage of any layout, as a device left it. */
+/* A flat .npy file of unsigned numbers may be the storage of any layout, as a device left it; one of the layout's type
+ * that of a native one. */
 static bool is_storage_of(const tg_npy *npy, const tg_layout *layout) {
     const bool is_unsigned = tg_dtype_get_class(npy->dtype) == TG_CLASS_UINT;
     const bool is_native = layout->format == TG_FORMAT_NATIVE && npy->dtype == layout->dtype;

@@ -201,7 +201,7 @@ static void check(const tg_layout *d, const tg_layout *s, int64_t dst_bytes, int
     const uint8_t *const  pad = take(in, 2) == 0 ? pad_bytes : NULL;
     const uint32_t        without[] = {0, TG_CPU_AVX512, TG_CPU_AVX512 | TG_CPU_AVX2 | TG_CPU_NEON};
     const tg_plan_params  params = {.dst = d, .src = s, .pad = pad, .threads = take(in, 5),
-                                    .hints = (uint32_t)take(in, 3), .without = without[take(in, 3)]};
+                                    .hint = (uint32_t)take(in, 3), .without = without[take(in, 3)]};
     const tg_executor     backwards = {run_tasks, NULL, 1 + take(in, 3)};
     const tg_executor    *e = take(in, 2) == 0 ? &backwards : NULL;
     const size_t          lead = (size_t)(MARGIN + take(in, 8)), dst_size = (size_t)dst_bytes + lead + MARGIN;

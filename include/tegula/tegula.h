@@ -6,7 +6,7 @@
  *    _bits say otherwise. Strides may be zero or negative.
  *  - Outputs come first, inputs are const. An output may alias an input of the same type.
  *  - A function that can fail returns tg_status and takes a tg_error * last (NULL is
- *    allowed). On failure no output is written and the error message is always set.
+ *    allowed). On failure no output is written unless it says so, and the error message is always set.
  *  - Nothing prints, aborts, reads the environment or keeps global state. Functions on
  *    values are pure: safe on any thread, no allocation. Only the create function of a handle
  *    (tg_threads) allocates.
@@ -469,7 +469,8 @@ typedef enum tg_cpu {
 
 /* How to move one layout into another. A plain value that the caller owns, with nothing to destroy:
  * making one takes about as long as copying some kilobytes and allocates nothing. Once made it is only read, so one
- * plan may run on many threads at once; it keeps no pointer into its parameters. Do not look inside. */
+ * plan may run on many threads at once; it keeps no pointer into its parameters, but some into the code of this
+ * library: use it in the process that made it. Do not look inside. */
 typedef struct tg_plan {
     uint64_t opaque[TG_PLAN_WORDS];
 } tg_plan;
@@ -478,49 +479,57 @@ typedef struct tg_plan {
 typedef struct tg_executor {
     void (*run)(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks);
     void  *context;
-    int32_t threads; /* about how many run at once, >= 1 */
+    int32_t threads; /* about how many run at once, >= 1; 1: everything stays on the calling thread */
 } tg_executor;
 
 /* Who reads dst next. Without a hint moves that outgrow the second-level cache write around the caches. */
 typedef enum tg_hint {
     TG_HINT_CACHED = 1, /* the CPU does, soon: never write around the caches */
-    TG_HINT_DEVICE = 2  /* a DMA engine does: write around the caches whatever the size */
+    TG_HINT_DEVICE = 2 /* a DMA engine does: write around the caches whatever the size, where whole lines are written */
 } tg_hint;
 
 typedef struct tg_plan_params { /* zero-initialise for defaults; read during init only */
     const tg_layout *dst, *src; /* same shape, and same dtype unless `convert`; dst must be unique */
-    const void      *pad;       /* one element in dst's format (its low bits, if below 8) for dst's padding; NULL:
-                                 * padding is left as it is */
+    const void *pad; /* one element, at any address, in dst's format (its low bits, if below 8) for dst's padding; NULL:
+                      * padding is left as it is */
     const int64_t *begin, *end; /* move only coordinates begin[d] <= x[d] < end[d], within [0, shape[d]]; NULL: 0,
                                  * shape. Of the padding, what lies beside these coordinates: a dimension's padding
                                  * belongs to the box that reaches its end, so boxes that share out the tensor share out
                                  * the padding. TG_ERR_UNSUPPORTED if the box is not everything, pad is given, and
                                  * padding is not of that kind (gaps between strides, folds) or has too many edges */
-    uint32_t         hints;     /* one of tg_hint, or 0 */
+    uint32_t         hint;      /* one of tg_hint, or 0 */
     uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
-    int32_t          threads;   /* tasks wanted, where the work is large enough; 0: as for 1 */
-    bool             convert;   /* the element types may differ: floats to floats and bool, integers to integers */
+    int32_t          threads;   /* at least so many tasks, where the work is large enough; how many run at once is the
+                                 * executor's affair. 0: no wish */
+    bool convert; /* the element types may differ: f32, f16, bf16, f8e4m3fn and f8e5m2 become each other or pred,
+                   * pred becomes one of them, integers of any width and sign become integers */
 } tg_plan_params;
 
 /* Where the formats of src and dst differ (float16 to DLFloat16, s4 to packed s4, ...) elements are
  * converted; TG_ERR_UNSUPPORTED names pairs that have no conversion. Floats are rounded: to DLFloat16
  * (SEN169_FP16: 1 sign, 6 exponent, 9 fraction bits) halves away from zero, below its smallest to 0, above
  * its largest (8573157376) as infinity and NaN to NINF, which reads back as NaN; to other formats to the
- * nearest, halves to even. tg_plan_losses counts what that loses. Integers that do not fit are errors; of an s4 or u2
- * in a byte of its own only the low bits count, as in XLA. Values of `threads` below 0 are errors. On failure *out is
- * not a plan, and need not be what it was. */
+ * nearest, halves to even, past the largest to infinity (f8e4m3fn: NaN). tg_plan_losses counts what that loses.
+ * Integers that do not fit are errors; of an s4 or u2 in a byte of its own only the low bits count, as in XLA. On
+ * failure *out is not a plan, and need not be what it was: TG_ERR_ARGUMENT for layouts that are no layouts, of
+ * different shapes or (without `convert`) types, with offsets outside their storage, for a dst that is not unique, and
+ * for fields out of range. */
 TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err);
 
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each, also where only a box is moved. src points at
  * offset 0 of its layout, dst likewise, at any byte address; layouts with negative offsets are refused by init.
- * executor == NULL runs on the calling thread; small moves do so in any case. Fails only with TG_ERR_OVERFLOW: an
- * integer out of range of dst's format (one of them is named; the rest of dst is then unspecified). */
+ * executor == NULL runs on the calling thread; small moves do so in any case, and the executor may be called twice in
+ * turn, each time to return when all tasks are done. dst and src may be NULL where they hold 0 bytes. Needs some 80 KiB
+ * of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's format (one of them is named; the rest of
+ * dst is then unspecified). */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 
 /* The same in `tg_plan_steps` pieces, for streaming and progress: step i in [0, steps) touches a
- * bounded part of both; all steps together, step 0 first, are one run.
- * TG_ERR_ARGUMENT if step is not in [0, steps). */
+ * bounded part of both; all steps together are one run. Step 0 comes first: where padding lies between strides or
+ * folds, it fills all of dst before. The others may come in any order, and at the same time unless dst's elements share
+ * bytes; the same is true of plans for boxes of one tensor. A plan with nothing to move has one step. TG_ERR_ARGUMENT
+ * if step is not in [0, steps). */
 TG_API int64_t   tg_plan_steps(const tg_plan *plan);
 TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const void *src,
                                   const tg_executor *executor, tg_error *err);
@@ -529,7 +538,7 @@ TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, 
  * words may change from version to version. */
 TG_API size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan);
 
-/* pre of both: tg_plan_init accepts params. */
+/* pre of both: tg_plan_init accepts params. Both look at begin and end, and not at hint, without and threads. */
 
 /* How many finite values of src (in the box) the conversion makes infinite (or NINF), and how many that are not 0 it
  * makes 0. Both are 0 where nothing is converted between floats. */
@@ -538,13 +547,14 @@ TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg
 
 /* Compare dst with src element by element from the definition (tg_layout_offset and the scalar
  * conversion), through no code that the fast path uses; also the padding, if pad was given. Within the box, if
- * params has one; padding is then not looked at.
- * coord (room for TG_MAX_NDIM; may be NULL) receives the first element that differs; for padding,
- * coord[0] = -1, also if there are no dimensions. *offset (may be NULL) is where in dst. */
+ * params has one (begin or end is not NULL); padding is then not looked at. An integer that does not fit is a
+ * difference. coord (room for TG_MAX_NDIM; may be NULL) receives the first element that differs; for padding, coord[0]
+ * = -1, also if there are no dimensions. *offset (may be NULL) is where in dst. */
 TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan_params *params,
                                 const void *dst, const void *src, tg_error *err);
 
-/* A pool of n threads (pthreadpool), n >= 1, as an executor. */
+/* A pool of n threads (pthreadpool), n >= 1, as an executor. The calling thread is one of them. Runs that several
+ * threads give to one pool queue; a task must not give it another. */
 typedef struct tg_threads tg_threads;
 TG_API tg_status   tg_threads_create(tg_threads **out, int32_t n, tg_error *err);
 TG_API tg_executor tg_threads_executor(tg_threads *threads);

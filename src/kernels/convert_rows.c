@@ -93,10 +93,8 @@ static void fill_tail(uint8_t *d, const tg_block *b, int32_t bits) {
 }
 
 static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b) {
-    const tg_rect line = {1, b->cols, {0, 0, 1}, {0, 0, 1}};
-    tg_kernel     k;
-    (void)tg_kernel_convert(&k, m->dst, m->src); /* it could when the mover was made */
-    k.stream = m->stream;
+    const tg_rect   line = {1, b->cols, {0, 0, 1}, {0, 0, 1}};
+    const tg_kernel k = {m->plain, m->dst, m->src, m->convert, m->then, m->stream};
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
@@ -129,7 +127,7 @@ static bool convert_parts(uint8_t *dst, int64_t dst_row, const uint8_t *src, int
 
 /* ---- not streamed ---- */
 
-/* What follows a row of `bytes` is written later; up to the end of its first line it may be anything. */
+/* Rows of less than a line. `line`: a whole one is written, since what follows the row in it is padding, written later. */
 static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups, bool line) {
     uint8_t out[BATCH][TG_LINE_BYTES];
     bool    bad = false;
@@ -502,8 +500,9 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
     const row     *table = table_for(cpu);
     tg_kernel      k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
-    *out = (tg_mover){move_plain, "convert plain", dst.bits < 8 ? 1 : dst.bits / 8, src.bits < 8 ? 1 : src.bits / 8,
-                      stream,     far,             dst, src, k.convert, k.then};
+    *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
+                      .stream = stream, .far = far, .dst = dst, .src = src,
+                      .plain = k.move, .convert = k.convert, .then = k.then};
     for (int i = 0; table != NULL && i < ROWS; i++)
         if (table[i].key == key) {
             out->move = table[i].move;

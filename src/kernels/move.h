@@ -40,10 +40,10 @@ struct tg_mover {
     tg_block_move *move;
     const char    *name;      /* for people: "transpose 2-byte avx512" */
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
-    int32_t        src_width;
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src comes from memory, not from a cache: prefetch */
-    tg_encoding    dst, src;  /* family convert */
+    tg_encoding    dst, src;  /* family convert, as are: */
+    tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;
 };
 

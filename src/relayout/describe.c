@@ -1,13 +1,7 @@
-/* What a plan does, in words: a line about the whole and some for each box, loops outermost first.
+/* What a plan does, in words: a line about the whole and some for each box, loops outermost first. docs/relayout.md
+ * shows one and says what the words mean.
  *
- *     nest: 2 boxes in 256 groups, 134 MB, stores around the caches
- *       rows avx512: 1024 blocks
- *         loop    1024: dst 2048, src 260800
- *         block    127: dst 2097152, src 128
- *         block     16: dst 128, src 16300
- *         block    128: dst 1, src 1
- *
- * Steps are bytes; the last loop of a block counts elements of the width that its mover's name says. */
+ * Steps are bytes; the last loop of a block counts elements of the width that its mover's name says, or bytes. */
 #include "base/text.h"
 #include "relayout/plan.h"
 
@@ -43,11 +37,21 @@ static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
 }
 
-/* A step of one element of less than a byte is no number of bytes. */
-static void put_tile_loop(tg_writer *w, const tg_loop *l, bool row) {
-    const int64_t packed = INT64_MAX;
-    put_loop(w, row ? "    rows  " : "    cols  ", l->n, l->dst == packed ? 0 : l->dst, l->src == packed ? 0 : l->src);
-    tg_put_char(w, '\n');
+static void put_step(tg_writer *w, const char *name, int64_t step) {
+    tg_put_text(w, name);
+    if (step == TG_PACKED_STEP) tg_put_text(w, "packed");
+    else tg_put_int(w, step);
+}
+
+/* The loops of one side of a tile, outermost first; a single one may be cut in chunks. */
+static void put_tile_loops(tg_writer *w, const char *name, const tg_loop *loop, int32_t n, int64_t chunk) {
+    for (int32_t i = n; i-- > 0;) {
+        tg_put_text(w, name);
+        put_padded(w, n == 1 ? chunk : loop[i].n);
+        put_step(w, ": dst ", loop[i].dst);
+        put_step(w, ", src ", loop[i].src);
+        tg_put_char(w, '\n');
+    }
 }
 
 static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
@@ -56,15 +60,18 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         const tg_loop *l = &nest->loop[box->first + i];
         put_loop(w, "    loop  ", l->n, l->dst, l->src);
         if (l->total > 0) {
-            tg_put_text(w, ", chunks of ");
+            tg_put_text(w, "; ");
             tg_put_int(w, l->total);
+            tg_put_text(w, " in chunks of ");
+            tg_put_int(w, l->part == TG_PART_OUTER ? b->outer : l->part == TG_PART_ROWS ? b->rows : b->cols);
         }
         tg_put_char(w, '\n');
     }
     if (b->outer > 1) put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer), tg_put_char(w, '\n');
     if (box->route == TG_ROUTE_TILE) {
-        for (int32_t i = box->ncols + box->nrows; i-- > 0;)
-            put_tile_loop(w, &nest->loop[box->first + box->nloops + i], i >= box->ncols);
+        const tg_loop *cols = &nest->loop[box->first + box->nloops];
+        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
+        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
         return;
     }
     if (b->rows > 1) put_loop(w, "    block ", b->rows, b->dst_row, b->src_row), tg_put_char(w, '\n');

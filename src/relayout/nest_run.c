@@ -2,11 +2,10 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-#include <string.h>
 
 /* Where blocks begin, counted through the loops above them. */
 typedef struct odometer {
-    int64_t at[TG_PLAN_LOOPS];
+    int64_t at[TG_BOX_LOOPS];
     int64_t dst, src;
 } odometer;
 
@@ -32,14 +31,17 @@ static void odometer_next(odometer *o, const tg_box *box, const tg_loop *loop) {
     }
 }
 
+static int64_t *part_of(tg_block *b, int32_t part) {
+    return part == TG_PART_OUTER ? &b->outer : part == TG_PART_ROWS ? &b->rows : &b->cols;
+}
+
 /* The last chunk of a loop of the block may be smaller. */
 static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odometer *o) {
+    tg_block whole = box->block;
     for (int32_t i = 0; i < box->nloops; i++) {
         if (loop[i].total == 0) continue;
-        int64_t *const n = loop[i].part == 0 ? &b->outer : loop[i].part == 1 ? &b->rows : &b->cols;
-        const int64_t  most = loop[i].part == 0   ? box->block.outer
-                              : loop[i].part == 1 ? box->block.rows
-                                                  : box->block.cols;
+        int64_t *const n = part_of(b, loop[i].part);
+        const int64_t  most = *part_of(&whole, loop[i].part);
         *n = tg_min(most, loop[i].total - o->at[i] * most);
     }
 }

@@ -18,21 +18,18 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-
 enum {
     RUN_BYTES = 32,    /* shorter runs are rather wide elements, if they can be */
     LINE_PAIR = 128,
     STRIDED_TILE = 64, /* elements */
     FEW_ROWS = 16,
-    SHORT_RUN = 64,    /* bytes: a transpose of shorter runs on both sides wants more loops, */
-    GOOD_RUN = 128,    /* up to here */
+    SHORT_RUN = 64,    /* bytes: a transpose of shorter runs wants more loops */
+    GOOD_RUN = 128,    /* bytes: no more loops from here on */
     TILE_LOOPS = 8,    /* on either side */
     PARTS_WANTED = 16  /* blocks of a small move */
 };
 
-enum { NONE = -1, OUTER = 0, ROWS = 1, COLS = 2 };
-
-static const int64_t PACKED_STEP = INT64_MAX; /* one element of less than a byte */
+enum { NONE = -1, OUTER = TG_PART_OUTER, ROWS = TG_PART_ROWS, COLS = TG_PART_COLS };
 
 typedef struct maker {
     tg_plan_private *plan;
@@ -169,7 +166,7 @@ static int32_t tile_width(const maker *m) {
     return m->src_width > 0 ? m->src_width : m->dst_width > 0 ? m->dst_width : 1;
 }
 
-static int64_t step_of(int32_t width) { return width == 0 ? PACKED_STEP : width; }
+static int64_t step_of(int32_t width) { return width == 0 ? TG_PACKED_STEP : width; }
 
 /* Elements on either side of a tile, so that it fits into the stage. */
 static int64_t tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
@@ -505,7 +502,7 @@ static bool fills_bytes(const maker *m) {
 /* A step of one packed element is told from all others by its value. */
 static bool step_to_bytes(int64_t *step, int32_t bits) {
     if (bits < 8 && *step == 1) {
-        *step = PACKED_STEP;
+        *step = TG_PACKED_STEP;
         return true;
     }
     return scale(step, bits);

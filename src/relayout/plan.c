@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "layout/layout.h"
 
-#include <string.h>
 
 enum { PARTS_WANTED = 16 }; /* groups of a small move */
 
@@ -29,8 +28,9 @@ const tg_tuning tg_default_tuning = {
 /* ---- checks ---- */
 
 static tg_status check_slowly(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
-    const tg_status s = tg_layout_validate(l, err);
-    if (s != TG_OK) return s;
+    tg_error        why;
+    const tg_status s = tg_layout_validate(l, &why);
+    if (s != TG_OK) return tg_fail_dim(err, s, why.dim, "plan: %s: %s", name, why.message);
     out->numel = tg_layout_numel(l);
     if (out->numel == 0) return TG_OK;
     tg_layout_bounds(l, &out->low, &out->high);
@@ -83,7 +83,8 @@ static int64_t filled(const tg_layout *l, int64_t numel) {
     return numel;
 }
 
-/* dst is unique; decides who fills the padding: the boxes, a pass before all else, or nobody because there is none. */
+/* Checks that dst is unique, and decides who fills the padding: the boxes, a pass before all else, or nobody because
+ * there is none. */
 static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, int64_t numel, tg_error *err) {
     bool      unique = true, exhaustive = false;
     tg_status s = TG_OK;
@@ -109,6 +110,16 @@ static const char *format_text(tg_format format) {
     return format == TG_FORMAT_NATIVE ? "native" : name != NULL ? name : "unknown";
 }
 
+static tg_status fail_conversion(const tg_layout *d, const tg_layout *s, tg_error *err) {
+    if (d->format == TG_FORMAT_NATIVE && s->format == TG_FORMAT_NATIVE && d->dtype != s->dtype)
+        return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: there is no conversion of %s (%d bits) to %s (%d bits)",
+                       tg_dtype_name(s->dtype), (int64_t)s->elem_bits, tg_dtype_name(d->dtype), (int64_t)d->elem_bits);
+    return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: no conversion of %s from %s in %d bits to %s%s%s in %d bits",
+                   tg_dtype_name(s->dtype), format_text(s->format), (int64_t)s->elem_bits,
+                   d->dtype == s->dtype ? "" : tg_dtype_name(d->dtype), d->dtype == s->dtype ? "" : " ",
+                   format_text(d->format), (int64_t)d->elem_bits);
+}
+
 static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_error *err) {
     const tg_layout  *d = p->dst, *s = p->src;
     const tg_encoding none = {TG_KIND_NONE, 0, 0};
@@ -127,10 +138,7 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
                       plan->dst_encoding.kind != TG_KIND_NONE;
     tg_kernel kernel;
     if (bits || (!same && !tg_kernel_convert(&kernel, plan->dst_encoding, plan->src_encoding)))
-        return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: no conversion of %s from %s in %d bits to %s%s%s in %d bits",
-                       tg_dtype_name(s->dtype), format_text(s->format), (int64_t)s->elem_bits,
-                       d->dtype == s->dtype ? "" : tg_dtype_name(d->dtype), d->dtype == s->dtype ? "" : " ",
-                       format_text(d->format), (int64_t)d->elem_bits);
+        return fail_conversion(d, s, err);
     if (same) plan->dst_encoding = plan->src_encoding = none;
     return TG_OK;
 }
@@ -151,7 +159,7 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     const bool large = plan->bytes >= p->tuning->stream_bytes;
-    plan->stream = p->hints == TG_HINT_DEVICE || (large && p->hints != TG_HINT_CACHED);
+    plan->stream = p->hint == TG_HINT_DEVICE || (large && p->hint != TG_HINT_CACHED);
     plan->far = plan->bytes >= p->tuning->far_bytes;
 }
 
@@ -169,9 +177,9 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
 
 static tg_status check_params(const tg_plan *out, const tg_plan_params *params, tg_error *err) {
     if (out == NULL || params == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "plan: out and params must not be NULL");
-    if (params->hints != 0 && params->hints != TG_HINT_CACHED && params->hints != TG_HINT_DEVICE)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the hints are %d, which is no value of tg_hint",
-                       (int64_t)params->hints);
+    if (params->hint != 0 && params->hint != TG_HINT_CACHED && params->hint != TG_HINT_DEVICE)
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: the hint is %d, which is no value of tg_hint",
+                       (int64_t)params->hint);
     if (params->threads < 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the number of threads is %d, not at least 0",
                        (int64_t)params->threads);
@@ -213,7 +221,7 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     p.numel = dst.numel;
     p.pad = params->pad != NULL;
     p.cpu = tg_cpu_features() & ~params->without;
-    p.hints = params->hints;
+    p.hint = params->hint;
     s = check_box(&p, params, err);
     if (s == TG_OK) s = check_coverage(plan, &p, dst.numel, err);
     if (s == TG_OK) s = choose_conversion(plan, &p, err);

@@ -34,12 +34,17 @@ typedef enum tg_route {
     TG_ROUTE_FILL      /* padding */
 } tg_route;
 
+enum { TG_PART_OUTER, TG_PART_ROWS, TG_PART_COLS }; /* the loops of a block */
+
+/* The step of a packed element, where one is meant: a tile's columns in dst, its rows in src. */
+#define TG_PACKED_STEP INT64_MAX
+
 /* A loop above the blocks. It counts whole chunks of one of the block's own loops, whose last chunk may be
  * smaller, or is a loop of its own (total == 0). */
 typedef struct tg_loop {
     int64_t n, dst, src; /* steps in bytes */
     int64_t total;       /* of the block's loop `part` */
-    int32_t part;        /* 0 outer, 1 rows, 2 cols */
+    int32_t part;        /* TG_PART_* */
 } tg_loop;
 
 typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED, TG_FAMILY_CONVERT } tg_family;
@@ -82,7 +87,7 @@ typedef struct tg_walk {
 
 typedef enum tg_way { TG_WAY_NOTHING, TG_WAY_NEST, TG_WAY_WALK } tg_way;
 
-typedef struct tg_plan_private {
+typedef struct __attribute__((may_alias)) tg_plan_private {
     tg_way      way;
     bool        fill_first; /* all of dst's storage is filled before the first element */
     bool        serial;     /* tasks could share a byte */
@@ -136,7 +141,7 @@ typedef struct tg_pair {
     int64_t          dense_span;
     int64_t          numel;       /* in the box */
     uint32_t         cpu;
-    uint32_t         hints;
+    uint32_t         hint;
 } tg_pair;
 
 /* nest.c: false where the digits do not nest or there are too many boxes, with the reason. */

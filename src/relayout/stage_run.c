@@ -8,7 +8,6 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-#include <string.h>
 
 static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     return mover->move(mover, dst, src, b);

@@ -18,7 +18,8 @@ static void run(void *context, void (*task)(void *arg, size_t index), void *arg,
 }
 
 tg_status tg_threads_create(tg_threads **out, int32_t n, tg_error *err) {
-    if (out == NULL || n < 1)
+    if (out == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "threads: out must not be NULL");
+    if (n < 1)
         return tg_fail(err, TG_ERR_ARGUMENT, "threads: %d threads; at least 1 is needed", (int64_t)n);
     tg_threads *threads = malloc(sizeof *threads);
     if (threads == NULL) return tg_fail(err, TG_ERR_NOMEM, "threads: no memory for a pool");

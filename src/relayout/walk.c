@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "layout/layout.h"
 
-#include <string.h>
 
 enum {
     UNIT_BYTES = 256 << 10, /* of src in one unit: small enough to share out, large enough to hide its cost */

@@ -89,7 +89,7 @@ class Plan(C.Structure):
 
 class PlanParams(C.Structure):
     _fields_ = [("dst", C.POINTER(Layout)), ("src", C.POINTER(Layout)), ("pad", C.c_void_p), ("begin", C.POINTER(i64)),
-                ("end", C.POINTER(i64)), ("hints", C.c_uint32), ("without", C.c_uint32), ("threads", i32),
+                ("end", C.POINTER(i64)), ("hint", C.c_uint32), ("without", C.c_uint32), ("threads", i32),
                 ("convert", C.c_bool)]
 
 

@@ -372,7 +372,7 @@ static void check_move(const tg_layout *d, const tg_layout *s) {
     const tg_executor backwards = {run_backwards, &ran, 3};
     for (size_t i = 0; i < sizeof pad; i++) pad[i] = (uint8_t)random_bits();
     params.without = cpus[random_below(4)];
-    params.hints = (uint32_t)random_below(3);
+    params.hint = (uint32_t)random_below(3);
     const buffer src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
     naive(want.data, src.data, d, s, params.pad);
     for (int way = 0; way < 4; way++) {
@@ -615,7 +615,7 @@ static void test_refusals(void **state) {
     tg_plan_params params = {.dst = &l, .src = &l, .threads = -1};
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
     params.threads = 0;
-    params.hints = 7;
+    params.hint = 7;
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
     assert_int_equal(tg_plan_init(NULL, &params, NULL), TG_ERR_ARGUMENT);
     assert_int_equal(tg_plan_init(&p, NULL, NULL), TG_ERR_ARGUMENT);
