@@ -496,7 +496,8 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
                                  * shape. Of the padding, what lies beside these coordinates: a dimension's padding
                                  * belongs to the box that reaches its end, so boxes that share out the tensor share out
                                  * the padding. TG_ERR_UNSUPPORTED if the box is not everything, pad is given, and
-                                 * padding is not of that kind (gaps between strides, folds) or has too many edges */
+                                 * padding is not of that kind (gaps between strides, folds), the box cuts a byte
+                                 * of packed elements, tiles do not nest, or there are too many edges */
     uint32_t         hint;      /* one of tg_hint, or 0 */
     uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
     int32_t          threads;   /* at least so many tasks, where the work is large enough; how many run at once is the

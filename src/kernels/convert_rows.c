@@ -127,7 +127,8 @@ static bool convert_parts(uint8_t *dst, int64_t dst_row, const uint8_t *src, int
 
 /* ---- not streamed ---- */
 
-/* Rows of less than a line. `line`: a whole one is written, since what follows the row in it is padding, written later. */
+/* Rows of less than a line. `line`: a whole one is written, since what follows the row in it is padding, written later.
+ */
 static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups, bool line) {
     uint8_t out[BATCH][TG_LINE_BYTES];
     bool    bad = false;

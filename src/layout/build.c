@@ -236,6 +236,10 @@ tg_status tg_layout_validate(const tg_layout *in, tg_error *err) {
     if (in->naxes < in->ndim || in->naxes > TG_MAX_AXES || in->nmodes < 0 || in->nmodes > TG_MAX_MODES)
         return tg_fail(err, TG_ERR_ARGUMENT, "%d axes and %d modes; the limits are %d and %d", (int64_t)in->naxes,
                        (int64_t)in->nmodes, (int64_t)TG_MAX_AXES, (int64_t)TG_MAX_MODES);
+    for (int32_t d = 0; d < in->ndim; d++)
+        if (in->axis_size[d] != in->shape[d])
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, d, "axis %d has size %d; its range is %d", (int64_t)d,
+                               in->axis_size[d], in->shape[d]);
     l = *in;
     for (int32_t i = 0; i < l.nmodes; i++)
         if ((s = check_mode(&l, i, err)) != TG_OK) return s;
@@ -252,10 +256,10 @@ tg_status tg_layout_validate(const tg_layout *in, tg_error *err) {
             return tg_fail_dim(err, TG_ERR_ARGUMENT, i, "mode %d has count %d; its digit takes %d values", (int64_t)i,
                                in->mode[i].count, l.mode[i].count);
     }
-    for (int32_t a = 0; a < l.naxes; a++)
-        if (l.axis_size[a] != in->axis_size[a] || (a < l.ndim && l.axis_size[a] != l.shape[a]))
+    for (int32_t a = l.ndim; a < l.naxes; a++)
+        if (l.axis_size[a] != in->axis_size[a])
             return tg_fail_dim(err, TG_ERR_ARGUMENT, a, "axis %d has size %d; its range is %d", (int64_t)a,
-                               in->axis_size[a], a < l.ndim ? l.shape[a] : l.axis_size[a]);
+                               in->axis_size[a], l.axis_size[a]);
     return check(&l, err);
 }
 

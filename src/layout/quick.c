@@ -16,12 +16,10 @@ static inline bool widen(reach *r, const tg_mode *m) {
     if (m->size <= 1) return m->size >= 0;
     if (!tg_mul(&all, m->size - 1, m->stride)) return false;
     const int64_t data = m->count == m->size ? all : m->count > 1 ? (m->count - 1) * m->stride : 0;
-    if (all < 0) {
-        r->low += data; /* not below all_low: fits */
-        return tg_add(&r->all_low, r->all_low, all);
-    }
-    r->high += data;
-    return tg_add(&r->all_high, r->all_high, all);
+    int64_t *const reach_all = all < 0 ? &r->all_low : &r->all_high;
+    if (!tg_add(reach_all, *reach_all, all)) return false;
+    *(all < 0 ? &r->low : &r->high) += data; /* between 0 and that: fits */
+    return true;
 }
 
 /* The digits of dimension d, from chain position *at on; each of `seen` is a mode that was met. */

@@ -25,6 +25,7 @@ enum {
     MAX_DIGITS = 12,     /* of one dimension, both sides together */
     MAX_DIMS = TG_MAX_NDIM + 16, /* logical ones, then dst's synthetic paddings and copies */
     MAX_SEGMENTS = 96,   /* of all dimensions */
+    MAX_TAIL = 4096,     /* elements; more padding is boxes, which blocks cut */
     MAX_PARTS = 192,
     MAX_BOX_LOOPS = TG_BOX_LOOPS - 3 /* chunks are added */
 };
@@ -187,7 +188,9 @@ static bool add_data(maker *m, const digits *g, int32_t level, int64_t begin, in
 static bool cut(maker *m, const digits *g, int32_t level, int64_t begin, int64_t end) {
     if (begin == end) return true;
     if (level + 1 >= g->n) return add_data(m, g, level, begin, end);
-    const int64_t w = g->at[level].weight, first = begin == 0 ? 0 : tg_ceil_div(begin, w) * w, last = end / w * w;
+    const int64_t w = g->at[level].weight, last = end / w * w;
+    int64_t       first = 0;
+    if (begin > 0 && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
     if (first > last) return cut(m, g, level + 1, begin, end);
     if (!cut(m, g, level + 1, begin, first)) return false;
     if (first < last && !add_data(m, g, level, first, last)) return false;
@@ -237,7 +240,8 @@ static int64_t tail_of(const maker *m, const dim *d, const digits *dst) {
     const segment *s = &m->segments[d->data + d->ndata - 1];
     if (g->dst != 1 || s->nparts > 1 || (s->nparts == 1 && m->parts[s->first].dst != 1)) return 0;
     const int64_t used = dst->n > 1 ? d->size % g[-1].weight : d->size;
-    return used == 0 ? 0 : g->size - used;
+    const int64_t tail = used == 0 ? 0 : g->size - used;
+    return tail > MAX_TAIL ? 0 : tail;
 }
 
 static bool make_tail(maker *m, dim *d, const digits *dst, int64_t tail) {

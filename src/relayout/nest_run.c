@@ -43,6 +43,7 @@ static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odom
         int64_t *const n = part_of(b, loop[i].part);
         const int64_t  most = *part_of(&whole, loop[i].part);
         *n = tg_min(most, loop[i].total - o->at[i] * most);
+        if (loop[i].part == TG_PART_COLS) b->tail = o->at[i] + 1 == loop[i].n ? whole.tail : 0; /* behind the last */
     }
 }
 

@@ -183,8 +183,9 @@ static int32_t take_run_of_loops(maker *m, tg_loop *set, int32_t index, bool in_
         set[n++] = *l;
         m->used[index] = true;
         *total *= l->n;
-        if (*total * bits / 8 >= GOOD_RUN || *total * bits % 8 != 0) break;
-        index = in_dst ? find_dst(m, *total * bits / 8) : find_src(m, *total * bits / 8);
+        const int64_t bytes = tg_bytes_for(*total, bits);
+        if (bytes >= GOOD_RUN || (bits < 8 && *total % (8 / bits) != 0)) break;
+        index = in_dst ? find_dst(m, bytes) : find_src(m, bytes);
     }
     return n;
 }
@@ -210,7 +211,8 @@ static void set_tile(maker *m, int64_t cols, int64_t rows) {
 static bool choose_tile(maker *m, int32_t a, int32_t b) {
     const int32_t dst = m->plan->dst_bits, src = m->plan->src_bits;
     const bool    packed = m->dst_width == 0 || m->src_width == 0;
-    const bool writes_briefly = m->loop[a].n * dst / 8 < SHORT_RUN, reads_briefly = m->loop[b].n * src / 8 < SHORT_RUN;
+    const bool writes_briefly = tg_bytes_for(m->loop[a].n, dst) < SHORT_RUN,
+               reads_briefly = tg_bytes_for(m->loop[b].n, src) < SHORT_RUN;
     int64_t       cols, rows;
     if (m->tail > 0 && m->loop[a].n > tile_side(tile_width(m))) return false;
     m->used[b] = true; /* not a column */
@@ -246,8 +248,8 @@ static void choose_rows(maker *m) {
     } else {
         const int32_t bits = m->plan->dst_bits;
         box->width = 1;
-        set_columns(m, n * bits / 8, 1, 1);
-        box->block.tail = m->tail * bits / 8;
+        set_columns(m, tg_bytes_for(n, bits), 1, 1);
+        box->block.tail = tg_bytes_for(m->tail, bits);
     }
     take_rows(m);
 }
@@ -430,18 +432,18 @@ static bool make_chunks(maker *m, int64_t room) {
     const int64_t  line = tg_max(LINE_PAIR / width, 1);
     bool           fits = true;
     if (box->route == TG_ROUTE_TILE) {
-        if (m->ncols == 1 && b->tail == 0) fits = chunk(m, COLS, tile_side(box->width));
+        if (m->ncols == 1) fits = chunk(m, COLS, tile_side(box->width));
         return fits && (m->nrows > 1 || chunk(m, ROWS, tile_side(box->width)));
     }
     if (box->family == TG_FAMILY_ROWS) {
-        if (b->tail == 0) fits = chunk(m, COLS, fitting(room, b->cols, width, t->run_grain));
+        fits = chunk(m, COLS, fitting(room, b->cols, width, t->run_grain));
         fits = fits && chunk(m, ROWS, t->copy_rows);
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
-        if (b->tail == 0) fits = chunk(m, COLS, tg_max(t->transpose_bytes / width, 1));
+        fits = chunk(m, COLS, tg_max(t->transpose_bytes / width, 1));
         fits = fits && chunk(m, ROWS, fitting(room, b->rows, b->cols * width, line));
     } else {
         const int64_t cols = b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line);
-        if (b->tail == 0) fits = chunk(m, COLS, cols);
+        fits = chunk(m, COLS, cols);
         fits = fits && chunk(m, ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
     }
     return fits && chunk(m, OUTER, fitting(room, b->outer, b->rows * b->cols * width, 1));
@@ -529,7 +531,7 @@ static void choose_fill(maker *m) {
     box->route = TG_ROUTE_FILL;
     box->family = TG_FAMILY_ROWS;
     box->width = 1;
-    set_columns(m, tg_max(m->run, 1) * m->plan->dst_bits / 8, 1, 0);
+    set_columns(m, tg_bytes_for(tg_max(m->run, 1), m->plan->dst_bits), 1, 0);
     take(m, smallest_dst(m), ROWS);
     take(m, smallest_dst(m), OUTER);
 }

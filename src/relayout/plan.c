@@ -51,6 +51,9 @@ static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool con
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
+    for (int32_t m = 0; m < dst->nmodes; m++)
+        if (dst->mode[m].axis == TG_AXIS_COPY && dst->mode[m].size < 1)
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
     if (dst->dtype != src->dtype && !convert)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ, and `convert` is not set: dst %s, src %s",
                        tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
@@ -64,6 +67,7 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
     p->end = params->end != NULL ? params->end : p->dst->shape;
     p->whole = true;
     if (params->begin == NULL && params->end == NULL) return TG_OK;
+    bool empty = false;
     p->numel = 1;
     for (int32_t d = 0; d < p->dst->ndim; d++) {
         const int64_t begin = p->begin[d], end = p->end[d], size = p->dst->shape[d];
@@ -71,8 +75,10 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
             return tg_fail_dim(err, TG_ERR_ARGUMENT, d, "plan: the box is [%d, %d) in dimension %d of size %d", begin,
                                end, (int64_t)d, size);
         p->whole = p->whole && begin == 0 && end == size;
-        p->numel *= end - begin; /* fits: the whole shape does */
+        empty = empty || begin == end;
+        if (!tg_mul(&p->numel, p->numel, end - begin)) p->numel = INT64_MAX; /* only where a size is 0 */
     }
+    if (empty) p->numel = 0;
     return TG_OK;
 }
 
@@ -145,13 +151,11 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
 
 /* ---- sizes ---- */
 
-static int64_t bytes_of(int64_t n, int32_t bits) { return bits < 8 ? n / (8 / bits) : n * (bits / 8); }
-
 /* Bytes read and written, about: src's elements, dst's share of its storage. */
 static bool count_bytes(int64_t *out, const tg_pair *p) {
     int64_t written = p->dst->span, read;
     if (!p->whole && !tg_mul(&written, p->numel, p->dst->elem_bits / 8 + 1)) return false;
-    if (p->whole) written = bytes_of(written, p->dst->elem_bits);
+    if (p->whole) written = tg_bytes_for(written, p->dst->elem_bits);
     if (p->src->elem_bits < 8) read = p->numel / (8 / p->src->elem_bits);
     else if (!tg_mul(&read, p->numel, p->src->elem_bits / 8)) return false;
     return tg_add(out, written, read);

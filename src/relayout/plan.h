@@ -113,6 +113,9 @@ _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too
 
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
 
+/* Bytes of n elements, of whole bytes if they are packed; n * bits would not always fit. */
+static inline int64_t tg_bytes_for(int64_t n, int32_t bits) { return bits < 8 ? n / (8 / bits) : n * (bits / 8); }
+
 /* Sizes that measuring has found (bench/README.md); tests use others, so that small moves are cut as well. */
 typedef struct tg_tuning {
     int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough

@@ -1,6 +1,7 @@
 /* Running a plan: ranges of groups as tasks. */
 #include "base/checked.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "kernels/stream.h"
 #include "relayout/plan.h"
 
@@ -75,8 +76,13 @@ static void fill_all(const tg_plan_private *p, void *dst, const tg_executor *e) 
 
 static tg_status fail_misfit(const tg_plan_private *p, const void *src, int64_t bad, tg_error *err) {
     const tg_word word = tg_ref_load(src, bad, p->src_bits);
-    return tg_fail(err, TG_ERR_OVERFLOW, "value %d at element %d of src does not fit %s in %d bits",
-                   tg_ref_int(p->src_encoding, word), bad,
+    const bool    large = p->src_encoding.kind == TG_KIND_UINT && word.lo > INT64_MAX && p->src_bits == 64;
+    char          value[24];
+    tg_writer     w = tg_writer_make(value, sizeof value);
+    if (large) tg_put_int(&w, (int64_t)(word.lo / 10)); /* int64_t cannot hold it */
+    tg_put_int(&w, large ? (int64_t)(word.lo % 10) : tg_ref_int(p->src_encoding, word));
+    (void)tg_writer_end(&w);
+    return tg_fail(err, TG_ERR_OVERFLOW, "value %s at element %d of src does not fit %s in %d bits", value, bad,
                    p->dst_format == TG_FORMAT_NATIVE ? tg_dtype_name(p->dtype) : tg_format_name(p->dst_format),
                    (int64_t)p->dst_bits);
 }
