@@ -26,7 +26,7 @@
 #define MIX(TYPE, a, b, ...) (V(vec)) __builtin_shufflevector((V(TYPE))(a), (V(TYPE))(b), __VA_ARGS__)
 
 /* Elements of a and b take turns. */
-INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
+TG_NO_CHECKS INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
     if (width == 1) {
         *low = MIX(bytes, a, b, ZIP(1)(0, VEC));
         *high = MIX(bytes, a, b, ZIP(1)(VEC / 2, VEC));
@@ -43,7 +43,7 @@ INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
 }
 
 /* The elements of a and then b at even places, and at odd ones. */
-INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
+TG_NO_CHECKS INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
     if (width == 1) {
         *even = MIX(bytes, a, b, ALL(1)(0));
         *odd = MIX(bytes, a, b, ALL(1)(1));
@@ -78,7 +78,7 @@ INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
     w[0] = OF(TYPE, N, LIST, 0, v[0], v[1], v[2]), w[1] = OF(TYPE, N, LIST, 1, v[0], v[1], v[2]),                   \
     w[2] = OF(TYPE, N, LIST, 2, v[0], v[1], v[2])
 
-INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) {
+TG_NO_CHECKS INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) {
     if (width == 1 && !back) THREE(ZIP3_OF, bytes, VEC, LIST_BY_1);
     else if (width == 1) THREE(UNZIP3_OF, bytes, VEC, LIST_BY_1);
     else if (width == 2 && !back) THREE(ZIP3_OF, shorts, VEC / 2, LIST_BY_2);
@@ -90,7 +90,7 @@ INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) 
 }
 
 /* Vectors of `ways` rows become as many vectors of turns, or back. */
-INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
+TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     V(vec) t[4];
     if (ways == 2 && !back) {
         V(zip)(width, &w[0], &w[1], v[0], v[1]);
@@ -112,8 +112,8 @@ INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v)
 }
 
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
-INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
-                          int64_t ahead, bool stream) {
+TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
+                                       int64_t n, int64_t ahead, bool stream) {
     const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
     int64_t       i = 0;

@@ -35,6 +35,14 @@
 #  define TG_UNROLL TG_PRAGMA(GCC unroll 16)
 #endif
 
+/* For code that is unrolled hundreds of times: checks of undefined behaviour in each copy take clang minutes to
+ * compile. Its callers, which make the addresses, are checked. */
+#if defined(__clang__)
+#  define TG_NO_CHECKS __attribute__((no_sanitize("undefined")))
+#else
+#  define TG_NO_CHECKS
+#endif
+
 #if defined(__aarch64__) && defined(__ARM_NEON)
 #  define TG_HAVE_NEON 1
 #else

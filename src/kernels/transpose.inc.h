@@ -6,7 +6,7 @@
 /* One 16-byte piece of each of VEC / 16 lines that lie `step` apart. Inserting from memory does the work across
  * lanes while loading. */
 #if VEC == 64
-static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
+TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s)), LOAD128(s + step), 1);
     const __m256i high =
         _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s + 2 * step)), LOAD128(s + 3 * step), 1);
@@ -14,12 +14,12 @@ static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
 }
 #  define EACH_LANE(X) X(0), X(1), X(2), X(3)
 #elif VEC == 32
-static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
+TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
     return (V(vec))_mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s)), LOAD128(s + step), 1);
 }
 #  define EACH_LANE(X) X(0), X(1)
 #else
-static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
+TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
     (void)step;
     return V(load)(s);
 }
@@ -32,7 +32,7 @@ typedef int32_t V(words) __attribute__((vector_size(VEC)));
 
 #define UNPACK(TYPE, a, b, PART) (V(vec)) __builtin_shufflevector((V(TYPE))(a), (V(TYPE))(b), EACH_LANE(PART))
 
-INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
+TG_NO_CHECKS INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
     if (width == 1) {
         *low = UNPACK(bytes, a, b, LOW1);
         *high = UNPACK(bytes, a, b, HIGH1);
@@ -49,7 +49,7 @@ INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) 
 }
 
 /* Register j with register j + n / 2: the order of the registers turns by one bit, and that of the elements too. */
-INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
+TG_NO_CHECKS INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
     const int half = 8 / width;
     TG_UNROLL
     for (int j = 0; j < half; j++) V(unpack)(width, &out[2 * j], &out[2 * j + 1], in[j], in[j + half]);
@@ -57,7 +57,7 @@ INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
 
 /* 16 bytes at s of lines `pitch` apart become n = 16 / width rows: after as many rounds as the index of a register
  * has bits, registers and elements have changed places. */
-INLINE void V(group)(int width, V(vec) *out, const uint8_t *s, int64_t pitch) {
+TG_NO_CHECKS INLINE void V(group)(int width, V(vec) *out, const uint8_t *s, int64_t pitch) {
     const int n = 16 / width;
     V(vec)    a[16], b[16], c[16];
     TG_UNROLL
@@ -148,8 +148,8 @@ INLINE void V(fetch)(int width, const meanwhile *m, int g) {
 }
 
 /* Lines `pitch` apart become rows of one stick: `groups` times 16 bytes of them, `parts` vectors' worth of columns. */
-INLINE void V(run_tile)(int width, uint8_t *const *rows, const uint8_t *s, int64_t pitch, int groups, int parts,
-                        const meanwhile *m, bool stream) {
+TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *rows, const uint8_t *s, int64_t pitch, int groups,
+                                     int parts, const meanwhile *m, bool stream) {
     const int n = 16 / width;
     for (int g = 0; g < groups; g++) {
         V(feed)(width, m, g);
