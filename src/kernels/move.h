@@ -50,6 +50,9 @@ struct tg_mover {
 /* What the processor can do, as TG_CPU_* bits of tegula.h. */
 uint32_t tg_cpu_features(void);
 
+/* From how many bytes on, read and written together, stores around the caches win. After tg_cpu_features. */
+int64_t tg_cpu_stream_bytes(void);
+
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);

@@ -2,9 +2,9 @@
  *
  * A normal store first reads the line that it is going to overwrite, so copying much more than a cache
  * holds moves three bytes for every two. A non-temporal store of a whole 64-byte line does not. It
- * pays as soon as source and destination together outgrow the second-level cache, and costs where the
- * destination would have stayed in it (docs/sources.md, measured: 1.5 to 1.8 times faster, 2 times slower).
- * Where the compiler has no such store these are plain copies. */
+ * pays as soon as source and destination together outgrow the caches that are faster than memory (tg_cpu_stream_bytes),
+ * and costs where the destination would have stayed in it (docs/sources.md, measured: 1.5 to 1.8 times faster, 2 times
+ * slower). Where the compiler has no such store these are plain copies. */
 #ifndef TG_KERNELS_STREAM_H
 #define TG_KERNELS_STREAM_H
 

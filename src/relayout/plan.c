@@ -21,7 +21,7 @@ const tg_tuning tg_default_tuning = {
     .group_bytes = 512 << 10,
     .group_bytes_min = 64 << 10,
     .step_bytes = 64 << 20,
-    .stream_bytes = 3 << 20,
+    .stream_bytes = -1,
     .far_bytes = 4 << 20,
 };
 
@@ -162,7 +162,8 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 }
 
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
-    const bool large = plan->bytes >= p->tuning->stream_bytes;
+    const int64_t limit = p->tuning->stream_bytes >= 0 ? p->tuning->stream_bytes : tg_cpu_stream_bytes();
+    const bool    large = plan->bytes >= limit;
     plan->stream = p->hint == TG_HINT_DEVICE || (large && p->hint != TG_HINT_CACHED);
     plan->far = plan->bytes >= p->tuning->far_bytes;
 }

@@ -125,7 +125,7 @@ typedef struct tg_tuning {
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
     int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
     int64_t step_bytes;
-    int64_t stream_bytes;    /* from here on both sides leave a second-level cache of 1 to 2 MiB no chance */
+    int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache */
 } tg_tuning;
 
