@@ -117,7 +117,9 @@ size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
     tg_put_text(&w, " bytes in and out, ");
     tg_put_int(&w, p->groups);
     tg_put_text(&w, p->groups == 1 ? " group, " : " groups, ");
-    tg_put_text(&w, p->stream ? "stores around the caches\n" : "stores into the caches\n");
+    tg_put_text(&w, p->stream          ? "stores around the caches\n"
+                    : p->stream_turned ? "transposes store around the caches\n"
+                                       : "stores into the caches\n");
     if (p->fill_first) tg_put_text(&w, "  first all of dst is filled with the padding\n");
     if (p->way == TG_WAY_NEST) put_nest(&w, &p->as.nest);
     if (p->way == TG_WAY_WALK) put_walk(&w, p);

@@ -373,16 +373,17 @@ static bool choose_tile_movers(maker *m) {
 static bool choose_movers(maker *m) {
     const tg_plan_private *p = m->plan;
     tg_box                *box = m->box;
-    const wish move = {
-        .family = box->family, .width = box->width, .stream = p->stream && box->route == TG_ROUTE_MOVE, .far = p->far};
+    const bool turned = box->family == TG_FAMILY_TRANSPOSE, around = turned ? p->stream_turned : p->stream;
+    const bool stream = around && box->route == TG_ROUTE_MOVE;
+    const wish move = {.family = box->family, .width = box->width, .stream = stream, .far = p->far};
     const wish apart = {.family = TG_FAMILY_STRIDED, .width = m->dst_width};
     box->mover = box->in = box->out = NONE;
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_mover(m, &box->mover, &move);
     case TG_ROUTE_CONVERT: return find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far);
     case TG_ROUTE_STAGED:
-        return find_mover(m, &box->in, &move) &&
-               find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, p->stream, false);
+        return find_mover(m, &box->in, &move) && find_convert(m, &box->mover, p->dst_encoding, p->src_encoding,
+                                                              around, false);
     case TG_ROUTE_SCATTER:
         return find_mover(m, &box->in, &move) &&
                find_convert(m, &box->mover, p->dst_encoding, p->src_encoding, false, false) &&

@@ -91,7 +91,8 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     tg_way      way;
     bool        fill_first; /* all of dst's storage is filled before the first element */
     bool        serial;     /* tasks could share a byte */
-    bool        stream;     /* the movers write around the caches */
+    bool        stream;     /* movers of runs write around the caches */
+    bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
     bool        far;        /* src is not in a cache */
     const char *why;        /* of way walk: what a nest could not do */
     int32_t     threads;

@@ -52,7 +52,7 @@ static void move_task(void *arg, size_t index) {
     if (__atomic_load_n(&j->bad, __ATOMIC_RELAXED) >= 0) return;
     move_groups(j, j->first + share(j->count, j->tasks, i, j->grain),
                 j->first + share(j->count, j->tasks, i + 1, j->grain));
-    if (j->plan->stream) tg_stream_end();
+    if (j->plan->stream_turned) tg_stream_end(); /* as soon as any mover streams */
 }
 
 static void fill_task(void *arg, size_t index) {
