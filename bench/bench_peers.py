@@ -200,7 +200,8 @@ class Executor(C.Structure):
 
 class PlanParams(C.Structure):
     _fields_ = [("dst", C.c_void_p), ("src", C.c_void_p), ("pad", C.c_void_p), ("begin", C.c_void_p),
-                ("end", C.c_void_p), ("hint", C.c_uint32), ("without", C.c_uint32), ("threads", C.c_int32), ("convert", C.c_bool)]
+                ("end", C.c_void_p), ("hint", C.c_uint32), ("without", C.c_uint32), ("threads", C.c_int32),
+                ("convert", C.c_bool)]
 
 
 class Tegula:
