@@ -15,7 +15,7 @@
  * In memory. Tiles are a stick (128 bytes) of columns by 64 rows, or 128 of one byte. A tile first goes line by line
  * into a stage of L1: source lines are often a power of two apart and would push each other out of L1, and each of them
  * is needed several times. In a stage, ragged tiles get their padding and need no care about what lies behind src.
- * Only tiles that lie together in a cache are transposed where they are.
+ * Only whole tiles in a cache, whose lines are not such a power of two apart, are transposed where they are.
  *
  * From memory ("far") the lines of the tile after next are fetched meanwhile, spread over the shuffles: 64 lines at a
  * time are too many for the prefetchers of the processor, and one burst of fetches stalls everything else. */
@@ -30,7 +30,8 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = 128, MAX_SIDE = 128 };
+/* Source lines so many bytes apart, or a multiple, have four sets of L1 for all of them. */
+enum { STICK = 128, MAX_SIDE = 128, BAD_PITCH = 1024 };
 
 /* Bytes of a source line in one tile, and the pitch of a stage: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
@@ -82,7 +83,7 @@ typedef struct matrix {
     int64_t        outer, dst_outer, src_outer; /* so many matrices */
     const uint8_t *pad;      /* one stick */
     bool           stream;   /* dst rows begin at lines */
-    bool           in_place; /* source lines are sticks that follow each other, in square tiles only */
+    bool           in_place; /* source lines lie evenly and share no sets of L1: a stage would not help */
     bool           far;      /* src must be fetched early */
 } matrix;
 
@@ -181,7 +182,7 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
     a->dst_outer = b->dst_outer;
     a->src_outer = b->src_outer;
     a->far = m->far;
-    a->in_place = b->src_col == STICK && b->rows * width == STICK && b->tail == 0;
+    a->in_place = b->src_col % BAD_PITCH != 0;
     a->stream = m->stream && at_lines(d, b->dst_row, b->dst_outer);
     if (b->tail > 0) {
         memcpy(pad, b->pad, TG_PAD_PATTERN);
@@ -195,11 +196,10 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
-        a->in_place = a->in_place && b->src_outer == b->cols * STICK;
+        a->in_place = a->in_place && b->src_outer == b->cols * b->src_col;
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
-    a->in_place = a->in_place && a->dst.n == b->rows && a->cols * width % STICK == 0;
 }
 
 /* ---- lists of places for shuffles ---- */

@@ -185,13 +185,21 @@ INLINE void V(run_ragged)(int width, uint8_t **rows, const uint8_t *stage, const
 
 /* ---- blocks ---- */
 
-/* Tiles that lie together in a cache need no stage. */
+/* Whole tiles need no stage. */
 INLINE void V(run_in_place)(int width, const matrix *a, work *w) {
     const meanwhile nothing = {NULL, NULL, NULL};
     for (next_tile(w, a, 0); w->tile[0].rows > 0; next_tile(w, a, 0)) {
         const tile *const t = &w->tile[0];
         target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
-        V(run_tile)(width, w->row, t->line[0] + t->at, STICK, STICK / 16, STICK / VEC, &nothing, false);
+        if (t->whole && t->bytes == STICK && a->src.step == STICK) { /* constants make a difference */
+            V(run_tile)(width, w->row, t->line[0] + t->at, STICK, STICK / 16, STICK / VEC, &nothing, false);
+        } else if (t->whole) {
+            V(run_tile)(width, w->row, t->line[0] + t->at, a->src.step, (int)(t->bytes / 16), STICK / VEC, &nothing,
+                        false);
+        } else {
+            V(stage_in)(width, w->stage, t, a->pad);
+            V(run_ragged)(width, w->row, w->stage, t, w->out);
+        }
     }
 }
 
