@@ -3,6 +3,7 @@
 #define _DEFAULT_SOURCE
 #include "kernels/move.h"
 #include "kernels/stream.h"
+#include "random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,17 +14,6 @@
 #include <sys/mman.h>
 
 #include <cmocka.h>
-
-static uint64_t random_state;
-
-static uint64_t random_bits(void) { /* splitmix64 */
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
 
 static const uint32_t sets[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
 enum { SETS = sizeof sets / sizeof sets[0] };

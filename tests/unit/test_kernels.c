@@ -2,6 +2,7 @@
  * element by element with the loads and stores of ref.c, which have tests of their own. */
 #include "kernels/kernels.h"
 #include "kernels/stream.h"
+#include "random.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -12,17 +13,6 @@
 #include <string.h>
 
 #include <cmocka.h>
-
-static uint64_t random_state;
-
-static uint64_t random_bits(void) { /* splitmix64 */
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
 
 /* ---- floats by double arithmetic ---- */
 

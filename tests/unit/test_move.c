@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "kernels/move.h"
 #include "kernels/stream.h"
+#include "random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,17 +19,6 @@
 enum { ARENA = 1 << 21 };
 
 typedef enum family { ROWS, TRANSPOSE, STRIDED, FAMILIES } family;
-
-static uint64_t random_state;
-
-static uint64_t random_bits(void) { /* splitmix64 */
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
 
 static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
 

@@ -3,6 +3,7 @@
  * Good layouts are broken in one or two places by values that are near, zero, negative or huge. A broken layout that is
  * called good would be moved, out of its storage. */
 #include "layout/layout.h"
+#include "random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,16 +14,7 @@
 
 enum { ROUNDS = 300000, SEED = 20261120 };
 
-static uint64_t state = SEED;
-
-static uint64_t bits(void) { /* splitmix64 */
-    uint64_t z = state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int32_t below(int32_t n) { return (int32_t)(bits() % (uint64_t)n); }
+static int32_t below(int32_t n) { return (int32_t)random_below(n); }
 
 static const char *const texts[] = {
     "f16[5,100,150] spyre",
@@ -79,7 +71,7 @@ static void break_layout(tg_layout *l) {
     case 4: break64(&l->offset); break;
     case 5: break64(&l->shape[below(4)]); break;
     case 6: break64(&l->axis_size[below(4)]); break;
-    case 7: l->chain[below(6)] = (uint8_t)bits(); break;
+    case 7: l->chain[below(6)] = (uint8_t)random_bits(); break;
     default: break_mode(&l->mode[below(6)]); break;
     }
 }
@@ -142,6 +134,7 @@ static void test_dense(void **unused) {
 }
 
 int main(void) {
+    random_state = SEED;
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_broken_layouts_are_not_called_good),
         cmocka_unit_test(test_good_layouts_are_called_good),

@@ -2,6 +2,7 @@
  * replicated, padded, reversed, packed; with canaries around buffers that begin at any byte. */
 #include "layout/layout.h"
 #include "relayout/plan.h"
+#include "random.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,16 +13,7 @@
 
 #include <cmocka.h>
 
-static uint64_t random_state, move_seed; /* set random_state to move_seed to have a move again */
-
-static uint64_t random_bits(void) { /* splitmix64 */
-    uint64_t z = random_state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static int64_t random_below(int64_t n) { return (int64_t)(random_bits() % (uint64_t)n); }
+static uint64_t move_seed; /* set random_state to move_seed to have a move again */
 
 /* ---- random layouts ---- */
 
