@@ -372,8 +372,8 @@ static void check_move(const tg_layout *d, const tg_layout *s) {
         const tg_executor *e = way % 2 == 1 ? &backwards : NULL;
         make_plan(&p, &params, way >= 1);
         if (way == 3)
-            for (int64_t i = 0; i < tg_plan_steps(&p); i++)
-                assert_int_equal(tg_plan_run_step(&p, i, dst.data, src.data, e, &err), TG_OK);
+            for (int64_t i = 0, n = tg_plan_steps(&p); i < n; i++) /* 0, then backwards */
+                assert_int_equal(tg_plan_run_step(&p, i == 0 ? 0 : n - i, dst.data, src.data, e, &err), TG_OK);
         else assert_int_equal(tg_plan_run(&p, dst.data, src.data, e, &err), TG_OK);
         expect_same(way == 3 ? "in steps" : "at once", &params, &p, dst, want);
         if (way == 0) check_verify(&params, dst, src, padded);
@@ -563,6 +563,17 @@ static void expect_box_refusal(const tg_layout *d, const tg_layout *s, const voi
     if (strstr(err.message, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, err.message);
 }
 
+/* A run that is cut in chunks has its tail behind the last one only; run backwards, others would overwrite data. */
+static void test_tail_of_chunks(void **state) {
+    (void)state;
+    const int64_t   shape[] = {3, 300};
+    const tg_layout s = dense(TG_F32, 2, shape), d = sticks(TG_F32, 3, 300, 512);
+    for (int i = 0; i < 200; i++) {
+        move_seed = random_state;
+        check_move(&d, &s);
+    }
+}
+
 static void test_box_refusals(void **state) {
     (void)state;
     const int64_t shape[] = {4, 6}, gaps[] = {20, 2}, low[] = {-1, 0}, far[] = {4, 7}, late[] = {0, 5},
@@ -640,10 +651,10 @@ static void test_overflow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_pairs),  cmocka_unit_test(test_sticks),       cmocka_unit_test(test_views),
-        cmocka_unit_test(test_fusing),        cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_steps_by_size), cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
-        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_random_pairs),   cmocka_unit_test(test_sticks),       cmocka_unit_test(test_views),
+        cmocka_unit_test(test_fusing),         cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_steps_by_size),  cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
+        cmocka_unit_test(test_tail_of_chunks), cmocka_unit_test(test_overflow),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
