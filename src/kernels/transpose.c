@@ -9,16 +9,17 @@
  *        2        c0 c1 c2 c3          b0 d0 b1 d1         a2 b2 c2 d2
  *        3        d0 d1 d2 d3          b2 d2 b3 d3         a3 b3 c3 d3
  *
- * Wider vectors do this in each of their 16-byte lanes, with lines from n, 2n, ... on in the further lanes, so that
- * nothing is shuffled across lanes and a row leaves as one vector.
+ * Wider vectors do this in each of their 16-byte lanes, with lines from n, 2n, ... on for the further lanes. Then, of
+ * as many registers as there are lanes, lanes and registers change places.
  *
- * In memory. Tiles are a stick (128 bytes) of columns by 64 rows, or 128 of one byte. A tile first goes line by line
- * into a stage of L1: source lines are often a power of two apart and would push each other out of L1, and each of them
- * is needed several times. In a stage, ragged tiles get their padding and need no care about what lies behind src.
- * Only whole tiles in a cache, whose lines are not such a power of two apart, are transposed where they are.
+ * In memory. Whole 64-byte lines are loaded, and so each line of a square is needed only once: source lines are often a
+ * power of two apart, and would push each other out of the first-level cache before their next use. Squares make
+ * tiles of a stick (128 bytes) of columns, by 64 rows, or 128 of one byte; 16 bytes of a line are the least. The last
+ * tile begins a little earlier where that helps, and writes some rows twice. Where columns are missing, lines of
+ * padding are read instead, or any, and what is too much is not written.
  *
- * From memory ("far") the lines of the tile after next are fetched meanwhile, spread over the shuffles: 64 lines at a
- * time are too many for the prefetchers of the processor, and one burst of fetches stalls everything else. */
+ * From memory ("far") the lines of a later tile are fetched meanwhile, spread over the shuffles: 64 lines at a time are
+ * too many for the prefetchers of the processor, and one burst of fetches stalls everything else. */
 #include "kernels/stream.h"
 #include "kernels/target.h"
 #include "kernels/unaligned.h"
@@ -30,11 +31,12 @@
 #  include <immintrin.h>
 #endif
 
-/* Source lines so many bytes apart, or a multiple, have four sets of L1 for all of them. */
-enum { STICK = 128, MAX_SIDE = 128, BAD_PITCH = 1024 };
+enum { STICK = 128, MAX_SIDE = 128, DEEPEST = 1024 };
 
-/* Bytes of a source line in one tile, and the pitch of a stage: tiles are 64 rows deep, of bytes 128. */
+/* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
+
+enum { STICKS = 4 }; /* of columns that are known: this one, and those from which lines are fetched */
 
 /* ---- plain C ---- */
 
@@ -81,39 +83,31 @@ typedef struct matrix {
     loops          src, dst; /* src.n columns, each a line of src; dst.n rows */
     int64_t        cols;     /* src.n and the padding */
     int64_t        outer, dst_outer, src_outer; /* so many matrices */
-    const uint8_t *pad;      /* one stick */
+    const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
-    bool           in_place; /* source lines lie evenly and share no sets of L1: a stage would not help */
     bool           far;      /* src must be fetched early */
 } matrix;
 
-/* Columns [c, c + cols) of rows [row, row + rows) of one matrix. */
-typedef struct tile {
-    const uint8_t *const *line; /* where the columns that have a source begin */
-    int64_t               lines, cols, rows; /* cols - lines are padding; rows 0: there is no tile */
-    int64_t               at, bytes;         /* of each line */
-    uint8_t              *d;                 /* row 0 of column c */
-    int64_t               row;
-    bool                  whole; /* a stick of columns, all of them in src, and rows by 16 bytes */
-} tile;
+/* The columns of one stick, or fewer. */
+typedef struct stick {
+    int64_t        lines, cols; /* cols - lines are padding; cols 0: there is no stick */
+    uint8_t       *d;           /* row 0 */
+    const uint8_t *line[MAX_SIDE];
+} stick;
 
-/* What happens while a tile is transposed. */
-typedef struct meanwhile {
-    const tile *next, *later; /* goes to stage; is fetched; or NULL */
-    uint8_t    *stage;
-} meanwhile;
-
-enum { AHEAD = 4 }; /* tiles known, from the present one to the one that is fetched */
+typedef struct source_tile {
+    const uint8_t *const *line;
+    int64_t               lines, at, end; /* begins so many bytes into lines; where they end */
+} source_tile;
 
 typedef struct work {
-    uint8_t        stage[MAX_SIDE * STICK] __attribute__((aligned(64))); /* one tile of bytes, or two others */
+    uint8_t        stage[MAX_SIDE * 16] __attribute__((aligned(64)));
     uint8_t        out[MAX_SIDE * STICK] __attribute__((aligned(64)));
-    uint8_t        pad[STICK];
-    tile           tile[AHEAD];
-    const uint8_t *line[AHEAD][MAX_SIDE];
-    uint8_t       *row[MAX_SIDE];
-    int64_t        o, c, r; /* where the tile begins that is not yet known */
-    unsigned       table;   /* of lines, for the present c */
+    uint8_t        pad[DEEPEST] __attribute__((aligned(64)));
+    stick          stick[STICKS];
+    const uint8_t *edge[MAX_SIDE];
+    uint8_t       *row[MAX_SIDE], *to[MAX_SIDE]; /* in dst, or in out */
+    int64_t        o, c; /* where the stick begins that is not yet known */
 } work;
 
 /* Addresses of lines [first, first + n). */
@@ -136,36 +130,29 @@ typedef uint8_t       *target;
 DEFINE_ADDRESSES(source_addresses, source)
 DEFINE_ADDRESSES(target_addresses, target)
 
-/* Rows go by first, then columns, then matrices. */
-static inline void next_tile(work *w, const matrix *a, int slot) {
-    const int64_t side = STICK / a->width, depth = DEPTH(a->width) / a->width;
-    tile *const   t = &w->tile[slot];
-    if (w->o == a->outer) {
-        t->rows = t->lines = 0;
-        t->whole = false;
-        return;
-    }
+static inline void next_stick(work *w, const matrix *a, unsigned slot) {
+    const int64_t side = STICK / a->width;
+    stick *const  t = &w->stick[slot % STICKS];
+    t->lines = t->cols = 0;
+    if (w->o == a->outer) return;
     t->cols = a->cols - w->c < side ? a->cols - w->c : side;
-    t->lines = a->src.n - w->c < t->cols ? a->src.n - w->c : t->cols;
-    if (t->lines < 0) t->lines = 0;
-    t->rows = a->dst.n - w->r < depth ? a->dst.n - w->r : depth;
-    t->row = w->r;
-    t->at = w->r * a->width;
-    t->bytes = t->rows * a->width;
+    if (a->src.n > w->c) t->lines = a->src.n - w->c < t->cols ? a->src.n - w->c : t->cols;
     t->d = a->d + w->o * a->dst_outer + w->c * a->width;
-    t->whole = t->lines == side && t->bytes % 16 == 0;
-    if (w->r == 0) {
-        w->table = (w->table + 1) % AHEAD;
-        source_addresses(w->line[w->table], a->s + w->o * a->src_outer, &a->src, w->c, t->lines);
-    }
-    t->line = w->line[w->table];
-    w->r += depth;
-    if (w->r < a->dst.n) return;
-    w->r = 0;
+    source_addresses(t->line, a->s + w->o * a->src_outer, &a->src, w->c, t->lines);
     w->c += side;
     if (w->c < a->cols) return;
     w->c = 0;
     w->o++;
+}
+
+/* The tile that is fetched while the one before `at` is transposed, AHEAD tiles later: of this stick, or, where lines
+ * are short, of one of the next. */
+static inline source_tile tile_ahead(const work *w, unsigned slot, int64_t at, int64_t depth, int64_t end) {
+    enum { AHEAD = 3 };
+    at += (AHEAD - 1) * depth;
+    for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
+    const stick *const s = &w->stick[slot % STICKS];
+    return (source_tile){s->line, s->lines, at, end};
 }
 
 static inline bool at_lines(const uint8_t *d, int64_t step, int64_t other) {
@@ -182,12 +169,8 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
     a->dst_outer = b->dst_outer;
     a->src_outer = b->src_outer;
     a->far = m->far;
-    a->in_place = b->src_col % BAD_PITCH != 0;
     a->stream = m->stream && at_lines(d, b->dst_row, b->dst_outer);
-    if (b->tail > 0) {
-        memcpy(pad, b->pad, TG_PAD_PATTERN);
-        memcpy(pad + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
-    }
+    for (int i = 0; b->tail > 0 && i < DEPTH(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
     if (b->outer > 1 && b->src_outer == b->rows * width) {
         a->dst.n *= b->outer;
         a->dst.outer = b->dst_outer;
@@ -196,7 +179,6 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
-        a->in_place = a->in_place && b->src_outer == b->cols * b->src_col;
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
@@ -248,6 +230,7 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
 #define ZIP8(a, b, c, d) d
 
 #define INLINE     __attribute__((always_inline)) static inline
+#define OUTLINE    __attribute__((noinline)) static
 #define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 
 /* ---- templates ---- */

@@ -3,25 +3,27 @@
 
 /* ---- in registers ---- */
 
-/* One 16-byte piece of each of VEC / 16 lines that lie `step` apart. Inserting from memory does the work across
- * lanes while loading. */
+/* One 16-byte piece of each of LANES lines, every n-th one. Inserting from memory does the work across lanes while
+ * loading. */
 #if VEC == 64
-TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
-    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s)), LOAD128(s + step), 1);
-    const __m256i high =
-        _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s + 2 * step)), LOAD128(s + 3 * step), 1);
-    return (V(vec))_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
+    const __m256i low = _mm256_castsi128_si256(LOAD128(line[0] + at));
+    const __m256i high = _mm256_castsi128_si256(LOAD128(line[2 * n] + at));
+    const __m256i low2 = _mm256_inserti128_si256(low, LOAD128(line[n] + at), 1);
+    const __m256i high2 = _mm256_inserti128_si256(high, LOAD128(line[3 * n] + at), 1);
+    return (V(vec))_mm512_inserti64x4(_mm512_castsi256_si512(low2), high2, 1);
 }
 #  define EACH_LANE(X) X(0), X(1), X(2), X(3)
 #elif VEC == 32
-TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
-    return (V(vec))_mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(s)), LOAD128(s + step), 1);
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
+    const __m256i low = _mm256_castsi128_si256(LOAD128(line[0] + at));
+    return (V(vec))_mm256_inserti128_si256(low, LOAD128(line[n] + at), 1);
 }
 #  define EACH_LANE(X) X(0), X(1)
 #else
-TG_NO_CHECKS static inline V(vec) V(lanes)(const uint8_t *s, int64_t step) {
-    (void)step;
-    return V(load)(s);
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
+    (void)n;
+    return V(load)(line[0] + at);
 }
 #  define EACH_LANE(X) X(0)
 #endif
@@ -55,20 +57,111 @@ TG_NO_CHECKS INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
     for (int j = 0; j < half; j++) V(unpack)(width, &out[2 * j], &out[2 * j + 1], in[j], in[j + half]);
 }
 
-/* 16 bytes at s of lines `pitch` apart become n = 16 / width rows: after as many rounds as the index of a register
- * has bits, registers and elements have changed places. */
-TG_NO_CHECKS INLINE void V(group)(int width, V(vec) *out, const uint8_t *s, int64_t pitch) {
-    const int n = 16 / width;
-    V(vec)    a[16], b[16], c[16];
-    TG_UNROLL
-    for (int j = 0; j < n; j++) (width == 16 ? out : a)[j] = V(lanes)(s + j * pitch, n * pitch);
-    if (width == 8) V(round)(8, out, a);
-    if (width < 8) V(round)(width, b, a);
-    if (width == 4) V(round)(4, out, b);
-    if (width < 4) V(round)(width, c, b);
-    if (width == 2) V(round)(2, out, c);
-    if (width == 1) V(round)(1, a, c);
+/* n = 16 / width registers, in each of their 16-byte lanes: after as many rounds as the index of a register has bits,
+ * registers and elements have changed places. */
+TG_NO_CHECKS INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
+    V(vec) a[16];
+    if (width == 16) out[0] = in[0];
+    if (width == 8) V(round)(8, out, in);
+    if (width < 8) V(round)(width, a, in);
+    if (width == 4) V(round)(4, out, a);
+    if (width < 4) V(round)(width, in, a);
+    if (width == 2) V(round)(2, out, in);
+    if (width == 1) V(round)(1, a, in);
     if (width == 1) V(round)(1, out, a);
+}
+
+/* Lane i of register j, of as many registers as there are lanes, becomes lane j of register i. */
+#if VEC == 64
+#  define LANES 4
+TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+    const __m512i a = (__m512i)in[0], b = (__m512i)in[step], c = (__m512i)in[2 * step], d = (__m512i)in[3 * step];
+    const __m512i ab = _mm512_shuffle_i64x2(a, b, 0x44), cd = _mm512_shuffle_i64x2(c, d, 0x44);
+    const __m512i ab2 = _mm512_shuffle_i64x2(a, b, 0xee), cd2 = _mm512_shuffle_i64x2(c, d, 0xee);
+    out[0] = (V(vec))_mm512_shuffle_i64x2(ab, cd, 0x88);
+    out[1] = (V(vec))_mm512_shuffle_i64x2(ab, cd, 0xdd);
+    out[2] = (V(vec))_mm512_shuffle_i64x2(ab2, cd2, 0x88);
+    out[3] = (V(vec))_mm512_shuffle_i64x2(ab2, cd2, 0xdd);
+}
+#elif VEC == 32
+#  define LANES 2
+TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+    out[0] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x20);
+    out[1] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x31);
+}
+#else
+#  define LANES 1
+TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+    (void)step;
+    out[0] = in[0];
+}
+#endif
+
+TG_NO_CHECKS INLINE void V(put)(uint8_t *d, V(vec) v, bool stream) {
+    if (stream) V(stream)(d, v);
+    else V(store)(d, v);
+}
+
+/* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
+TG_NO_CHECKS INLINE void V(square_of)(int width, uint8_t *const *row, int64_t to, const uint8_t *const *line,
+                                      int64_t at, bool stream) {
+    const int n = 16 / width;
+    V(vec)    v[LANES * 16];
+    TG_UNROLL
+    for (int l = 0; l < LANES; l++) {
+        V(vec) in[16];
+        TG_UNROLL
+        for (int j = 0; j < n; j++) in[j] = V(load)(line[l * n + j] + at);
+        V(turn)(width, &v[l * n], in);
+    }
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        V(vec) out[LANES];
+        V(turn_lanes)(out, &v[i], n);
+        TG_UNROLL
+        for (int l = 0; l < LANES; l++) V(put)(row[l * n + i] + to, out[l], stream);
+    }
+}
+
+/* Functions of their own: where these hundreds of instructions are a part of loops, gcc keeps addresses for the next
+ * round in registers that they need. */
+#define DEFINE_SQUARE(width)                                                                                         \
+    TG_NO_CHECKS OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,         \
+                                                int64_t at) {                                                        \
+        V(square_of)(width, row, to, line, at, false);                                                               \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,  \
+                                                       int64_t at) {                                                 \
+        V(square_of)(width, row, to, line, at, true);                                                                \
+    }
+
+DEFINE_SQUARE(1)
+DEFINE_SQUARE(2)
+DEFINE_SQUARE(4)
+DEFINE_SQUARE(8)
+DEFINE_SQUARE(16)
+#undef DEFINE_SQUARE
+
+typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
+
+INLINE V(square_move) *V(square)(int width, bool stream) {
+    if (width == 1) return stream ? V(square_stream_1) : V(square_1);
+    if (width == 2) return stream ? V(square_stream_2) : V(square_2);
+    if (width == 4) return stream ? V(square_stream_4) : V(square_4);
+    if (width == 8) return stream ? V(square_stream_8) : V(square_8);
+    return stream ? V(square_stream_16) : V(square_16);
+}
+
+/* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
+TG_NO_CHECKS INLINE void V(strip)(int width, uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
+                                  bool stream) {
+    const int n = 16 / width;
+    V(vec)    in[16], out[16];
+    TG_UNROLL
+    for (int j = 0; j < n; j++) in[j] = V(lanes)(line + j, n, at);
+    V(turn)(width, out, in);
+    TG_UNROLL
+    for (int i = 0; i < n; i++) V(put)(row[i] + to, out[i], stream);
 }
 
 /* ---- tiles ---- */
@@ -85,161 +178,98 @@ INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #endif
 }
 
-/* n bytes, fewer than a stick, to the stage, which has place for a whole one. A masked store is not forwarded to the
- * loads that follow soon, so the masks are on the loads. */
-INLINE void V(part_in)(uint8_t *stage, const uint8_t *s, int64_t n) {
+/* n bytes, fewer than 16. */
+INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
-    const int64_t whole = n & 64;
-    if (whole > 0) V(store)(stage, V(load)(s));
-    if (n == whole) return;
-    V(store)(stage + whole, (V(vec))_mm512_maskz_loadu_epi8(~(~(uint64_t)0 << (n - whole)), s + whole));
+    _mm_storeu_si128((__m128i *)(void *)d, _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), s));
 #else
-    memcpy(stage, s, (size_t)n);
+    memcpy(d, s, (size_t)n);
 #endif
 }
 
-/* n bytes, a multiple of a stick, to the stage. */
-INLINE void V(sticks)(uint8_t *stage, const uint8_t *s, int64_t n) {
-    for (int64_t i = 0; i < n; i += STICK) {
-        V(vec) v[STICK / VEC];
-        TG_UNROLL
-        for (int j = 0; j < STICK / VEC; j++) v[j] = V(load)(s + i + j * VEC);
-        TG_UNROLL
-        for (int j = 0; j < STICK / VEC; j++) *(V(vec) *)(void *)(stage + i + j * VEC) = v[j];
-    }
+/* Lines [first, first + n), `at` bytes into a tile. */
+INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at) {
+    const int64_t end = first + n < t->lines ? first + n : t->lines;
+    if (t->at + at >= t->end) return;
+    for (int64_t i = first; i < end; i++) TG_FETCH(t->line[i] + t->at + at);
 }
 
-/* All of a tile into its stage. */
-INLINE void V(stage_in)(int width, uint8_t *stage, const tile *t, const uint8_t *pad) {
-    const uint8_t *const *line = t->line;
-    const int64_t         lines = t->lines, at = t->at, whole = t->bytes / STICK * STICK, rest = t->bytes - whole;
-    if (whole == STICK)
-        for (int64_t k = 0; k < lines; k++) V(sticks)(stage + k * DEPTH(width), line[k] + at, STICK);
-    else if (whole > 0)
-        for (int64_t k = 0; k < lines; k++) V(sticks)(stage + k * DEPTH(width), line[k] + at, whole);
-    if (rest > 0)
-        for (int64_t k = 0; k < lines; k++)
-            V(part_in)(stage + k * DEPTH(width) + whole, line[k] + at + whole, rest);
-    for (int64_t k = lines; k < t->cols; k++)
-        for (int64_t i = 0; i < t->bytes; i += STICK) V(sticks)(stage + k * DEPTH(width) + i, pad, STICK);
-}
-
-/* What goes on meanwhile, in step g of 8: an eighth of the next tile comes into the stage. */
-INLINE void V(feed)(int width, const meanwhile *m, int g) {
-    const int n = STICK / width / 8;
-    if (m->next == NULL) return;
-    for (int k = g * n; k < (g + 1) * n; k++)
-        V(sticks)(m->stage + k * DEPTH(width), m->next->line[k] + m->next->at, STICK);
-}
-
-/* And lines of a later tile are fetched, as many as 16 bytes of all columns are. */
-INLINE void V(fetch)(int width, const meanwhile *m, int g) {
-    const int per_line = DEPTH(width) / TG_LINE_BYTES, n = STICK / width * 16 / TG_LINE_BYTES;
-    if (m->later == NULL) return;
-    if (m->later->bytes == DEPTH(width) && m->later->lines == STICK / width) {
-        for (int i = g * n; i < (g + 1) * n; i++)
-            TG_FETCH(m->later->line[i / per_line] + m->later->at + i % per_line * TG_LINE_BYTES);
-    } else {
-        for (int64_t i = g * n / 2; i < (g + 1) * n / 2 && i < m->later->lines; i++) {
-            TG_FETCH(m->later->line[i] + m->later->at);
-            TG_FETCH(m->later->line[i] + m->later->at + TG_LINE_BYTES);
+/* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
+ * from memory, all of what rows get is written together. */
+TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
+                                     const source_tile *later, bool stream) {
+    const int n = VEC / width; /* lines, and rows, of a square */
+    int64_t   i = 0;
+    for (int p = 0; p < parts && i + VEC <= bytes;) {
+        if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
+        V(square)(width, stream)(row + i / width, p * VEC, t->line + p * n, t->at + i);
+        if (later != NULL) {
+            if (++p == parts) p = 0, i += VEC;
+        } else {
+            i += VEC;
+            if (i + VEC > bytes) i = 0, p++;
         }
     }
-}
-
-/* Lines `pitch` apart become rows of one stick: `groups` times 16 bytes of them, `parts` vectors' worth of columns. */
-TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *rows, const uint8_t *s, int64_t pitch, int groups,
-                                     int parts, const meanwhile *m, bool stream) {
-    const int n = 16 / width;
-    for (int g = 0; g < groups; g++) {
-        V(feed)(width, m, g);
-        V(fetch)(width, m, g);
-        for (int p = 0; p < parts; p++) {
-            V(vec) v[16];
-            V(group)(width, v, s + g * 16 + p * (VEC / width) * pitch, pitch);
-            TG_UNROLL
-            for (int i = 0; i < n; i++) {
-                if (stream)
-                    V(stream)(rows[g * n + i] + p * VEC, v[i]);
-                else
-                    V(store)(rows[g * n + i] + p * VEC, v[i]);
-            }
-        }
+    for (i = bytes / VEC * VEC; i < bytes; i += 16) {
+        const int64_t j = i + 16 <= bytes ? i : bytes - 16; /* the last one may write rows once more */
+        for (int p = 0; p < parts; p++)
+            V(strip)(width, row + j / width, p * VEC, t->line + p * n, t->at + j, stream);
     }
 }
 
-/* Rows, or columns, or both are fewer than a tile has: what is too much goes to `out`, and so does all of it first if
- * rows are no whole sticks. */
-INLINE void V(run_ragged)(int width, uint8_t **rows, const uint8_t *stage, const tile *t, uint8_t *out) {
-    const bool      narrow = t->cols < STICK / width;
-    const meanwhile nothing = {NULL, NULL, NULL};
-    uint8_t        *to[MAX_SIDE];
-    for (int64_t i = 0; i < DEPTH(width) / width; i++) to[i] = narrow || i >= t->rows ? out + i * STICK : rows[i];
-    V(run_tile)(width, to, stage, DEPTH(width), (int)((t->bytes + 15) / 16),
-                (int)((t->cols * width + VEC - 1) / VEC), &nothing, false);
-    if (narrow)
-        for (int64_t i = 0; i < t->rows; i++) V(part)(rows[i], to[i], t->cols * width);
+/* Where columns are missing there is padding, or anything; where there are less than 16 bytes of a line, zeros. */
+INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile *t, int64_t bytes, const uint8_t *pad) {
+    int64_t k = 0;
+    for (; k < t->lines; k++) {
+        w->edge[k] = t->line[k] + t->at;
+        if (bytes >= 16) continue;
+        V(bit)(w->stage + k * 16, w->edge[k], bytes);
+        w->edge[k] = w->stage + k * 16;
+    }
+    for (; k < STICK / width; k++) w->edge[k] = pad;
+    *out = (source_tile){w->edge, STICK / width, 0, bytes};
+}
+
+/* Columns of one stick, or fewer. */
+INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
+    const stick *const now = &w->stick[slot % STICKS];
+    const bool narrow = now->cols < STICK / width, stream = a->stream && !narrow;
+    const int  parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
+    for (int64_t r = 0; r < a->dst.n; r += depth) {
+        const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
+        const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
+        const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
+        source_tile t = {now->line, now->lines, first * width, a->dst.n * width};
+        const source_tile later = tile_ahead(w, slot, r * width + DEPTH(width), DEPTH(width), t.end);
+        target_addresses(w->row, now->d, &a->dst, first, n);
+        for (int64_t i = 0; narrow && i < n; i++) w->to[i] = w->out + i * STICK;
+        for (int64_t i = n; i < least; i++) w->row[i] = w->to[i] = w->out + i * STICK;
+        if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
+        uint8_t *const *const row = narrow ? w->to : w->row;
+        const int64_t         bytes = n < least ? 16 : n * width;
+        if (stream)
+            V(run_tile)(width, row, &t, bytes, STICK / VEC, a->far ? &later : NULL, true);
+        else
+            V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
+        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->to[i], now->cols * width);
+    }
 }
 
 #include "kernels/interleave.inc.h"
 
 /* ---- blocks ---- */
 
-/* Whole tiles need no stage. */
-INLINE void V(run_in_place)(int width, const matrix *a, work *w) {
-    const meanwhile nothing = {NULL, NULL, NULL};
-    for (next_tile(w, a, 0); w->tile[0].rows > 0; next_tile(w, a, 0)) {
-        const tile *const t = &w->tile[0];
-        target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
-        if (t->whole && t->bytes == STICK && a->src.step == STICK) { /* constants make a difference */
-            V(run_tile)(width, w->row, t->line[0] + t->at, STICK, STICK / 16, STICK / VEC, &nothing, false);
-        } else if (t->whole) {
-            V(run_tile)(width, w->row, t->line[0] + t->at, a->src.step, (int)(t->bytes / 16), STICK / VEC, &nothing,
-                        false);
-        } else {
-            V(stage_in)(width, w->stage, t, a->pad);
-            V(run_ragged)(width, w->row, w->stage, t, w->out);
-        }
-    }
-}
-
-/* While one tile leaves its stage, a later one comes nearer, and the next one comes into the other stage (two bytes)
- * or follows it into the same one. */
-INLINE void V(run_tiles)(int width, const matrix *a, work *w) {
-    const bool   two = width == 2;
-    const size_t half = sizeof w->stage / 2;
-    for (int i = 0; i < AHEAD; i++) next_tile(w, a, i);
-    V(stage_in)(width, w->stage, &w->tile[0], a->pad);
-    for (unsigned i = 0; w->tile[i % AHEAD].rows > 0; i++) {
-        const tile *const t = &w->tile[i % AHEAD], *const next = &w->tile[(i + 1) % AHEAD],
-                         *const later = &w->tile[(i + AHEAD - 1) % AHEAD];
-        uint8_t *const    from = w->stage + (two ? i % 2 * half : 0);
-        uint8_t *const    to = w->stage + (two ? half - i % 2 * half : 0);
-        const bool        feeds = two && t->whole && t->bytes == STICK && next->whole && next->bytes == STICK;
-        const meanwhile   m = {feeds ? next : NULL, a->far ? later : NULL, to};
-        target_addresses(w->row, t->d, &a->dst, t->row, t->rows);
-        if (t->whole && a->stream)
-            V(run_tile)(width, w->row, from, DEPTH(width), (int)(t->bytes / 16), STICK / VEC, &m, true);
-        else if (t->whole)
-            V(run_tile)(width, w->row, from, DEPTH(width), (int)(t->bytes / 16), STICK / VEC, &m, false);
-        else
-            V(run_ragged)(width, w->row, from, t, w->out);
-        if (!feeds && next->rows > 0) V(stage_in)(width, to, next, a->pad);
-        next_tile(w, a, (int)(i % AHEAD));
-    }
-}
-
 INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;
     matrix a;
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     matrix_of(&a, w.pad, width, m, d, s, b);
-    w.o = w.c = w.r = 0;
-    w.table = 0;
-    if (a.in_place && !m->far)
-        V(run_in_place)(width, &a, &w);
-    else
-        V(run_tiles)(width, &a, &w);
+    w.o = w.c = 0;
+    for (unsigned i = 0; i < STICKS - 1; i++) next_stick(&w, &a, i);
+    for (unsigned i = 0; w.stick[i % STICKS].cols > 0; i++) {
+        next_stick(&w, &a, i + STICKS - 1);
+        V(run_stick)(width, &a, &w, i);
+    }
     return NULL;
 }
 
@@ -264,4 +294,5 @@ static const uint8_t *V(transpose_16)(const tg_mover *m, uint8_t *d, const uint8
 }
 
 #undef EACH_LANE
+#undef LANES
 #undef UNPACK
