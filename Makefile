@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 # Meson takes the ninja that this names, not the first one in PATH.
 export NINJA := $(CURDIR)/$(VENV)/ninja
 
-.PHONY: all setup demo check fuzz bench install symbols format clean distclean help
+.PHONY: all setup demo check check-neon fuzz bench install symbols format clean distclean help
 
 all: setup build/build.ninja
 	@"$(NINJA)" -C build -j $(JOBS) --quiet
@@ -40,6 +40,9 @@ demo: all
 check:
 	@$(PYTHON) tools/setup check
 	@$(VENV)/python tools/check --jobs $(JOBS)
+
+check-neon:
+	@$(PYTHON) tools/check_neon.py --jobs $(JOBS)
 
 fuzz:
 	@$(PYTHON) tools/setup check
@@ -84,6 +87,7 @@ help:
 	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
 	@echo 'make demo               a tensor goes to its tiled device layout and back'
 	@echo 'make check              build with gcc and clang, run every test; about five minutes'
+	@echo 'make check-neon         the unit tests as an emulated Arm processor runs them; about two minutes'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'

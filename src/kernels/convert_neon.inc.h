@@ -7,11 +7,11 @@ typedef uint8_t  V(half8) __attribute__((vector_size(VEC / 2)));
 typedef uint8_t  V(quarter8) __attribute__((vector_size(VEC / 4)));
 typedef uint8_t  V(eighth8) __attribute__((vector_size(VEC / 8)));
 
-#define GET(NAME, FROM, TO)                            \
-    INLINE V(TO) V(NAME)(const uint8_t *s) {    \
-        V(FROM) v;                                     \
-        memcpy(&v, s, sizeof v);                       \
-        return __builtin_convertvector(v, V(TO));      \
+#define GET(NAME, FROM, TO)                       \
+    INLINE V(TO) V(NAME)(const uint8_t *s) {      \
+        V(FROM) v;                                \
+        memcpy(&v, s, sizeof v);                  \
+        return __builtin_convertvector(v, V(TO)); \
     }
 
 GET(get_32_of_16, half16, u32)

@@ -4,6 +4,7 @@ A tool that never refuses anything looks like a tree without faults, so each rul
 breaks it and a tree that keeps it.
 """
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -292,3 +293,13 @@ def test_requirements_are_exact():
         lines = (ROOT / "tools" / name).read_text().splitlines()
         wanted = [line for line in lines if line and not line.startswith("#")]
         assert wanted and all(line.count("==") == 1 and " " not in line for line in wanted)
+
+
+# ---- NEON --------------------------------------------------------------------------------------
+
+
+def test_neon_without_a_cross_compiler_is_no_success():
+    done = subprocess.run([sys.executable, str(ROOT / "tools/check_neon.py")], env={"PATH": "/nowhere"}, text=True,
+                          capture_output=True, check=False)
+    assert done.returncode == 1 and done.stdout == ""
+    assert re.search(r"apt-get install .*\bgcc-aarch64-linux-gnu\b.*\bqemu-user\b", done.stderr)

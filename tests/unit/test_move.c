@@ -83,12 +83,23 @@ static extent src_extent(const tg_block *b, int64_t width) {
     return e;
 }
 
+/* Of constant size, because a call for each element is most of the time of these tests in an emulator. */
+static void copy_element(uint8_t *d, const uint8_t *s, int64_t width) {
+    switch (width) {
+    case 1: *d = *s; break;
+    case 2: memcpy(d, s, 2); break;
+    case 4: memcpy(d, s, 4); break;
+    case 8: memcpy(d, s, 8); break;
+    default: memcpy(d, s, 16); break;
+    }
+}
+
 static void naive(uint8_t *dst, const uint8_t *src, const tg_block *b, int64_t width) {
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
             const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
-            for (int64_t c = 0; c < b->cols; c++) memcpy(d + c * b->dst_col, s + c * b->src_col, (size_t)width);
+            for (int64_t c = 0; c < b->cols; c++) copy_element(d + c * b->dst_col, s + c * b->src_col, width);
             for (int64_t i = 0; i < b->tail * width; i++) d[b->cols * width + i] = b->pad[i % TG_PAD_PATTERN];
         }
 }
@@ -323,6 +334,25 @@ static void test_random_blocks(void **state) {
     }
 }
 
+/* What the processor has is used; otherwise all of these tests would test plain C again and again. */
+static void test_variants(void **state) {
+    (void)state;
+#ifdef __aarch64__
+    assert_int_equal(tg_cpu_features(), TG_CPU_NEON);
+#endif
+    for (size_t i = 1; i < sizeof masks / sizeof masks[0]; i++) {
+        tg_mover plain, fast;
+        if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+        assert_true(tg_mover_rows(&plain, 0, false, false) && tg_mover_rows(&fast, masks[i], false, false));
+        assert_true(fast.move != plain.move && strcmp(fast.name, plain.name) != 0);
+        for (int32_t width = 1; width <= 16; width *= 2) {
+            assert_true(tg_mover_transpose(&plain, width, 0, false, false));
+            assert_true(tg_mover_transpose(&fast, width, masks[i], false, false));
+            assert_true(fast.move != plain.move && strcmp(fast.name, plain.name) != 0);
+        }
+    }
+}
+
 static void test_no_such_width(void **state) {
     (void)state;
     tg_mover m;
@@ -355,6 +385,7 @@ static void test_fill(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_blocks_of_planners),
         cmocka_unit_test(test_random_blocks),
