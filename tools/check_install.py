@@ -4,7 +4,8 @@
     tools/check_install.py [--root DIR] [--build DIR]
 
 A program outside the tree is built with pkg-config (shared and static) and with CMake's
-find_package(tegula) (both targets), and run. The folder is moved first because packages are. Meson and
+find_package(tegula) (both targets), and run. It calls what needs protobuf-c, so the static library must bring it
+along; with the shared one pkg-config must find nothing else. The folder is moved first because packages are. Meson and
 CMake are those beside the Python that runs this: .venv/bin/python tools/check_install.py.
 """
 
@@ -20,12 +21,17 @@ TOOLS = Path(sys.executable).parent
 PROGRAM = r"""
 #include <tegula/io.h>
 #include <tegula/tegula.h>
+#include <tegula/xla_proto.h>
 #include <stdio.h>
 #include <string.h>
 
 int main(void) {
-    printf("%s\n", tg_version());
-    return strcmp(tg_version(), WANTED) != 0;
+    const tg_xla_shape token = {.kind = TG_XLA_TOKEN};
+    unsigned char      bytes[2] = {0};
+    size_t             need = 0;
+    if (tg_xla_shape_to_proto(bytes, sizeof bytes, &need, &token, 1, NULL) != TG_OK) return 1;
+    printf("%s %zu %x\n", tg_version(), need, bytes[1]);
+    return strcmp(tg_version(), WANTED) != 0 || need != 2 || bytes[1] != 17;
 }
 """
 PROJECT = """
@@ -49,7 +55,8 @@ def run(command, folder, environment=None):
 
 
 def pkg_config(folder, prefix, static):
-    environment = os.environ | {"PKG_CONFIG_PATH": f"{prefix}/lib/pkgconfig", "LD_LIBRARY_PATH": f"{prefix}/lib"}
+    # LIBDIR is instead of the system's files: what libtegula needs itself is no affair of who links it.
+    environment = os.environ | {"PKG_CONFIG_LIBDIR": f"{prefix}/lib/pkgconfig", "LD_LIBRARY_PATH": f"{prefix}/lib"}
     query = "pkg-config --define-prefix tegula --cflags --libs"
     flags = f"$({query} --static | sed 's/-ltegula/-l:libtegula.a/')" if static else f"$({query})"
     wanted = '"-DWANTED=\\"$(pkg-config --modversion tegula)\\""'

@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 
 WIDTH = 120
-CODE = {".c", ".h", ".inc", ".def", ".py", ".build", ".sh"}
+CODE = {".c", ".h", ".inc", ".def", ".proto", ".py", ".build", ".sh"}
 TEXT = CODE | {".md", ".txt", ".json", ".cmake", ".in", ".yml", ".1", ".symbols", ".options"}
 CODE_NAMES = {"setup", "check", "symbols", "sizes", "wrap", "run"}
 LISTED = ("src", "cli", "bench", "fuzz", "tests")

@@ -21,32 +21,13 @@ const char *tg_status_name(tg_status status) {
     return "TG_ERR_UNKNOWN";
 }
 
-/* Length of the well-formed UTF-8 sequence at text, 0 if there is none. Source: Unicode, table 3-7. */
-static size_t utf8_length(const unsigned char *text, size_t len) {
-    const unsigned char c = text[0];
-    const size_t n = c < 0x80                ? 1
-                     : c >= 0xc2 && c < 0xe0 ? 2
-                     : c >= 0xe0 && c < 0xf0 ? 3
-                     : c >= 0xf0 && c < 0xf5 ? 4
-                                             : 0;
-    if (n == 0 || n > len) return 0;
-    for (size_t i = 1; i < n; i++)
-        if ((text[i] & 0xc0) != 0x80) return 0;
-    if (n == 1) return 1;
-    const unsigned char second = text[1];
-    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
-        (c == 0xf4 && second >= 0x90))
-        return 0;
-    return n;
-}
-
 /* Foreign bytes: whole UTF-8 characters as they are; control characters and stray bytes as `?`, so
  * that a message stays one line of valid text. */
 static void put_shown(tg_writer *w, const char *text, size_t len) {
     const unsigned char *bytes = (const unsigned char *)text;
     size_t               i = 0;
     while (i < len && i < SHOWN_TEXT) {
-        const size_t n = utf8_length(bytes + i, len - i);
+        const size_t n = tg_utf8_length(bytes + i, len - i);
         if (n == 0 || bytes[i] < 0x20 || bytes[i] == 0x7f) tg_put_char(w, '?');
         else tg_put_bytes(w, text + i, n);
         i += n == 0 ? 1 : n;

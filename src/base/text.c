@@ -98,3 +98,22 @@ bool tg_take_int(tg_cursor *c, int64_t *value, bool *found) {
 bool tg_text_equal(const char *text, size_t len, const char *word) {
     return strlen(word) == len && memcmp(text, word, len) == 0;
 }
+
+/* Source: Unicode, table 3-7. */
+size_t tg_utf8_length(const unsigned char *text, size_t len) {
+    const unsigned char c = text[0];
+    const size_t n = c < 0x80                ? 1
+                     : c >= 0xc2 && c < 0xe0 ? 2
+                     : c >= 0xe0 && c < 0xf0 ? 3
+                     : c >= 0xf0 && c < 0xf5 ? 4
+                                             : 0;
+    if (n == 0 || n > len) return 0;
+    for (size_t i = 1; i < n; i++)
+        if ((text[i] & 0xc0) != 0x80) return 0;
+    if (n == 1) return 1;
+    const unsigned char second = text[1];
+    if ((c == 0xe0 && second < 0xa0) || (c == 0xed && second >= 0xa0) || (c == 0xf0 && second < 0x90) ||
+        (c == 0xf4 && second >= 0x90))
+        return 0;
+    return n;
+}

@@ -57,4 +57,7 @@ bool tg_take_int(tg_cursor *c, int64_t *value, bool *found);
 
 bool tg_text_equal(const char *text, size_t len, const char *word);
 
+/* Bytes of the well-formed UTF-8 character at text, 0 if there is none; len >= 1. */
+size_t tg_utf8_length(const unsigned char *text, size_t len);
+
 #endif

@@ -2,8 +2,10 @@
  * alone and loses nothing, and works when memory is back.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=pthreadpool_create against the static library, so that the
- * library's own calls come here; what pthreadpool allocates inside counts as one allocation. */
+ * library's own calls come here; what pthreadpool allocates inside counts as one allocation, what protobuf-c
+ * allocates comes through the library. */
 #include <tegula/tegula.h>
+#include <tegula/xla_proto.h>
 
 #include <pthreadpool.h>
 #include <setjmp.h>
@@ -84,7 +86,57 @@ static void test_threads(void **state) {
     assert_int_equal(fail_each(make_threads), 2);
 }
 
+/* (f32[2]{0:T(8)SC(0:1)}, token[]), with an unknown field. */
+static const unsigned char shape_bytes[] = {0x10, 0x0d, 0x22, 0x18, 0x10, 0x0b, 0x1a, 0x01, 0x02, 0x2a, 0x0e, 0x0a,
+                                            0x01, 0x00, 0x32, 0x03, 0x0a, 0x01, 0x08, 0x8a, 0x01, 0x03, 0x12, 0x01,
+                                            0x01, 0x32, 0x01, 0x00, 0x22, 0x04, 0x10, 0x11, 0x08, 0x05};
+
+static tg_status read_proto(tg_error *err) {
+    tg_xla_shape    nodes[3];
+    size_t          count = 7;
+    const tg_status s = tg_xla_shape_from_proto(nodes, 3, &count, shape_bytes, sizeof shape_bytes, err);
+    assert_int_equal(count, s == TG_OK ? 3 : 7);
+    return s;
+}
+
+static tg_status write_proto(tg_error *err) {
+    const tg_xla_shape nodes[2] = {{.kind = TG_XLA_TUPLE, .nchildren = 1}, {.kind = TG_XLA_TOKEN}};
+    size_t             need = 7;
+    const tg_status    s = tg_xla_shape_to_proto(NULL, 0, &need, nodes, 2, err);
+    assert_int_equal(need, s == TG_OK ? 6 : 7);
+    return s;
+}
+
+/* (f32[]) -> f32[], without layouts */
+static const unsigned char program_bytes[] = {0x0a, 0x02, 0x10, 0x0b, 0x12, 0x02, 0x10, 0x0b, 0x1a, 0x01, 0x78};
+
+static tg_status read_program(tg_error *err) {
+    tg_xla_program_shape p = {.node_count = 7};
+    const tg_status      s = tg_xla_program_shape_from_proto(&p, program_bytes, sizeof program_bytes, err);
+    assert_int_equal(p.node_count, s == TG_OK ? 2 : 7);
+    return s;
+}
+
+static tg_status write_program(tg_error *err) {
+    tg_xla_shape               nodes[2] = {{.kind = TG_XLA_TOKEN}, {.kind = TG_XLA_TOKEN}};
+    const tg_xla_program_shape p = {.nodes = nodes, .node_count = 2, .nparameters = 1};
+    size_t                     need = 7;
+    const tg_status            s = tg_xla_program_shape_to_proto(NULL, 0, &need, &p, err);
+    assert_int_equal(need, s == TG_OK ? 10 : 7);
+    return s;
+}
+
+/* Reading: the message, its numbers, its lists and its parts, each for itself. */
+static void test_protos(void **state) {
+    (void)state;
+    assert_true(fail_each(read_proto) > 10);
+    assert_int_equal(fail_each(write_proto), 2);
+    assert_true(fail_each(read_program) > 4);
+    assert_int_equal(fail_each(write_program), 4);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_threads)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plan), cmocka_unit_test(test_threads),
+                                       cmocka_unit_test(test_protos)};
     return cmocka_run_group_tests_name("alloc", tests, NULL, NULL);
 }
