@@ -44,7 +44,7 @@ typedef struct cli_command {
     int (*run)(const cli_args *args);
 } cli_command;
 
-extern const cli_command cli_show, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout;
+extern const cli_command cli_show, cli_explain, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout;
 
 /* Read argv[0 .. argc) of a command. Options may stand anywhere and be shortened; `--` ends them. An argument
  * such as `-1,0` is no option: none begins with a digit. */
@@ -138,6 +138,9 @@ int cli_read_int(int64_t *value, const cli_text *text);
 
 /* A text that names itself after an argument, without reading standard input. */
 cli_text cli_text_of(const char *name, const char *argument);
+
+/* Where an element lies: offset * bits = 8 * byte + bit, bit in [0, 8) also for a negative offset (cmd_index.c). */
+int cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits);
 
 /* ---- describing a layout (layout_json.c) ------------------------------------------- */
 

@@ -40,8 +40,7 @@ static int read_coordinate(int64_t coord[MOST_NUMBERS], const tg_layout *layout,
     return cli_fail_at(text, err.dim >= 0 && err.dim < n ? place[err.dim] : 0, "%s", err.message);
 }
 
-/* offset * bits = 8 * byte + bit, with bit in [0, 8) also for a negative offset. */
-static int locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
+int cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
     const int64_t rest = (offset % 8 + 8) % 8;
     const int64_t eights = (offset - rest) / 8;
     int64_t       whole = 0;
@@ -54,7 +53,7 @@ static int locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
 
 static int print_json(int64_t offset, int32_t bits) {
     int64_t   byte = 0, bit = 0;
-    const int status = locate(&byte, &bit, offset, bits);
+    const int status = cli_locate(&byte, &bit, offset, bits);
     if (status != CLI_OK) return status;
     json_t *answer = cli_json_object();
     cli_json_put(answer, "offset", cli_json_int(offset));

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_show,  &cli_index,   &cli_coord,
+static const cli_command *const commands[] = {&cli_show,  &cli_explain, &cli_index,   &cli_coord,
                                               &cli_equal, &cli_convert, &cli_relayout};
 
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };

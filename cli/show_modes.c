@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WORD = 256 };
-
 static void axis_name(char name[16], const tg_layout *layout, int32_t axis) {
     if (axis < layout->ndim) (void)snprintf(name, 16, "d%d", axis);
     else (void)snprintf(name, 16, "t%d", axis - layout->ndim);
@@ -44,8 +42,7 @@ static int needed_weights(int64_t *weights, int n) {
     return n - first;
 }
 
-/* The digit of mode m as arithmetic, such as "d2 % 128 / 2". */
-static void digit_text(char text[WORD], const tg_layout *layout, int32_t m) {
+void show_digit(char text[SHOW_WORD], const tg_layout *layout, int32_t m) {
     const tg_mode *mode = &layout->mode[m];
     int64_t        weights[TG_MAX_MODES];
     char           name[16];
@@ -53,16 +50,16 @@ static void digit_text(char text[WORD], const tg_layout *layout, int32_t m) {
     if (mode->axis < 0) {
         const bool copies = mode->axis == TG_AXIS_COPY;
         const char *meaning = copies ? "any; each holds a copy" : mode->size > 1 ? "0; the rest is padding" : "0";
-        (void)snprintf(text, WORD, "%s", meaning);
+        (void)snprintf(text, SHOW_WORD, "%s", meaning);
         return;
     }
     axis_name(name, layout, mode->axis);
     const int n = needed_weights(weights, weights_above(weights, layout, m));
-    at += snprintf(text, WORD, "%s", name);
-    for (int i = 0; i < n && at < WORD; i++)
-        at += snprintf(text + at, (size_t)(WORD - at), " %% %lld", (long long)weights[i]);
-    if (mode->weight != 1 && at < WORD)
-        (void)snprintf(text + at, (size_t)(WORD - at), " / %lld", (long long)mode->weight);
+    at += snprintf(text, SHOW_WORD, "%s", name);
+    for (int i = 0; i < n && at < SHOW_WORD; i++)
+        at += snprintf(text + at, (size_t)(SHOW_WORD - at), " %% %lld", (long long)weights[i]);
+    if (mode->weight != 1 && at < SHOW_WORD)
+        (void)snprintf(text + at, (size_t)(SHOW_WORD - at), " / %lld", (long long)mode->weight);
 }
 
 /* ---- the table -------------------------------------------------------------------------------- */
@@ -71,21 +68,23 @@ static int int_width(int64_t value) { return snprintf(NULL, 0, "%lld", (long lon
 
 static int wider(int width, int64_t value) { return int_width(value) > width ? int_width(value) : width; }
 
-/* The axis that combines others, as the sum of the digits folded into it. */
-static void print_combined_axis(const tg_layout *layout, int32_t axis) {
-    char        name[16], digit[WORD];
+void show_axis(char text[SHOW_SUM], const tg_layout *layout, int32_t axis) {
+    char        name[16], digit[SHOW_WORD];
     const char *before = "";
     axis_name(name, layout, axis);
-    printf("    %s = ", name);
-    for (int32_t m = 0; m < layout->nmodes; m++) {
+    int at = snprintf(text, SHOW_SUM, "%s = ", name);
+    for (int32_t m = 0; m < layout->nmodes && at < SHOW_SUM; m++) {
+        const int64_t stride = layout->mode[m].stride;
         if (layout->mode[m].into != axis) continue;
-        digit_text(digit, layout, m);
-        const bool simple = strchr(digit, ' ') == NULL || layout->mode[m].stride == 1;
-        printf("%s%s%s%s", before, simple ? "" : "(", digit, simple ? "" : ")");
-        if (layout->mode[m].stride != 1) printf(" * %lld", (long long)layout->mode[m].stride);
+        show_digit(digit, layout, m);
+        const bool simple = strchr(digit, ' ') == NULL || stride == 1;
+        at += snprintf(text + at, (size_t)(SHOW_SUM - at), "%s%s%s%s", before, simple ? "" : "(", digit,
+                       simple ? "" : ")");
+        if (stride != 1 && at < SHOW_SUM)
+            at += snprintf(text + at, (size_t)(SHOW_SUM - at), " * %lld", (long long)stride);
         before = " + ";
     }
-    puts(*before == '\0' ? "0" : "");
+    if (*before == '\0') (void)snprintf(text + at, (size_t)(SHOW_SUM - at), "0");
 }
 
 void show_modes(const tg_layout *layout) {
@@ -106,15 +105,19 @@ void show_modes(const tg_layout *layout) {
            "digit");
     for (int32_t m = 0; m < layout->nmodes; m++) {
         const tg_mode *mode = &layout->mode[m];
-        char           name[16] = "-", weight[24] = "-", digit[WORD];
+        char           name[16] = "-", weight[24] = "-", digit[SHOW_WORD];
         if (mode->into != TG_TO_MEMORY) continue;
         if (mode->axis >= 0) axis_name(name, layout, mode->axis);
-        digit_text(digit, layout, m);
+        show_digit(digit, layout, m);
         if (mode->axis >= 0) (void)snprintf(weight, sizeof weight, "%lld", (long long)mode->weight);
         printf("    %*lld  %*lld  %-4s  %*s  %s\n", size_width, (long long)mode->size, stride_width,
                (long long)mode->stride, name, weight_width, weight, digit);
     }
-    for (int32_t axis = layout->ndim; axis < layout->naxes; axis++) print_combined_axis(layout, axis);
+    for (int32_t axis = layout->ndim; axis < layout->naxes; axis++) {
+        char sum[SHOW_SUM];
+        show_axis(sum, layout, axis);
+        printf("    %s\n", sum);
+    }
 }
 
 /* ---- the worked example ------------------------------------------------------------------------- */

@@ -208,6 +208,37 @@ static int read_tree(tg_xla_shape **nodes, size_t *count, const cli_text *text) 
     return cli_fail_reading(text, &err);
 }
 
+/* A printer that hands leaves on. */
+typedef struct leaf_visitor {
+    leaf_printer printer; /* first, so that a pointer to one is a pointer to the other */
+    int (*visit)(void *context, const show_leaf *leaf);
+    void *context;
+} leaf_visitor;
+
+static int hand_on(leaf_printer *self, const leaf *l) {
+    const leaf_visitor *visitor = (const leaf_visitor *)self;
+    const show_leaf     shown = {l->path->index, l->path->depth, kind_name(l->node->kind), l->text, l->desc};
+    return visitor->visit(visitor->context, &shown);
+}
+
+int show_each_leaf(char **whole, const cli_text *text, int (*visit)(void *context, const show_leaf *leaf),
+                   void *context) {
+    tg_xla_shape *nodes = NULL;
+    size_t        count = 0;
+    leaf_visitor  visitor = {{hand_on, NULL, 0, 0, 0, 0}, visit, context};
+    *whole = NULL;
+    int status = read_tree(&nodes, &count, text);
+    if (status == CLI_OK) {
+        path p = {cli_allocate(count * sizeof *p.index), cli_allocate(count * sizeof *p.left), 0};
+        *whole = shape_text(nodes, count);
+        status = walk(&visitor.printer, &p, nodes, count, text);
+        free(p.index);
+        free(p.left);
+    }
+    free(nodes);
+    return status;
+}
+
 int show_tree(const cli_text *text, bool json) {
     tg_xla_shape *nodes = NULL;
     size_t        count = 0;
