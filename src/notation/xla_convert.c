@@ -309,6 +309,7 @@ static bool write_cuts(tg_xla_layout *x, const writer_state *w) {
         if (!positions_now(&now, w, x)) return false;
         for (int32_t k = 0; k < now.n; k++) {
             const int64_t cut = next_cut(&w->goal, &now.at[k]);
+            if (cut % now.at[k].weight != 0) return false; /* no tile cuts there: folded digits need not nest */
             tile[k] = cut > 0 ? cut / now.at[k].weight : 1;
             done = done && cut == 0;
         }
