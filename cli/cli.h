@@ -44,7 +44,7 @@ typedef struct cli_command {
     int (*run)(const cli_args *args);
 } cli_command;
 
-extern const cli_command cli_show, cli_explain, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout;
+extern const cli_command cli_show, cli_explain, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout, cli_hlo;
 
 /* Read argv[0 .. argc) of a command. Options may stand anywhere and be shortened; `--` ends them. An argument
  * such as `-1,0` is no option: none begins with a digit. */

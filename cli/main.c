@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const cli_command *const commands[] = {&cli_show,  &cli_explain, &cli_index,   &cli_coord,
-                                              &cli_equal, &cli_convert, &cli_relayout};
+                                              &cli_equal, &cli_convert, &cli_relayout, &cli_hlo};
 
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 

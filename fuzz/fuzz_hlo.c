@@ -34,7 +34,8 @@ static tg_hlo_module *read_module(span text) {
     tg_error        err;
     const tg_status status = tg_hlo_parse(&m, text.text, text.len, &err);
     if (status == TG_OK) return m;
-    CHECK(status == TG_ERR_PARSE || status == TG_ERR_LIMIT || status == TG_ERR_OVERFLOW || status == TG_ERR_UNSUPPORTED);
+    CHECK(status == TG_ERR_PARSE || status == TG_ERR_LIMIT || status == TG_ERR_OVERFLOW ||
+          status == TG_ERR_UNSUPPORTED);
     check_message(&err, status);
     CHECK(m == NULL && err.pos <= text.len);
     CHECK(strncmp(err.message, "line ", 5) == 0);

@@ -133,8 +133,8 @@ TG_API tg_status tg_xla_dynamic_is_compatible(bool *compatible, const tg_xla_sha
 
 /* ---- orders and permutations ------------------------------------------------------- */
 
-/* out[i] = in[perm[i]]; out[i] = p[q[i]]; out[p[i]] = i. Each list is a permutation of [0, n), n <= TG_MAX_NDIM; out may
- * be any of the inputs. XLA: Permute, ComposePermutations, InversePermutation. */
+/* out[i] = in[perm[i]]; out[i] = p[q[i]]; out[p[i]] = i. Each list is a permutation of [0, n), n <= TG_MAX_NDIM; out
+ * may be any of the inputs. XLA: Permute, ComposePermutations, InversePermutation. */
 TG_API tg_status tg_xla_permute(int64_t *out, const int64_t *in, const int32_t *perm, int32_t n, tg_error *err);
 TG_API tg_status tg_xla_compose(int32_t *out, const int32_t *p, const int32_t *q, int32_t n, tg_error *err);
 TG_API tg_status tg_xla_inverse(int32_t *out, const int32_t *p, int32_t n, tg_error *err);
@@ -264,8 +264,8 @@ TG_API tg_status tg_xla_decompose_bitcast(tg_xla_bitcast *out, const tg_xla_shap
 TG_API tg_status tg_xla_decompose_bitcast_untiled(tg_xla_bitcast *out, const tg_xla_shape *a, const tg_xla_shape *b,
                                                   tg_error *err);
 
-/* A shape of the sizes dims[0..ndim), whose product is a's number of elements, with a layout that makes the reshape of a
- * to it move nothing. XLA's order and a's tiles if that does it, then the order without tiles, then whatever tiles do
+/* A shape of the sizes dims[0..ndim), whose product is a's number of elements, with a layout that makes the reshape of
+ * a to it move nothing. XLA's order and a's tiles if that does it, then the order without tiles, then whatever tiles do
  * it. *found is false, and out not written, if this library finds none. XLA: AlignLayouts. */
 TG_API tg_status tg_xla_align_layouts(bool *found, tg_xla_shape *out, const tg_xla_shape *a, int32_t ndim,
                                       const int64_t *dims, tg_error *err);
@@ -348,18 +348,21 @@ TG_API int tg_xla_compare_indices(const int64_t *a, const int64_t *b, int32_t n)
 
 /* What one step along each dimension adds: in bytes, where the map is that of a strided array of whole bytes, else
  * TG_ERR_UNREPRESENTABLE with the reason; in elements, tiles taken for absent; the same in bytes of unpacked elements.
- * A dimension of size 1 steps over the next more minor one. XLA: ByteStrides; GetDimensionStride; UnpackedByteStrides. */
+ * A dimension of size 1 steps over the next more minor one. XLA: ByteStrides; GetDimensionStride; UnpackedByteStrides.
+ */
 TG_API tg_status tg_xla_byte_strides(int64_t *strides, const tg_xla_shape *array, tg_error *err);
 TG_API tg_status tg_xla_strides_untiled(int64_t *strides, const tg_xla_shape *array, tg_error *err);
 TG_API tg_status tg_xla_byte_strides_untiled(int64_t *strides, const tg_xla_shape *array, tg_error *err);
 
 /* ---- sizes ------------------------------------------------------------------------------- */
 
-/* Elements of all arrays of the tree, without padding. XLA: ElementsIn, ElementsInRecursive (which counts no buffers). */
+/* Elements of all arrays of the tree, without padding. XLA: ElementsIn, ElementsInRecursive (which counts no buffers).
+ */
 TG_API tg_status tg_xla_elements(int64_t *out, const tg_xla_shape *nodes, size_t count, tg_error *err);
 
 /* Bytes of the elements of an array or buffer, packed if E(n) says so, without padding; of a tuple its table of
- * pointers alone; of an opaque one pointer; of a token 0. pointer_bytes is not looked at for arrays. XLA: ByteSizeOf. */
+ * pointers alone; of an opaque one pointer; of a token 0. pointer_bytes is not looked at for arrays. XLA: ByteSizeOf.
+ */
 TG_API tg_status tg_xla_byte_size(int64_t *out, const tg_xla_shape *nodes, size_t count, int64_t pointer_bytes,
                                   tg_error *err);
 

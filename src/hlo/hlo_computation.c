@@ -184,7 +184,8 @@ static bool read_signature(tg_hlo_parser *p, tg_hlo_computation_row *row) {
     if (tg_hlo_take(s, '-')) {
         if (!tg_hlo_take(s, '>')) return tg_hlo_fail_seen(p, "expects the result's shape behind '->'");
         tg_hlo_skip_blanks(s);
-        if (!tg_hlo_skip_shape(s, TG_HLO_BRACE_BODY)) return tg_hlo_fail_seen(p, "expects the result's shape behind '->'");
+        if (!tg_hlo_skip_shape(s, TG_HLO_BRACE_BODY))
+            return tg_hlo_fail_seen(p, "expects the result's shape behind '->'");
         end_pos = s->pos;
     }
     row->signature = (uint32_t)start;

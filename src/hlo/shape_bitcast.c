@@ -2,8 +2,8 @@
  *
  * A reshape moves none if the map of the one shape, seen through the coordinates of the other, is the other's map:
  * tg_layout_reshape changes the coordinates, tg_layout_equal decides. XLA compares the slots of unit indices by
- * minor_to_major alone, which is right for shapes without tiles, and says yes to f32[16,256]{1,0:T(8,128)} and f32[4096].
- * Its answers are asked of the same map with the tiles taken away. */
+ * minor_to_major alone, which is right for shapes without tiles, and says yes to f32[16,256]{1,0:T(8,128)} and
+ * f32[4096]. Its answers are asked of the same map with the tiles taken away. */
 #include "hlo/shape.h"
 
 #include <string.h>

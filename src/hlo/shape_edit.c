@@ -81,7 +81,8 @@ tg_status tg_xla_delete_dimensions(tg_xla_shape *out, const tg_xla_shape *in, co
                                    tg_error *err) {
     bool      keep[TG_MAX_NDIM];
     tg_status s = tg_shape_need_sizes(in, err);
-    if (s == TG_OK && n < 0) s = tg_fail(err, TG_ERR_ARGUMENT, "delete dimensions: a list of %d dimensions", (int64_t)n);
+    if (s == TG_OK && n < 0)
+        s = tg_fail(err, TG_ERR_ARGUMENT, "delete dimensions: a list of %d dimensions", (int64_t)n);
     for (int32_t d = 0; d < TG_MAX_NDIM; d++) keep[d] = true;
     for (int32_t i = 0; i < n && s == TG_OK; i++) {
         if ((s = tg_shape_need_dim(dims[i], in->ndim, "delete dimensions", err)) != TG_OK) return s;
@@ -115,7 +116,8 @@ tg_status tg_xla_drop_degenerate_dimensions(tg_xla_shape *out, const tg_xla_shap
     if ((s = map_without_units(&wanted, in, err)) != TG_OK) return s;
     if (tg_shape_has_map(&shape, &wanted)) return finish(out, &shape, err);
     if ((s = follow_kept(&shape.layout, &in->layout, keep, err)) != TG_OK) return s;
-    if (tg_shape_has_map(&shape, &wanted) || tg_shape_from_map(&shape, &wanted, &shape)) return finish(out, &shape, err);
+    if (tg_shape_has_map(&shape, &wanted) || tg_shape_from_map(&shape, &wanted, &shape))
+        return finish(out, &shape, err);
     return tg_fail(err, TG_ERR_UNREPRESENTABLE,
                    "tiles pad a dimension of size 1, and no tiles of the other dimensions are found that leave every "
                    "byte where it is");

@@ -137,7 +137,8 @@ static int32_t skip_units(const tg_xla_shape *array, int32_t from) {
     return from;
 }
 
-/* Rows of neighbouring dimensions of size 1 stand between the others; of two rows the surplus is taken out or put in. */
+/* Rows of neighbouring dimensions of size 1 stand between the others; of two rows the surplus is taken out or put in.
+ */
 tg_status tg_xla_inserted_or_deleted_units(bool *only, tg_xla_unit_dims *out, const tg_xla_shape *a,
                                            const tg_xla_shape *b, tg_error *err) {
     tg_xla_unit_dims u = {.ndeleted = 0};

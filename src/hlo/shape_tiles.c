@@ -17,8 +17,8 @@
 
 #include <string.h>
 
-/* TG_MAX_NDIM places to begin with; TG_XLA_MAX_TILE_DIMS at most of each: prepended, added by numbers that are read, added
- * by numbers that are written; and twice as many by the level that turns out to be too long to write. */
+/* TG_MAX_NDIM places to begin with; TG_XLA_MAX_TILE_DIMS at most of each: prepended, added by numbers that are read,
+ * added by numbers that are written; and twice as many by the level that turns out to be too long to write. */
 enum { MAX_PLACES = TG_MAX_NDIM + 6 * TG_XLA_MAX_TILE_DIMS };
 
 enum { PLACE_OF_ONE = TG_PLACE_COMES + 1 }; /* prepended, and never more than one position */

@@ -85,7 +85,7 @@ def environment(folder):
     path = [str(programs), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LANG")}
     return kept | {"PATH": os.pathsep.join(path), "TMPDIR": str(folder / "tmp"), "LC_ALL": "C.UTF-8",
-                   "PYTHONDONTWRITEBYTECODE": "1"}
+                   "PYTHONDONTWRITEBYTECODE": "1", "EXAMPLES": str(ROOT / "examples")}
 
 
 def run(command, folder, env):

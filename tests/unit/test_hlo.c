@@ -122,7 +122,8 @@ static void outline(char *buf, const tg_hlo_module *m) {
 
 /* ---- what is understood --------------------------------------------------------------- */
 
-static const struct { const char *name, *text, *want; } forms[] = {
+static const struct { const char *name, *text, *want;
+} forms[] = {
     {"names with and without percent", "HloModule m ENTRY e { p = f32[2] parameter(0) ROOT %n.1 = f32[2] negate(p) }",
      "m:!e{p=f32[2] parameter(0); *n.1=f32[2] negate(p@0)}"},
     {"several instructions on a line, and one on several",
@@ -140,7 +141,8 @@ static const struct { const char *name, *text, *want; } forms[] = {
     {"a body follows a result with and without layout",
      "HloModule m a (x: f32[2]) -> f32[2]{0} {} b () -> f32[2] {} c (x: s8[]) {}",
      "m:a(x: f32[2]) -> f32[2]{0}{}b() -> f32[2]{}!c(x: s8[]){}"},
-    {"header", "HloModule m.2:, a=1, b={ {0}: (0, {}) }, c={k=\"v,}\"} e {}", "m.2[a=1;b={ {0}: (0, {}) };c={k=\"v,}\"}]:!e{}"},
+    {"header", "HloModule m.2:, a=1, b={ {0}: (0, {}) }, c={k=\"v,}\"} e {}",
+     "m.2[a=1;b={ {0}: (0, {}) };c={k=\"v,}\"}]:!e{}"},
     {"header without a name, unnamed computations, as in fingerprints",
      "HloModule , a=1\n\n{\n f32[] parameter(0)\n}\n\nENTRY {\n f32[] parameter(0)\n ROOT f32[] negate(f32[])\n}",
      "[a=1]:{*=f32[] parameter(0)}!{=f32[] parameter(0); *=f32[] negate(f32[] @?)}"},
@@ -168,7 +170,8 @@ static const struct { const char *name, *text, *want; } forms[] = {
      "!e{a=s8[] tuple(x@? y@? +12); b=s8[] tuple(...(+3) +3); *c=s8[] t(z@? +1)}"},
     {"an instruction as an operand",
      "e { x = s8[] parameter(0) y = s8[] add(s8[] x, s8[] neg(s8[] abs(x)), x), k=1 z = s8[] f(y) }",
-     "!e{x=s8[] parameter(0); ^=s8[] abs(x@0); ^=s8[] neg(s8[] @1); y=s8[] add(s8[] x@0 s8[] @2 x@0)[k=1]; *z=s8[] f(y@3)}"},
+     "!e{x=s8[] parameter(0); ^=s8[] abs(x@0); ^=s8[] neg(s8[] @1); y=s8[] add(s8[] x@0 s8[] @2 x@0)[k=1]; *z=s8[] "
+     "f(y@3)}"},
     {"names used before they are defined, and defined twice",
      "e { a = s8[] f(c, b) b = s8[] f(b) b = s8[] f(b) c = s8[] f(b) }",
      "!e{a=s8[] f(c@3 b@2); b=s8[] f(b@2); b=s8[] f(b@1); *c=s8[] f(b@2)}"},
@@ -177,17 +180,21 @@ static const struct { const char *name, *text, *want; } forms[] = {
     {"a name that begins another", "e { add = s8[] f() add.1 = s8[] f(add) g = s8[] f(ad, add.1, add.) }",
      "!e{add=s8[] f(); add.1=s8[] f(add@0); *g=s8[] f(ad@? add.1@1 add.@?)}"},
     {"arguments of constant and parameter are values",
-     "e { a = f32[2] constant( /**/ { (1, 2), /*i=1*/{x} } // )\n ) b = s8[] parameter(/*n*/ 3) c = s8[] constant({...}) }",
+     "e { a = f32[2] constant( /**/ { (1, 2), /*i=1*/{x} } // )\n ) b = s8[] parameter(/*n*/ 3) c = s8[] "
+     "constant({...}) }",
      "!e{a=f32[2] constant({ (1, 2), /*i=1*/{x} }); b=s8[] parameter(3); *c=s8[] constant({...})}"},
-    {"operands that are nothing known", "e { a = s8[] infeed(7, {1, 2}, \"a,)\", %) }", "!e{*a=s8[] infeed(@? @? @? @?)}"},
+    {"operands that are nothing known", "e { a = s8[] infeed(7, {1, 2}, \"a,)\", %) }",
+     "!e{*a=s8[] infeed(@? @? @? @?)}"},
     {"empty layouts of old dumps", "e { a = f32[]{} f(f32[]{ } b, (s8[] {}, s8[2]{0}) c) }",
      "!e{*a=f32[]{} f(f32[]{ } b@? (s8[] {}, s8[2]{0}) c@?)}"},
     {"a buffer, and an opcode b", "e { a = b(s8[2]{0}) b(b(s8[2]) x), k=1 b (s8[3]) parameter(0) }",
      "!e{a=b(s8[2]{0}) b(b(s8[2]) x@?)[k=1]; *=b (s8[3]) parameter(0)}"},
-    {"comments", "// {\nHloModule /* n */ m /* , a=1 */ e /**/ ( /*(*/ p: s8[]) -> s8[] { // }\n a /*=*/ = s8[ /*]*/ ] f(/*)*/)"
+    {"comments",
+     "// {\nHloModule /* n */ m /* , a=1 */ e /**/ ( /*(*/ p: s8[]) -> s8[] { // }\n a /*=*/ = s8[ /*]*/ ] f(/*)*/)"
      " // , k=v\n, x=1 /* y */ b = s8[] f(a /*,*/ ) }",
      "m:!e( /*(*/ p: s8[]) -> s8[]{a=s8[ /*]*/ ] f()[x=1]; *b=s8[] f(a@0)}"},
-    {"stack frames", "HloModule m FileNames 1 \"a {\" 2 \"b\" FunctionNames FileLocations 1 {a=1 b=2} StackFrames\n1 {} e {}",
+    {"stack frames",
+     "HloModule m FileNames 1 \"a {\" 2 \"b\" FunctionNames FileLocations 1 {a=1 b=2} StackFrames\n1 {} e {}",
      "m:!e{}"},
     {"a block of stack frames without lines, and a computation of its name", "StackFrames\n{ s8[] f() } StackFrames {}",
      "{*=s8[] f()}!StackFrames{}"},
@@ -206,7 +213,8 @@ static void test_forms(void **state) {
 }
 
 /* Behind `a = s8[] f(), `, the attributes and what is read after them. */
-static const struct { const char *text, *want; } values[] = {
+static const struct { const char *text, *want;
+} values[] = {
     {"k=LT", "k=LT"},
     {"k=-1.5e-3, l=true", "k=-1.5e-3;l=true"},
     {"k={{0,1},{2}} , l=x", "k={{0,1},{2}};l=x"},
@@ -214,10 +222,12 @@ static const struct { const char *text, *want; } values[] = {
     {"replica_groups=[2,4]<=[8], k=[4,2]<=[2,4]T(1,0)", "replica_groups=[2,4]<=[8];k=[4,2]<=[2,4]T(1,0)"},
     {"replica_groups=mesh['a'=2,'b'=4] {'b'}, k=1", "replica_groups=mesh['a'=2,'b'=4] {'b'};k=1"},
     {"k=maximal_mesh[device_id=3]", "k=maximal_mesh[device_id=3]"},
-    {"window={size=3x3 pad=1_1x0_0}, dim_labels=b01f_01io->b01f", "window={size=3x3 pad=1_1x0_0};dim_labels=b01f_01io->b01f"},
+    {"window={size=3x3 pad=1_1x0_0}, dim_labels=b01f_01io->b01f",
+     "window={size=3x3 pad=1_1x0_0};dim_labels=b01f_01io->b01f"},
     {"padding=0_0x1_1_2", "padding=0_0x1_1_2"},
     {"k=\"a, \\\"} b\", l='c, d'", "k=\"a, \\\"} b\";l='c, d'"},
-    {"metadata={op_name=\"it's {\" source_file=\"a//b\" l=3}", "metadata={op_name=\"it's {\" source_file=\"a//b\" l=3}"},
+    {"metadata={op_name=\"it's {\" source_file=\"a//b\" l=3}",
+     "metadata={op_name=\"it's {\" source_file=\"a//b\" l=3}"},
     {"calls=%a, %b, k=1", "calls=%a, %b;k=1"},
     {"calls=a, b, k=1", "calls=a, b;k=1"},
     {"control-predecessors={%a, %b}", "control-predecessors={%a, %b}"},
@@ -232,7 +242,8 @@ static const struct { const char *text, *want; } values[] = {
     {"frontend_attributes={a=\"b\",c={\"k\":\"v,}\"}}", "frontend_attributes={a=\"b\",c={\"k\":\"v,}\"}}"},
     {"output_to_operand_aliasing={{}: (0, {})}", "output_to_operand_aliasing={{}: (0, {})}"},
     {"outfeed_shape=(u32[3]{0}, s8[]), k=1", "outfeed_shape=(u32[3]{0}, s8[]);k=1"},
-    {"sharding={devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}", "sharding={devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}"},
+    {"sharding={devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}",
+     "sharding={devices=[2,1,4]<=[8]T(1,0) last_tile_dim_replicate}"},
     {"k = a b /* c */, l=\n\t2", "k=a b;l=2"},
     {"k=it's, l=1", "k=it's;l=1"},
     {"k=a/b, l=//c\n1", "k=a/b;l=1"},
@@ -293,12 +304,13 @@ static void test_nested_bodies(void **state) {
     tg_hlo_module *m = parse(nested);
     outline(got, m);
     assert_string_equal(
-        got, "m:c{*r=s8[] parameter(0)}"
-             "!e{a=s8[] f()[k=1;to_apply={\n    x = s8[] g(a), calls={ y = s8[] h(x) }, l=2\n    z = s8[] g(x)\n  };n=3]; "
-             "b=s8[] f(a@1)[branch_computations={ { s8[] i() }, { (s8[]) j() } }]; "
-             "*d=s8[] f(b@2)[to_apply=c;called_computations={%c, c}]}"
-             "+{x=s8[] g(a@?)[calls={ y = s8[] h(x) };l=2]; *z=s8[] g(x@5)}"
-             "+{*y=s8[] h(x@?)}+{*=s8[] i()}+{*=(s8[]) j()}");
+        got,
+        "m:c{*r=s8[] parameter(0)}"
+        "!e{a=s8[] f()[k=1;to_apply={\n    x = s8[] g(a), calls={ y = s8[] h(x) }, l=2\n    z = s8[] g(x)\n  };n=3]; "
+        "b=s8[] f(a@1)[branch_computations={ { s8[] i() }, { (s8[]) j() } }]; "
+        "*d=s8[] f(b@2)[to_apply=c;called_computations={%c, c}]}"
+        "+{x=s8[] g(a@?)[calls={ y = s8[] h(x) };l=2]; *z=s8[] g(x@5)}"
+        "+{*y=s8[] h(x@?)}+{*=s8[] i()}+{*=(s8[]) j()}");
     int64_t     ids[4] = {0};
     size_t      count = 0;
     tg_hlo_text value;
@@ -334,8 +346,10 @@ static void test_positions(void **state) {
     assert_int_equal(tg_hlo_get_instruction(m, 0).pos, strstr(text, "x =") - text);
     assert_int_equal(tg_hlo_get_instruction(m, 1).pos, strstr(text, "f32[] g") - text);
     assert_int_equal(tg_hlo_get_operand(m, 0).pos, strstr(text, "%y") - text);
-    assert_int_equal(tg_hlo_get_attribute(m, tg_hlo_get_instruction(m, 0).first_attribute).pos, strstr(text, "b=2") - text);
-    assert_int_equal(tg_hlo_get_attribute(m, tg_hlo_get_computation(m, 0).first_attribute).pos, strstr(text, "d=3") - text);
+    assert_int_equal(tg_hlo_get_attribute(m, tg_hlo_get_instruction(m, 0).first_attribute).pos,
+                     strstr(text, "b=2") - text);
+    assert_int_equal(tg_hlo_get_attribute(m, tg_hlo_get_computation(m, 0).first_attribute).pos,
+                     strstr(text, "d=3") - text);
     tg_hlo_destroy(&m);
 }
 
@@ -408,7 +422,8 @@ static void test_shapes_in_values(void **state) {
         if (!tg_hlo_find_attribute(&value, m, 0, want[i].key)) assert_true(i == 3 || i == 4);
         assert_int_equal(tg_hlo_read_shapes(ids, COUNT(ids), &count, m, value, NULL), TG_OK);
         assert_int_equal(count, want[i].count);
-        for (size_t k = 0; k < count; k++) assert_true(tg_hlo_text_is(tg_hlo_get_shape(m, ids[k]).text, want[i].texts[k]));
+        for (size_t k = 0; k < count; k++)
+            assert_true(tg_hlo_text_is(tg_hlo_get_shape(m, ids[k]).text, want[i].texts[k]));
     }
     tg_hlo_destroy(&m);
 }
@@ -429,19 +444,25 @@ static void test_shapes_elsewhere_are_refused(void **state) {
 
 /* ---- refusals ------------------------------------------------------------------------------ */
 
-static const struct { const char *text; tg_status status; size_t pos; const char *says; } refused[] = {
+static const struct { const char *text; tg_status status; size_t pos; const char *says;
+} refused[] = {
     {"", TG_ERR_PARSE, 0, "line 1, column 1: expects HloModule, a computation or an instruction, saw the end"},
-    {" \n // x\n", TG_ERR_PARSE, 8, "line 3, column 1: expects HloModule, a computation or an instruction, saw the end"},
+    {" \n // x\n", TG_ERR_PARSE, 8,
+     "line 3, column 1: expects HloModule, a computation or an instruction, saw the end"},
     {"HloModule m\n}", TG_ERR_PARSE, 12, "line 2, column 1: expects a computation or an instruction, saw '}'"},
-    {"HloModule a HloModule b", TG_ERR_PARSE, 12, "line 1, column 13: expects a computation or an instruction, saw 'HloModule'"},
-    {"HloModule m, \xc3\xa9", TG_ERR_PARSE, 13, "line 1, column 14: expects the key of an attribute behind ',', saw '\xc3\xa9'"},
+    {"HloModule a HloModule b", TG_ERR_PARSE, 12,
+     "line 1, column 13: expects a computation or an instruction, saw 'HloModule'"},
+    {"HloModule m, \xc3\xa9", TG_ERR_PARSE, 13,
+     "line 1, column 14: expects the key of an attribute behind ',', saw '\xc3\xa9'"},
     {"HloModule m, a", TG_ERR_PARSE, 14, "line 1, column 15: expects '=' behind the key of an attribute, saw the end"},
     {"e {", TG_ERR_PARSE, 2, "line 1, column 3: a computation that is not closed"},
     {"e {\n a = f32[] f()\n", TG_ERR_PARSE, 2, "line 1, column 3: a computation that is not closed"},
-    {"ENTRY e (x: f32[]) -> f32[]", TG_ERR_PARSE, 27, "line 1, column 28: expects the '{' of a computation, saw the end"},
+    {"ENTRY e (x: f32[]) -> f32[]", TG_ERR_PARSE, 27,
+     "line 1, column 28: expects the '{' of a computation, saw the end"},
     {"ENTRY e (x: f32[]) -> {", TG_ERR_PARSE, 22, "line 1, column 23: expects the result's shape behind '->', saw '{'"},
     {"%e (x: f32[]) - {", TG_ERR_PARSE, 15, "line 1, column 16: expects the result's shape behind '->', saw ' '"},
-    {"e {\n  %a f32[] f() }", TG_ERR_PARSE, 9, "line 2, column 6: expects '=' behind the name of an instruction, saw 'f32'"},
+    {"e {\n  %a f32[] f() }", TG_ERR_PARSE, 9,
+     "line 2, column 6: expects '=' behind the name of an instruction, saw 'f32'"},
     {"e { a = f32[] }", TG_ERR_PARSE, 14, "line 1, column 15: expects the opcode of an instruction, saw '}'"},
     {"e { a = f32[] \xc3\xa9\xc3\xa9 f( }", TG_ERR_PARSE, 14, "expects the opcode of an instruction, saw '\xc3\xa9'"},
     {"\xc3\xa9\n\xc3\xa9 {", TG_ERR_PARSE, 0, "line 1, column 1: "},
@@ -460,28 +481,37 @@ static const struct { const char *text; tg_status status; size_t pos; const char
     {"e { a /* = f32[] f() }", TG_ERR_PARSE, 6, "line 1, column 7: a comment that does not end"},
     {"e { a = f32[/* }", TG_ERR_PARSE, 12, "line 1, column 13: not an XLA shape: expects integer (saw kError '/* }')"},
     {"e { } /* }", TG_ERR_PARSE, 6, "line 1, column 7: a comment that does not end"},
-    {"e { a = f32[] f(), to_apply={ b = f32[] g() ", TG_ERR_PARSE, 28, "line 1, column 29: a computation that is not closed"},
-    {"e { a = f32[] f(), calls={ { b = f32[] g() } c }", TG_ERR_PARSE, 45, "line 1, column 46: expects '}' behind the bodies, saw 'c'"},
+    {"e { a = f32[] f(), to_apply={ b = f32[] g() ", TG_ERR_PARSE, 28,
+     "line 1, column 29: a computation that is not closed"},
+    {"e { a = f32[] f(), calls={ { b = f32[] g() } c }", TG_ERR_PARSE, 45,
+     "line 1, column 46: expects '}' behind the bodies, saw 'c'"},
     {"e { a = f32[] f(), 5=x }", TG_OK, 0, NULL},
     {"FileNames 1 2 e {}", TG_ERR_PARSE, 12, "expects a string or braces in a line of stack frames, saw '2'"},
     /* shapes */
     {"e {\n a = f32[2 f() }", TG_ERR_PARSE, 15, "line 2, column 12: not an XLA shape: expects a list to end with"},
     {"e {\n a = f32[2 f() ", TG_ERR_PARSE, 15, "line 2, column 12: not an XLA shape: expects a list to end with"},
-    {"e { a = (f32[2], s8[] tuple(b) }", TG_ERR_PARSE, 22, "line 1, column 23: not an XLA shape: expects ')' at the end of tuple"},
-    {"e {\n a = f32[2,x] f() }", TG_ERR_PARSE, 15, "line 2, column 12: not an XLA shape: expects integer (saw kIdent 'x')"},
-    {"e {\n a = float[2] f() }", TG_ERR_PARSE, 9, "line 2, column 6: not an XLA shape: expected primitive type, saw kIdent 'float'"},
+    {"e { a = (f32[2], s8[] tuple(b) }", TG_ERR_PARSE, 22,
+     "line 1, column 23: not an XLA shape: expects ')' at the end of tuple"},
+    {"e {\n a = f32[2,x] f() }", TG_ERR_PARSE, 15,
+     "line 2, column 12: not an XLA shape: expects integer (saw kIdent 'x')"},
+    {"e {\n a = float[2] f() }", TG_ERR_PARSE, 9,
+     "line 2, column 6: not an XLA shape: expected primitive type, saw kIdent 'float'"},
     {"e { a = f32[2]{1,0} f() }", TG_ERR_PARSE, 14, "Dimensions size is 1, but minor to major size is 2."},
     {"e { a = f32[2]{0:T(2} f() }", TG_ERR_PARSE, 20, "line 1, column 21: not an XLA shape: "},
-    {"e { a = f32[] f((f32[2], s9[]) x) }", TG_ERR_PARSE, 25, "line 1, column 26: not an XLA shape: expected primitive type"},
+    {"e { a = f32[] f((f32[2], s9[]) x) }", TG_ERR_PARSE, 25,
+     "line 1, column 26: not an XLA shape: expected primitive type"},
     {"e { a = f32[99999999999999999999] f() }", TG_ERR_OVERFLOW, 12, "line 1, column 13: not an XLA shape: "},
-    {"e { a = f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] f() }", TG_ERR_LIMIT, 44, "line 1, column 45: more than 16 dimensions"},
+    {"e { a = f32[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1] f() }", TG_ERR_LIMIT, 44,
+     "line 1, column 45: more than 16 dimensions"},
     {"e (p: f32[2], q: g32[]) -> f32[] {}", TG_ERR_PARSE, 17, "line 1, column 18: not an XLA shape: "},
     {"e (p: f32[2]) -> g32[] {}", TG_ERR_PARSE, 17, "line 1, column 18: not an XLA shape: "},
     {"HloModule m, entry_computation_layout={(f32[2])->f32[2]{1}}", TG_OK, 0, NULL},
     {"HloModule m, entry_computation_layout={(f32[2])->f32[2]{1,0}}", TG_ERR_PARSE, 55, "Dimensions size is 1"},
-    {"e { a = f32[] f(), outfeed_shape=f32[x] }", TG_ERR_PARSE, 37, "line 1, column 38: not an XLA shape: expects integer"},
+    {"e { a = f32[] f(), outfeed_shape=f32[x] }", TG_ERR_PARSE, 37,
+     "line 1, column 38: not an XLA shape: expects integer"},
     {"e { a = f32[] f(), literal=f32[x] 1 }", TG_ERR_PARSE, 31, "line 1, column 32: not an XLA shape: expects integer"},
-    {"e { a = f32[] f(), operand_layout_constraints={s8[], f32[x]} }", TG_ERR_PARSE, 57, "not an XLA shape: expects integer"},
+    {"e { a = f32[] f(), operand_layout_constraints={s8[], f32[x]} }", TG_ERR_PARSE, 57,
+     "not an XLA shape: expects integer"},
     {"e { a = f32[]{}{0} f() }", TG_ERR_PARSE, 15, "expects the opcode of an instruction, saw '{'"},
     {"e { a = ((f32[]{}), s8[]{x}) f() }", TG_ERR_PARSE, 24, "not an XLA shape: "},
 };
@@ -528,7 +558,8 @@ static void check_depth(const char *open, const char *middle, const char *close,
         free(print(m));
     } else if (status == TG_ERR_LIMIT) {
         assert_non_null(strstr(err.message, "more than 200 bodies and operands inside each other"));
-        assert_int_equal(err.pos, 3 + strlen(open) * TG_HLO_MAX_DEPTH + (strchr(open, '{') != NULL ? strlen(open) - 1 : 4));
+        assert_int_equal(err.pos,
+                         3 + strlen(open) * TG_HLO_MAX_DEPTH + (strchr(open, '{') != NULL ? strlen(open) - 1 : 4));
     }
     tg_hlo_destroy(&m);
     free(text);
@@ -607,9 +638,11 @@ static void test_ids_out_of_range(void **state) {
 
 /* ---- printing ------------------------------------------------------------------------------- */
 
-static const struct { const char *name, *text, *want; } printed[] = {
-    {"the form of today", "HloModule m:,a=1 FileNames 1 \"x\" c{} ENTRY e (p: s8[]) -> s8[] {p=s8[] parameter(0) "
-                          "ROOT n = s8[ 2 ] negate(p),k={1},  l=2 },t=\"x\"",
+static const struct { const char *name, *text, *want;
+} printed[] = {
+    {"the form of today",
+     "HloModule m:,a=1 FileNames 1 \"x\" c{} ENTRY e (p: s8[]) -> s8[] {p=s8[] parameter(0) "
+     "ROOT n = s8[ 2 ] negate(p),k={1},  l=2 },t=\"x\"",
      "HloModule m, a=1\n\nFileNames 1 \"x\"\n\n%c {\n}\n\nENTRY %e (p: s8[]) -> s8[] {\n  %p = s8[] parameter(0)\n"
      "  ROOT %n = s8[ 2 ] negate(%p), k={1}, l=2\n}, t=\"x\"\n\n"},
     {"operands", "e { a = s8[] f(s8[] x, %y#1, t#0#2 , neg( s8[] z ), s8[], 7 , ...(+2) ) }",
@@ -618,12 +651,17 @@ static const struct { const char *name, *text, *want; } printed[] = {
      "HloModule m\n\n%a {\n  ROOT %x = s8[] f()\n}\n\nENTRY %b {\n  %y = s8[] f()\n  ROOT %z = s8[] f()\n}\n\n"},
     {"empty layouts", "e { a = f32[] {} f((f32[]{}, s8[]{ }) b), k=1 }",
      "%e {\n  ROOT %a = f32[] f((f32[], s8[]) %b), k=1\n}\n\n"},
-    {"nested bodies", "e{a=s8[] f(),calls={x=s8[] g(),to_apply={y=s8[] h()}},k=1 b=s8[] f(),branch_computations={{s8[] i()},{s8[] j()}}}",
-     "%e {\n  %a = s8[] f(), calls=\n  {\n    ROOT %x = s8[] g(), to_apply=\n    {\n      ROOT %y = s8[] h()\n    }\n  }, k=1\n"
-     "  ROOT %b = s8[] f(), branch_computations={\n  {\n    ROOT s8[] i()\n  },\n  {\n    ROOT s8[] j()\n  }\n  }\n}\n\n"},
+    {"nested bodies",
+     "e{a=s8[] f(),calls={x=s8[] g(),to_apply={y=s8[] h()}},k=1 b=s8[] f(),branch_computations={{s8[] i()},{s8[] "
+     "j()}}}",
+     "%e {\n  %a = s8[] f(), calls=\n  {\n    ROOT %x = s8[] g(), to_apply=\n    {\n      ROOT %y = s8[] h()\n    }\n  "
+     "}, k=1\n"
+     "  ROOT %b = s8[] f(), branch_computations={\n  {\n    ROOT s8[] i()\n  },\n  {\n    ROOT s8[] j()\n  }\n  "
+     "}\n}\n\n"},
     {"one loose instruction", "%z = s8[] add(s8[] x, s8[] y)", "%z = s8[] add(s8[] %x, s8[] %y)\n\n"},
     {"loose instructions", "x=s8[] f() y=s8[] g(x)", "%x = s8[] f()\nROOT %y = s8[] g(%x)\n\n"},
-    {"fingerprints", "HloModule , a=1 { f32[] parameter(0) }", "HloModule , a=1\n\nENTRY {\n  ROOT f32[] parameter(0)\n}\n\n"},
+    {"fingerprints", "HloModule , a=1 { f32[] parameter(0) }",
+     "HloModule , a=1\n\nENTRY {\n  ROOT f32[] parameter(0)\n}\n\n"},
     {"a lone quote stays alone", "e { a = s8[] f(it's\n), k=o'\n, l='b, c', m=1 b = s8[] f(), k=it's }",
      "%e {\n  %a = s8[] f(it's),\nk=o',\nl='b, c',\nm=1\n  ROOT %b = s8[] f(), k=it's\n}\n\n"},
     {"values stay", "e { a = s8[] f(), k=\"a  \\\"b\" , l={ 1,/*c*/2 }, calls=%x,  %y, m=z w }",

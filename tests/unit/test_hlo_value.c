@@ -17,7 +17,8 @@ static tg_hlo_text text_of(const char *text) { return (tg_hlo_text){text, strlen
 /* A refusal leaves a message and a place; how != TG_OK. */
 static void assert_refused(const char *text, tg_status how, const tg_error *err, tg_status status, size_t pos) {
     if (how != status || err->status != status || err->pos != pos || err->message[0] == '\0')
-        fail_msg("'%s': status %d at %zu (%s), want %d at %zu", text, (int)how, err->pos, err->message, (int)status, pos);
+        fail_msg("'%s': status %d at %zu (%s), want %d at %zu", text, (int)how, err->pos, err->message, (int)status,
+                 pos);
 }
 
 /* ---- lists of integers ---------------------------------------------------------------- */
@@ -79,9 +80,10 @@ static void test_bad_lists(void **state) {
 
 static void test_an_integer(void **state) {
     (void)state;
-    static const struct { const char *text; tg_status status; int64_t want; size_t pos; } rows[] = {
-        {"3", TG_OK, 3, 0},           {" -12 ", TG_OK, -12, 0},       {"", TG_ERR_PARSE, 0, 0}, {"3x", TG_ERR_PARSE, 0, 1},
-        {"{3}", TG_ERR_PARSE, 0, 0}, {"99999999999999999999", TG_ERR_OVERFLOW, 0, 0},
+    static const struct { const char *text; tg_status status; int64_t want; size_t pos;
+    } rows[] = {
+        {"3", TG_OK, 3, 0},         {" -12 ", TG_OK, -12, 0},    {"", TG_ERR_PARSE, 0, 0},
+        {"3x", TG_ERR_PARSE, 0, 1}, {"{3}", TG_ERR_PARSE, 0, 0}, {"99999999999999999999", TG_ERR_OVERFLOW, 0, 0},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         int64_t         out = UNTOUCHED;
@@ -114,7 +116,8 @@ static void test_strings(void **state) {
             char   buf[32];
             size_t need = 99;
             memset(buf, 'x', sizeof buf);
-            assert_int_equal(tg_hlo_read_string(cap > 0 ? buf : NULL, cap, &need, text_of(strings[i].text), NULL), TG_OK);
+            assert_int_equal(tg_hlo_read_string(cap > 0 ? buf : NULL, cap, &need, text_of(strings[i].text), NULL),
+                             TG_OK);
             assert_int_equal(need, strings[i].len);
             if (cap > 0) {
                 assert_memory_equal(buf, strings[i].want, cap - 1);
@@ -126,8 +129,10 @@ static void test_strings(void **state) {
 
 static void test_bad_strings(void **state) {
     (void)state;
-    static const struct { const char *text; size_t pos; } rows[] = {
-        {"", 0}, {"a", 0}, {" \"a\"", 0}, {"\"", 1}, {"\"a", 2}, {"\"a\\\"", 4}, {"\"a\\", 3}, {"\"a' ", 4}, {"\"a\"b", 3},
+    static const struct { const char *text; size_t pos;
+    } rows[] = {
+        {"", 0},        {"a", 0},     {" \"a\"", 0}, {"\"", 1},     {"\"a", 2},
+        {"\"a\\\"", 4}, {"\"a\\", 3}, {"\"a' ", 4},  {"\"a\"b", 3},
     };
     for (size_t i = 0; i < COUNT(rows); i++) {
         char            buf[8] = "x";

@@ -41,7 +41,8 @@ static void test_delete_dimensions(void **state) {
         for (int32_t d = 0; d < TG_MAX_NDIM; d++) keep[d] = true;
         for (int32_t k = 0; k < deletions[i].n; k++) keep[deletions[i].dims[k]] = false;
         a = read_array(deletions[i].text);
-        if (tg_xla_delete_dimensions(&out, &a, deletions[i].dims, deletions[i].n, &e) != TG_OK) fail_msg("%s", e.message);
+        if (tg_xla_delete_dimensions(&out, &a, deletions[i].dims, deletions[i].n, &e) != TG_OK)
+            fail_msg("%s", e.message);
         assert_text(&out, deletions[i].result);
         assert_int_equal(tg_xla_filter_dimensions(&a, &a, keep, NULL), TG_OK); /* in place */
         assert_text(&a, deletions[i].result);
@@ -72,8 +73,8 @@ static const struct { const char *text, *result; } degenerates[] = {
     {"f32[1,16,256]{2,1,0:T(8,128)SC(1:8)}", "f32[16,256]{1,0:T(8,128)SC(0:8)}"},
 };
 
-/* Found by fuzzing: a digit of 28 above one of 18 in one dimension. The search for tiles tried to cut the one at the other,
- * wrote a tile of ones, and looked again, for ever. */
+/* Found by fuzzing: a digit of 28 above one of 18 in one dimension. The search for tiles tried to cut the one at the
+ * other, wrote a tile of ones, and looked again, for ever. */
 static void test_digits_that_do_not_nest(void **state) {
     (void)state;
     tg_error     e;
@@ -196,7 +197,8 @@ static void test_permutations_of_dimensions(void **state) {
     assert_text(&out, "f32[20,30,<=10]{2,1,0:T(8,128)SC(0:3)}");
     FAILS(tg_xla_permute_dimensions(&out, &a, (int32_t[]){1, 1, 0}, &e), TG_ERR_ARGUMENT, "listed twice");
     a = read_array("f32[9,2]{1,0:SC(0:3)}"); /* the cut does not fit the size that comes under it */
-    FAILS(tg_xla_permute_dimensions_ignoring_layout(&out, &a, (int32_t[]){1, 0}, &e), TG_ERR_ARGUMENT, "out of bounds: 3");
+    FAILS(tg_xla_permute_dimensions_ignoring_layout(&out, &a, (int32_t[]){1, 0}, &e), TG_ERR_ARGUMENT,
+          "out of bounds: 3");
     assert_text(&out, "f32[20,30,<=10]{2,1,0:T(8,128)SC(0:3)}");
     a.has_layout = false;
     FAILS(tg_xla_make_descending(&out, &a, &e), TG_ERR_ARGUMENT, "does not have a layout");

@@ -62,7 +62,8 @@ static void test_reshape_across_combined_dimensions(void **state) {
     assert_true(!yes && w.what == TG_XLA_DIFFERENT_MAP);
     const tg_xla_shape big = read_array("s8[6000,4000]{0,1:T(*,128)(2,1)}"),
                        cut = read_array("s8[2,3000,4000]{1,0,2:T(*,*,128)(2,1)}");
-    FAILS(tg_xla_reshape_is_bitcast(&yes, NULL, &big, &cut, false, &e), TG_ERR_LIMIT, "undecided after 4194304 elements");
+    FAILS(tg_xla_reshape_is_bitcast(&yes, NULL, &big, &cut, false, &e), TG_ERR_LIMIT,
+          "undecided after 4194304 elements");
 }
 
 static void test_transposes(void **state) {
@@ -87,7 +88,8 @@ static void test_transposes(void **state) {
     assert_int_equal(tg_xla_deduce_transpose_untiled(&yes, perm, &a, &b, NULL), TG_OK);
     assert_true(yes && perm[0] == 1 && perm[1] == 0);
     b = read_array("f32[4096]");
-    FAILS(tg_xla_transpose_is_bitcast(&yes, NULL, &a, &b, swap, false, &e), TG_ERR_ARGUMENT, "2 dimensions cannot become 1");
+    FAILS(tg_xla_transpose_is_bitcast(&yes, NULL, &a, &b, swap, false, &e), TG_ERR_ARGUMENT,
+          "2 dimensions cannot become 1");
     FAILS(tg_xla_transpose_is_bitcast_untiled(&yes, &a, &b, swap, false, &e), TG_ERR_ARGUMENT, "cannot become");
     FAILS(tg_xla_transpose_is_bitcast(&yes, NULL, &a, &a, (int32_t[]){0, 0}, false, &e), TG_ERR_ARGUMENT, "twice");
     FAILS(tg_xla_transpose_is_bitcast_untiled(&yes, &a, &a, (int32_t[]){0, 5}, false, &e), TG_ERR_ARGUMENT, "[0, 2)");
@@ -160,7 +162,8 @@ static void test_align(void **state) {
     assert_text(&out, "f32[5,0]{0,1}");
     assert_int_equal(tg_xla_align_layouts(&found, &out, &a, 2, (int64_t[]){0, 7}, NULL), TG_OK);
     assert_text(&out, "f32[0,7]{1,0}");
-    FAILS(tg_xla_align_layouts(&found, &out, &a, 1, (int64_t[]){1}, &e), TG_ERR_ARGUMENT, "has 0 elements, and [1] has 1");
+    FAILS(tg_xla_align_layouts(&found, &out, &a, 1, (int64_t[]){1}, &e), TG_ERR_ARGUMENT,
+          "has 0 elements, and [1] has 1");
     FAILS(tg_xla_align_layouts(&found, &out, &a, 17, (int64_t[17]){0}, &e), TG_ERR_LIMIT, "17");
     FAILS(tg_xla_align_layouts_untiled(&found, &out, &a, 1, (int64_t[]){-1}, &e), TG_ERR_ARGUMENT, "size -1");
     assert_text(&out, "f32[0,7]{1,0}");
@@ -183,7 +186,8 @@ static void test_factors(void **state) {
     assert_memory_equal(pairs, want, sizeof want);
     FAILS(tg_xla_common_factors(&n, pairs, a, 4, b, -1, &e), TG_ERR_ARGUMENT, "a list of -1 entries");
     tg_xla_shape x = read_array("f32[2,3]"), y = read_array("f32[6]"), z = read_array("f32[7]");
-    FAILS(tg_xla_dims_unmodified_by_reshape(&n, pairs, &x, &z, &e), TG_ERR_ARGUMENT, "[2,3] has 6 elements, and [7] has 7");
+    FAILS(tg_xla_dims_unmodified_by_reshape(&n, pairs, &x, &z, &e), TG_ERR_ARGUMENT,
+          "[2,3] has 6 elements, and [7] has 7");
     FAILS(tg_xla_inserted_or_deleted_units(&yes, &u, &x, &z, &e), TG_ERR_ARGUMENT, "has 6 elements");
     FAILS(tg_xla_reshape_leaves_dims(&yes, images, &x, &y, (int32_t[]){2}, 1, &e), TG_ERR_ARGUMENT, "[0, 2)");
     FAILS(tg_xla_reshape_leaves_dims(&yes, images, &x, &y, images, 99, &e), TG_ERR_ARGUMENT, "99");

@@ -1,5 +1,5 @@
-/* tegula/xla.h: making, comparing, ordering, and trees. What comes out, why it is refused, and what failure leaves alone.
- * The same functions on many random shapes: tests/python/test_xla_util_random.py. */
+/* tegula/xla.h: making, comparing, ordering, and trees. What comes out, why it is refused, and what failure leaves
+ * alone. The same functions on many random shapes: tests/python/test_xla_util_random.py. */
 #include "xla_texts.h"
 
 /* ---- making ------------------------------------------------------------------------ */
@@ -228,11 +228,19 @@ static void test_equal_by_bytes(void **state) {
 
 static void test_dynamic_is_compatible(void **state) {
     (void)state;
-    static const struct { const char *dynamic, *bounded; bool compatible; } rows[] = {
-        {"f32[<=4,5]", "f32[4,5]", true},     {"f32[<=4,5]", "f32[3,5]", false}, {"f32[<=4,5]", "f32[9,9]", true},
-        {"f32[<=4,5]", "f32[9]", false},      {"f32[?]", "f32[0]", true},        {"f32[4]", "f32[1,2]", true},
-        {"(f32[<=4])", "f32[4]", false},      {"f32[4]", "(f32[4])", false},     {"(f32[<=4])", "(f32[4], f32[4])", false},
-        {"(f32[<=4], token[])", "(f32[4], s8[])", true}, {"f32[<=4]", "token[]", false},
+    static const struct { const char *dynamic, *bounded; bool compatible;
+    } rows[] = {
+        {"f32[<=4,5]", "f32[4,5]", true},
+        {"f32[<=4,5]", "f32[3,5]", false},
+        {"f32[<=4,5]", "f32[9,9]", true},
+        {"f32[<=4,5]", "f32[9]", false},
+        {"f32[?]", "f32[0]", true},
+        {"f32[4]", "f32[1,2]", true},
+        {"(f32[<=4])", "f32[4]", false},
+        {"f32[4]", "(f32[4])", false},
+        {"(f32[<=4])", "(f32[4], f32[4])", false},
+        {"(f32[<=4], token[])", "(f32[4], s8[])", true},
+        {"f32[<=4]", "token[]", false},
     };
     tg_xla_shape a[MAX_NODES], b[MAX_NODES];
     tg_error     e;
@@ -284,7 +292,8 @@ static void test_orders(void **state) {
     assert_false(yes);
     assert_int_equal(tg_xla_dims_are_consecutive(&yes, &l, order, 0, NULL), TG_OK);
     assert_true(yes);
-    FAILS(tg_xla_dims_are_consecutive(&yes, &l, (int32_t[]){2, 2}, 2, &e), TG_ERR_ARGUMENT, "dimension 2 is listed twice");
+    FAILS(tg_xla_dims_are_consecutive(&yes, &l, (int32_t[]){2, 2}, 2, &e), TG_ERR_ARGUMENT,
+          "dimension 2 is listed twice");
     FAILS(tg_xla_dims_are_consecutive(&yes, &l, (int32_t[]){5}, 1, &e), TG_ERR_ARGUMENT, "not in [0, 5)");
     FAILS(tg_xla_move_dim_to_major(&l, &l, 5, &e), TG_ERR_ARGUMENT, "move to major: dimension 5");
     bad.minor_to_major[2] = 0;

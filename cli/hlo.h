@@ -1,0 +1,50 @@
+/* What `tegula hlo` shows: the listing and the two reports. */
+#ifndef TEGULA_CLI_HLO_H
+#define TEGULA_CLI_HLO_H
+
+#include "cli.h"
+
+#include <tegula/hlo_report.h>
+
+typedef struct hlo_view {
+    const tg_hlo_module *module;
+    tg_hlo_filter        filter;
+    int64_t              limit; /* rows of a report, at most; -1: the report's own habit */
+    bool                 json;
+} hlo_view;
+
+/* Each returns an exit status, and has complained if that is not CLI_OK. */
+int hlo_show_listing(const hlo_view *view);
+int hlo_show_padding(const hlo_view *view);
+int hlo_show_copies(const hlo_view *view);
+
+/* ---- hlo_text.c: pieces of a dump in an answer --------------------------------------- */
+
+/* As one line of a terminal: line breaks become blanks, what would move the cursor becomes `?`. */
+void hlo_print(tg_hlo_text text);
+
+/* "f32[1024,1]{1,0:T(8,128)}" of one node of a shape, to be freed. */
+char *hlo_node_text(const tg_xla_shape *node);
+
+/* Bytes that are no UTF-8 become `?`. */
+json_t *hlo_json_text(tg_hlo_text text);
+
+/* One JSON value to standard output, without a line end. */
+void hlo_put_json(json_t *value);
+
+/* The tree of an instruction's shape, to be freed; NULL, having complained, if it cannot be read. */
+tg_xla_shape *hlo_nodes(size_t *count, const tg_hlo_module *module, int64_t shape);
+
+/* "main / dot.3 = " and the opcode; the entry is marked. */
+void hlo_print_instruction(const tg_hlo_module *module, int64_t instruction, const char *shape);
+
+/* The computation that an instruction is in. */
+tg_hlo_computation hlo_computation_of(const tg_hlo_module *module, int64_t instruction);
+
+/* "1.50x" */
+const char *hlo_times(char buf[32], double factor);
+
+/* "3 arrays", "1 array" */
+const char *hlo_plural(char buf[64], int64_t n, const char *word);
+
+#endif
