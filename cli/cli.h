@@ -90,6 +90,9 @@ int cli_status_of(tg_status status);
 int cli_print_json(json_t *value);
 int cli_print_json_to(FILE *stream, json_t *value);
 
+/* The same without the line end: a part of an answer that is printed as it is made. */
+void cli_put_json(FILE *stream, json_t *value);
+
 /* Flush and close standard output; status, or CLI_IO if something could not be written. */
 int cli_close_output(int status);
 

@@ -29,9 +29,6 @@ char *hlo_node_text(const tg_xla_shape *node);
 /* Bytes that are no UTF-8 become `?`. */
 json_t *hlo_json_text(tg_hlo_text text);
 
-/* One JSON value to standard output, without a line end. */
-void hlo_put_json(json_t *value);
-
 /* The tree of an instruction's shape, to be freed; NULL, having complained, if it cannot be read. */
 tg_xla_shape *hlo_nodes(size_t *count, const tg_hlo_module *module, int64_t shape);
 

@@ -124,11 +124,11 @@ static json_t *json_row(const hlo_view *view, const tg_hlo_move *m) {
 static void put_report(const hlo_view *view, const tg_hlo_moves *list) {
     const int64_t limit = view->limit >= 0 ? view->limit : list->nmoves;
     fputs("{\"schema\":\"tegula.hlo.copies/1\",\"module\":", stdout);
-    hlo_put_json(hlo_json_text(tg_hlo_get_header(view->module).name));
+    cli_put_json(stdout, hlo_json_text(tg_hlo_get_header(view->module).name));
     fputs(",\"moves\":[", stdout);
     for (int64_t i = 0; i < list->nmoves && i < limit; i++) {
         if (i > 0) putchar(',');
-        hlo_put_json(json_row(view, &list->move[i]));
+        cli_put_json(stdout, json_row(view, &list->move[i]));
     }
     fputs("]}\n", stdout);
 }

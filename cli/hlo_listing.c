@@ -86,7 +86,7 @@ static void print_computation(const hlo_view *view, const tg_hlo_computation *c,
 
 static void put_key(const char *key, tg_hlo_text text) {
     printf("\"%s\":", key);
-    hlo_put_json(hlo_json_text(text));
+    cli_put_json(stdout, hlo_json_text(text));
 }
 
 static void put_operands(const hlo_view *view, const tg_hlo_instruction *i) {
@@ -95,7 +95,7 @@ static void put_operands(const hlo_view *view, const tg_hlo_instruction *i) {
         const tg_hlo_operand o = tg_hlo_get_operand(view->module, i->first_operand + k);
         const tg_hlo_text    name = {o.name.chars, o.name.len + o.path.len}; /* the path follows the name */
         if (k > 0) putchar(',');
-        hlo_put_json(hlo_json_text(o.name.len == 0 ? o.text : name));
+        cli_put_json(stdout, hlo_json_text(o.name.len == 0 ? o.text : name));
     }
     putchar(']');
 }
@@ -111,7 +111,7 @@ static void put_attributes(const hlo_view *view, const tg_hlo_instruction *i) {
         free(key);
     }
     fputs(",\"attributes\":", stdout);
-    hlo_put_json(object);
+    cli_put_json(stdout, object);
 }
 
 static void put_instruction(const hlo_view *view, int64_t id, const tg_hlo_instruction *i) {

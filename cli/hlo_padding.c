@@ -245,9 +245,9 @@ static int put_report(const hlo_view *view, const tg_hlo_buffers *list) {
     const int64_t limit = view->limit >= 0 ? view->limit : list->nbuffers;
     int           status = CLI_OK;
     fputs("{\"schema\":\"tegula.hlo.padding/1\",\"module\":", stdout);
-    hlo_put_json(hlo_json_text(tg_hlo_get_header(view->module).name));
+    cli_put_json(stdout, hlo_json_text(tg_hlo_get_header(view->module).name));
     fputs(",\"memory_spaces\":", stdout);
-    hlo_put_json(json_spaces(list));
+    cli_put_json(stdout, json_spaces(list));
     printf(",\"unmeasured\":%lld,\"arrays\":[", (long long)list->unmeasured);
     for (int64_t at = 0; status == CLI_OK && at < list->nbuffers && at < limit;) {
         finding       f;
@@ -256,7 +256,7 @@ static int put_report(const hlo_view *view, const tg_hlo_buffers *list) {
         if (status != CLI_OK) break;
         for (int64_t i = 0; i < n && at < limit; i++, at++) {
             if (at > 0) putchar(',');
-            hlo_put_json(json_row(view, &list->buffer[at], &f, path_of(view, &list->buffer[at])));
+            cli_put_json(stdout, json_row(view, &list->buffer[at], &f, path_of(view, &list->buffer[at])));
         }
         free(f.text);
     }

@@ -28,15 +28,12 @@ json_t *hlo_json_text(tg_hlo_text text) {
     json_t *exact = json_stringn(text.len > 0 ? text.chars : "", text.len);
     if (exact != NULL) return exact;
     char *copy = cli_allocate(text.len + 1);
-    for (size_t i = 0; i < text.len; i++) copy[i] = (unsigned char)text.chars[i] < 0x80 ? text.chars[i] : '?';
-    json_t *value = json_stringn(copy, text.len);
+    for (size_t i = 0; i < text.len; i++)
+        copy[i] = text.chars[i] > 0 && (unsigned char)text.chars[i] < 0x80 ? text.chars[i] : '?';
+    copy[text.len] = '\0';
+    json_t *value = cli_json_text(copy);
     free(copy);
-    return value != NULL ? value : cli_json_text("");
-}
-
-void hlo_put_json(json_t *value) {
-    (void)json_dumpf(value, stdout, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
-    json_decref(value);
+    return value;
 }
 
 tg_xla_shape *hlo_nodes(size_t *count, const tg_hlo_module *module, int64_t shape) {

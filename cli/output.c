@@ -94,10 +94,14 @@ void cli_json_add(json_t *array, json_t *value) {
 int cli_print_json(json_t *value) { return cli_print_json_to(stdout, value); }
 
 /* To the stream directly: json_dumps of jansson 2.14 does not notice when its buffer cannot grow under a key. */
-int cli_print_json_to(FILE *stream, json_t *value) {
-    const int failed = json_dumpf(value, stream, JSON_COMPACT | JSON_REAL_PRECISION(9));
+void cli_put_json(FILE *stream, json_t *value) {
+    const int failed = json_dumpf(value, stream, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(9));
     json_decref(value);
     if (failed != 0 && !ferror(stream)) end_without_memory();
+}
+
+int cli_print_json_to(FILE *stream, json_t *value) {
+    cli_put_json(stream, value);
     fputc('\n', stream);
     return CLI_OK;
 }

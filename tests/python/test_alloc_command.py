@@ -13,6 +13,7 @@ import console
 
 TEGULA = os.environ.get("TEGULA", str(console.ROOT / "build" / "tegula"))
 SPYRE = "f16[5,100,150] spyre"
+STEP = str(console.ROOT / "examples" / "step.hlo")
 COMMANDS = {
     "show": ["show", SPYRE],
     "show json": ["show", SPYRE, "--json"],
@@ -28,6 +29,12 @@ COMMANDS = {
                  "--verify", "--json"],
     "relayout with threads": ["relayout", "--from", "s8[2097152]", "--to", "s8[2097152]", "big.bin", "out.bin",
                               "--threads", "2", "--json"],
+    "hlo": ["hlo", STEP],
+    "hlo json": ["hlo", STEP, "--json"],
+    "hlo padding": ["hlo", STEP, "--report", "padding"],
+    "hlo padding json": ["hlo", STEP, "--report", "padding", "--json"],
+    "hlo copies": ["hlo", STEP, "--report", "copies"],
+    "hlo copies json": ["hlo", STEP, "--report", "copies", "--json"],
     "error": ["show", "f16[5"],
 }
 
