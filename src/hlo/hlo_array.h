@@ -13,6 +13,8 @@ void *tg_hlo_grow(void *rows, size_t *cap, size_t count, size_t more, size_t siz
 /* The table without the room behind its rows; NULL if it has none, or if that fails, which harms nothing. */
 void *tg_hlo_shrink(void *rows, size_t count, size_t size);
 
+#define TG_HLO_UNUSED __attribute__((unused)) /* not every table is trimmed */
+
 /* A table type and what can be done with it: name_reserve(t, more), name_push(t, row), name_trim(t). */
 #define TG_HLO_TABLE(name, row_type)                                                                         \
     typedef struct name {                                                                                    \
@@ -31,7 +33,7 @@ void *tg_hlo_shrink(void *rows, size_t count, size_t size);
         t->rows[t->count++] = row;                                                                           \
         return true;                                                                                         \
     }                                                                                                        \
-    static inline void name##_trim(name *t) {                                                                \
+    TG_HLO_UNUSED static inline void name##_trim(name *t) {                                                  \
         row_type *rows = tg_hlo_shrink(t->rows, t->count, sizeof *rows);                                     \
         if (rows == NULL) return;                                                                            \
         t->rows = rows;                                                                                      \
