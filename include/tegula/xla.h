@@ -126,8 +126,8 @@ typedef struct tg_xla_witness {
 TG_API tg_status tg_xla_shape_equal(bool *equal, tg_xla_witness *witness, const tg_xla_shape *a, size_t na,
                                     const tg_xla_shape *b, size_t nb, tg_error *err);
 
-/* Every dynamic array of the one tree has, at the same place of the other, an array of the same rank and no smaller
- * sizes (`?`, as XLA stores it, is below all). XLA: DynamicShapeIsCompatible. */
+/* Trees of one structure, where every array of the one that is dynamic has at its place in the other an array of the
+ * same rank and no smaller sizes (`?`, as XLA stores it, is below all). XLA: DynamicShapeIsCompatible. */
 TG_API tg_status tg_xla_dynamic_is_compatible(bool *compatible, const tg_xla_shape *dynamic, size_t ndynamic,
                                               const tg_xla_shape *bounded, size_t nbounded, tg_error *err);
 
@@ -173,7 +173,7 @@ TG_API tg_status tg_xla_is_effectively_most_major(bool *out, const tg_xla_shape 
 /* Tile numbers follow the dimensions that they cut: a dimension that goes takes its numbers at every level along
  * (a number that it shared by `*` stays with the rest), a new dimension is not cut (number 1; between dimensions that
  * `*` joins it is joined too). So what remains is ordered as before, and a dimension put in and taken out again leaves
- * the layout as it was. XLA leaves tiles as they are, where they then cut other dimensions: bf16[16,32,256]
+ * the map as it was. XLA leaves tiles as they are, where they then cut other dimensions: bf16[16,32,256]
  * {2,1,0:T(8,128)(2,1)} without dimension 1 is bf16[16,256]{1,0:T(128)} here and {1,0:T(8,128)(2,1)} there;
  * tg_xla_copy_tiles(&out->layout, &in->layout, err) gives XLA's. Arrays without a layout stay without. */
 
@@ -276,6 +276,8 @@ TG_API tg_status tg_xla_align_layouts_untiled(bool *found, tg_xla_shape *out, co
 
 /* ---- what a reshape or transpose leaves whole --------------------------------------------- */
 
+/* Layouts are not looked at. Two shapes must have the same number of elements, else TG_ERR_ARGUMENT. */
+
 typedef struct tg_xla_pair {
     int32_t a, b;
 } tg_xla_pair;
@@ -311,7 +313,7 @@ TG_API tg_status tg_xla_inserted_or_deleted_units(bool *only, tg_xla_unit_dims *
 
 /* A transpose with result `output` and dimensions `perm`, without sizes of 1 and with dimensions that stay neighbours
  * merged: dims[0..*ndim) of the result, and its perm. Example: [32,1,10,11] and {3,1,0,2} become [32,110] and {1,0}.
- * Only sizes are looked at. XLA: GetNormalizedLogicalTransposeShape. */
+ * XLA: GetNormalizedLogicalTransposeShape. */
 TG_API tg_status tg_xla_normalize_transpose(int32_t *ndim, int64_t *dims, int32_t *normalized_perm,
                                             const tg_xla_shape *output, const int32_t *perm, tg_error *err);
 

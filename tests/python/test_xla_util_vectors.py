@@ -3,7 +3,11 @@
 Upstream's narrower answers are asked of the functions that are named for them, and the exact answers stand beside them
 where tiles make a difference.
 """
+import ctypes
 import json
+import os
+import shutil
+import subprocess
 
 import pytest
 
@@ -240,3 +244,29 @@ def test_layout_equal(case):
     assert equal(a, b, options) == equal(b, a, options) == case["equal"]
     if "M(" in case["a"] + case["b"]:
         assert not equal(a, b, options | u.COMPARE_METADATA_PREFIX)
+
+
+# ---- the binding ------------------------------------------------------------------------------------------------
+
+COMPILER = os.environ.get("CC", "gcc").split()
+CONSTANTS = {"TG_XLA_DIFFERENT_SPAN": u.DIFFERENT_SPAN, "TG_XLA_BITCAST_TRT": u.KINDS.index("trt"),
+             "TG_XLA_COMPARE_METADATA_PREFIX": u.COMPARE_METADATA_PREFIX, "TG_SLOT_OUTSIDE": u.OUTSIDE,
+             "TG_XLA_MINOR_TO_MAJOR_ONLY": u.IGNORE["minor_to_major_only"],
+             **{f"TG_XLA_IGNORE_{name.upper()}": bit for name, bit in u.IGNORE.items() if not name.startswith("minor")}}
+
+
+@pytest.mark.skipif(shutil.which(COMPILER[0]) is None, reason="no C compiler")
+def test_structs_and_constants_match_the_header(tmp_path):
+    lines, wanted = ["#include <stdio.h>", "#include <tegula/xla.h>", "int main(void) {"], []
+    for name, struct in u.STRUCTS.items():
+        for field, _ in struct._fields_:
+            lines.append(f'printf("%zu %zu\\n", sizeof({name}), offsetof({name}, {field}));')
+            wanted.append(f"{ctypes.sizeof(struct)} {getattr(struct, field).offset}")
+    for name, value in CONSTANTS.items():
+        lines.append(f'printf("%d\\n", (int){name});')
+        wanted.append(str(value))
+    source, program = tmp_path / "sizes.c", tmp_path / "sizes"
+    source.write_text("\n".join(lines + ["return 0; }"]))
+    subprocess.run([*COMPILER, "-std=c11", f"-I{xla.ROOT / 'include'}", str(source), "-o", str(program)], check=True)
+    printed = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout
+    assert printed.splitlines() == wanted

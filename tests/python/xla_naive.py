@@ -150,3 +150,23 @@ def random_array(rng, dims=None, **levels):
     if rng.random() < 0.1:
         a.bits = rng.choice((16, 4))
     return a
+
+
+def random_splits(rng, a):
+    splits = []
+    for physical, d in enumerate(reversed(a.order)):
+        if 1 < a.dims[d] < 9 and rng.random() < 0.4:
+            splits.append((physical, sorted(rng.sample(range(1, a.dims[d]), rng.randint(1, a.dims[d] - 1)))))
+    return splits
+
+
+def flavour(rng, a):
+    """Properties that do not move elements."""
+    if rng.random() < 0.1:
+        a.space = 1
+    if rng.random() < 0.1:
+        a.prefix = 8
+    if rng.random() < 0.1:
+        a.splits = random_splits(rng, a)
+    if rng.random() < 0.1:
+        a.dtype = "s32"

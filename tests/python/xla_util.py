@@ -5,8 +5,12 @@ and on failure no output was written. On success the error is untouched.
 """
 import ctypes as C
 
+import pytest
+
 import xla_ctypes as xla
+from test_oracle_self import read_xla
 from xla_ctypes import Layout, MAX_NDIM, Refused, Shape
+from xla_naive import Array
 
 i32, i64, enum, size = C.c_int32, C.c_int64, C.c_int, C.c_size_t
 lib = xla.lib
@@ -96,6 +100,30 @@ def tree(nodes):
     return nodes, size(len(nodes))
 
 
+def node(a):
+    """An Array of xla_naive as a struct."""
+    return array(a.text)
+
+
+def read(shape):
+    """A struct as an Array."""
+    dtype, dims, order, tiles, tail, bits = read_xla(text(shape))
+    layout = shape.layout
+    cuts, at = [], 0
+    for i in range(layout.nsplits):
+        n = layout.split_nindices[i]
+        cuts.append((layout.split_dim[i], list(layout.split_indices[at:at + n])))
+        at += n
+    return Array(dims, order, tiles, tail, bits, layout.memory_space, cuts, layout.metadata_prefix_bytes, dtype)
+
+
+def refused(status, function, *args):
+    with pytest.raises(Refused) as refusal:
+        function(*args)
+    assert refusal.value.status == status, refusal.value
+    return refusal.value
+
+
 # ---- one result -------------------------------------------------------------------------------------
 
 
@@ -173,7 +201,8 @@ def align(a, sizes, untiled=False):
 
 
 def common_factors(a, b):
-    n, pairs = call("tg_xla_common_factors", [i32(), (Pair * (len(a) + len(b) + 1))()], ints(a), len(a), ints(b), len(b))
+    outs = [i32(), (Pair * (len(a) + len(b) + 1))()]
+    n, pairs = call("tg_xla_common_factors", outs, ints(a), len(a), ints(b), len(b))
     return [[p.a, p.b] for p in pairs[:n.value]]
 
 
