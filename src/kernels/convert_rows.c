@@ -9,23 +9,23 @@
  *     not streamed, rows of a line or more          one grid, and one for a last line that overlaps it
  *     not streamed, shorter rows                    16 rows at a time through lines on the stack
  *     streamed, whole lines at lines                grids that read few streams (move_lines)
- *     streamed, dst goes on along outer             the same through a stage of 4 KiB on the stack, from which whole
- *                                                   lines leave; what a row leaves over is carried (move_carried)
- *     streamed, anything else                       through the stage (move_staged)
+ *     streamed, dst goes on along outer             the same, put together to whole lines (lines.h); what a row leaves
+ *                                                   over is carried (move_carried)
+ *     streamed, anything else                       put together to whole lines (move_in_pieces)
  *     packed dst if streamed, parts of a byte       not streamed
  *     no loop for the pair, or no such processor    row by row with the loops of convert.c
  *
  * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere in a line;
- * outer steps over the sticks of a row, so dst goes on along outer. The stage takes 8 sticks of one row, 1024 bytes:
+ * outer steps over the sticks of a row, so dst goes on along outer. Together there are 8 sticks of one row, 1024 bytes:
  * 15 or 16 whole lines are written, and the rest waits until the other rows have had their turn.
  *
  * Sources are never read beyond their last element: what is no whole line is copied to the stack first. Fetching ahead
  * by instructions never won (tg_mover.far is not used here): the processor does it better for few streams.
  *
  * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
-#include "kernels/kernels.h"
-#include "kernels/move.h"
-#include "kernels/stream.h"
+#include "base/checked.h"
+#include "kernels/convert_pairs.h"
+#include "kernels/lines.h"
 #include "kernels/target.h"
 
 #if TG_HAVE_X86
@@ -36,7 +36,6 @@
 #include <string.h>
 
 enum {
-    STAGE_BYTES = 4096,
     BATCH = 16, /* short rows at once */
     WIDEST = 8  /* source bytes for one byte of dst, at most */
 };
@@ -49,42 +48,18 @@ typedef struct grid {
 /* True if some value did not fit. stream: dst is at a line. */
 typedef bool grid_loop(uint8_t *restrict dst, const uint8_t *restrict src, const grid *g, bool stream);
 
-/* Copies whole lines around the caches; dst and src are at lines. */
-typedef void lines_copy(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n);
-
 typedef struct pair {
-    grid_loop  *loop;
-    lines_copy *copy;
-    int32_t     src, dst, log; /* bytes of a group; it has 2^log elements */
+    grid_loop     *loop;
+    tg_lines_copy *copy;
+    int32_t        src, dst, log; /* bytes of a group; it has 2^log elements */
 } pair;
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* ---- plain, and what no loop does ---- */
-
-/* Less than 64 bytes without a call: two moves that overlap. */
-static inline void copy_short(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
-    if (n >= 32) {
-        memcpy(d, s, 32);
-        memcpy(d + n - 32, s + n - 32, 32);
-    } else if (n >= 16) {
-        memcpy(d, s, 16);
-        memcpy(d + n - 16, s + n - 16, 16);
-    } else if (n >= 8) {
-        memcpy(d, s, 8);
-        memcpy(d + n - 8, s + n - 8, 8);
-    } else if (n >= 4) {
-        memcpy(d, s, 4);
-        memcpy(d + n - 4, s + n - 4, 4);
-    } else {
-        for (int64_t i = 0; i < n; i++) d[i] = s[i];
-    }
-}
 
 /* b->tail elements of padding; less than a byte of them keeps the other bits. */
 static void fill_tail(uint8_t *d, const tg_block *b, int32_t bits) {
     const int64_t size = b->tail * bits, n = size / 8;
-    if (n < TG_PAD_PATTERN) copy_short(d, b->pad, n);
+    if (n < TG_PAD_PATTERN) tg_copy_short(d, b->pad, n);
     else tg_fill_bytes(d, n, b->pad, false);
     if (size % 8 != 0) {
         const unsigned mask = (1u << size % 8) - 1, pad = b->pad[n % TG_PAD_PATTERN];
@@ -106,10 +81,10 @@ static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t 
     return NULL;
 }
 
-/* ---- parts of lines ---- */
+/* ---- less than a line ---- */
 
 /* n rows of fewer groups than fill a line of dst; 64 bytes of each are written, in the order of the rows. */
-static bool convert_parts(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
+static bool convert_short(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
                           int64_t groups) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
     const grid    g = {1, n, 1, 0, dst_row, 0, need};
@@ -120,7 +95,7 @@ static bool convert_parts(uint8_t *dst, int64_t dst_row, const uint8_t *src, int
         uint8_t       *row = in + r * need;
         int64_t        i = 0;
         for (; have - i >= TG_LINE_BYTES; i += TG_LINE_BYTES) memcpy(row + i, s + i, TG_LINE_BYTES);
-        copy_short(row + i, s + i, have - i);
+        tg_copy_short(row + i, s + i, have - i);
     }
     return p->loop(dst, in, &g, false);
 }
@@ -133,11 +108,11 @@ static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, cons
     uint8_t out[BATCH][TG_LINE_BYTES];
     bool    bad = false;
     for (int64_t r = 0; r < b->rows; r += BATCH) {
-        const int64_t n = least(BATCH, b->rows - r);
-        bad |= convert_parts(out[0], TG_LINE_BYTES, src + r * b->src_row, b->src_row, p, n, groups);
+        const int64_t n = tg_min(BATCH, b->rows - r);
+        bad |= convert_short(out[0], TG_LINE_BYTES, src + r * b->src_row, b->src_row, p, n, groups);
         for (int64_t i = 0; i < n; i++) {
             if (line) memcpy(dst + (r + i) * b->dst_row, out[i], TG_LINE_BYTES);
-            else copy_short(dst + (r + i) * b->dst_row, out[i], groups * p->dst);
+            else tg_copy_short(dst + (r + i) * b->dst_row, out[i], groups * p->dst);
         }
     }
     return bad;
@@ -157,13 +132,40 @@ static void finish_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, con
         }
 }
 
+/* ---- whole lines: few streams at a time ---- */
+
+/* What the processor fetches ahead of sequential reads, it does for about 16 of them. */
+enum { STREAMS = 16, RUN = 8, CARRIED = 64 };
+
+/* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
+ * Otherwise the rows lie apart in src: 16 rows, all of outer. */
+static bool move_lines(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t bytes,
+                       bool stream) {
+    const int64_t lines = bytes / TG_LINE_BYTES;
+    bool          bad = false;
+    if (b->dst_outer == bytes) {
+        for (int64_t o = 0; o < b->outer; o += RUN) {
+            const grid g = {b->rows,    tg_min(RUN, b->outer - o), lines, b->dst_row, b->dst_outer,
+                            b->src_row, b->src_outer};
+            bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, stream);
+        }
+        return bad;
+    }
+    for (int64_t r = 0; r < b->rows; r += STREAMS) {
+        const grid g = {b->outer,     tg_min(STREAMS, b->rows - r), lines, b->dst_outer, b->dst_row,
+                        b->src_outer, b->src_row};
+        bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
+    }
+    return bad;
+}
+
 static bool move_stored(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
     const int64_t bytes = groups * p->dst, last = TG_LINE_BYTES / p->dst; /* groups of the last line */
     grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row};
     bool bad = false;
     if (g.lines > 0) {
+        if (bytes % TG_LINE_BYTES == 0) return move_lines(dst, src, b, p, bytes, false);
         bad = p->loop(dst, src, &g, false);
-        if (bytes % TG_LINE_BYTES == 0) return bad;
         g.lines = 1;
         return p->loop(dst + bytes - TG_LINE_BYTES, src + (groups - last) * p->src, &g, false) || bad;
     }
@@ -173,58 +175,28 @@ static bool move_stored(uint8_t *dst, const uint8_t *src, const tg_block *b, con
     return bad;
 }
 
-/* ---- streamed by way of the stage ---- */
-
-/* bytes[0] belongs to the line at dst; [from, to) is filled, from > 0 in the first line only. Behind the
- * stage is room for the line that a conversion writes in excess. */
-typedef struct stage {
-    uint8_t *dst;
-    int64_t  from, to;
-    uint8_t  bytes[STAGE_BYTES + TG_LINE_BYTES] __attribute__((aligned(TG_LINE_BYTES)));
-} stage;
-
-static void stage_begin(stage *st, uint8_t *d) {
-    st->from = st->to = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
-    st->dst = d - st->from;
-}
-
-/* Whole lines leave, what is left moves to the front. */
-static void stage_flush(stage *st, const pair *p) {
-    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES, begin = st->from > 0 ? TG_LINE_BYTES : 0;
-    if (end == 0) return;
-    copy_short(st->dst + st->from, st->bytes + st->from, begin - st->from);
-    p->copy(st->dst + begin, st->bytes + begin, end - begin);
-    memcpy(st->bytes, st->bytes + end, TG_LINE_BYTES);
-    st->dst += end;
-    st->to -= end;
-    st->from = 0;
-}
-
-static void stage_end(stage *st, const pair *p) {
-    stage_flush(st, p);
-    copy_short(st->dst + st->from, st->bytes + st->from, st->to - st->from);
-}
+/* ---- streamed in pieces, put together to lines ---- */
 
 /* The line begun is kept for the run that goes on there. */
-static void stage_keep(stage *st, const pair *p, uint8_t *line) {
-    stage_flush(st, p);
-    memcpy(line, st->bytes, TG_LINE_BYTES);
+static void keep_line(tg_lines *l, const pair *p, uint8_t *line) {
+    tg_lines_flush(l, p->copy);
+    memcpy(line, l->bytes, TG_LINE_BYTES);
 }
 
 /* n rows of whole lines, dst going on from one to the next. */
-static bool stage_lines(stage *st, const uint8_t *s, const pair *p, int64_t n, int64_t lines, int64_t src_row) {
+static bool add_lines(tg_lines *l, const uint8_t *s, const pair *p, int64_t n, int64_t lines, int64_t src_row) {
     const int64_t bytes = lines * TG_LINE_BYTES;
     bool          bad = false;
     while (n > 0) {
-        const int64_t some = least((STAGE_BYTES - st->to) / bytes, n);
+        const int64_t some = tg_min((TG_LINES_CAPACITY - l->to) / bytes, n);
         const bool    one = src_row == lines * (TG_LINE_BYTES / p->dst * p->src); /* src goes on as well */
         const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row};
         if (some == 0) {
-            stage_flush(st, p);
+            tg_lines_flush(l, p->copy);
             continue;
         }
-        bad |= p->loop(st->bytes + st->to, s, &g, false);
-        st->to += some * bytes;
+        bad |= p->loop(l->bytes + l->to, s, &g, false);
+        l->to += some * bytes;
         s += some * src_row;
         n -= some;
     }
@@ -232,126 +204,93 @@ static bool stage_lines(stage *st, const uint8_t *s, const pair *p, int64_t n, i
 }
 
 /* One row of any length. */
-static bool stage_row(stage *st, const uint8_t *s, const pair *p, int64_t groups) {
+static bool add_row(tg_lines *l, const uint8_t *s, const pair *p, int64_t groups) {
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
-    bool          bad = stage_lines(st, s, p, lines, 1, line * p->src);
+    bool          bad = add_lines(l, s, p, lines, 1, line * p->src);
     if (rest == 0) return bad;
-    if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st, p);
-    bad |= convert_parts(st->bytes + st->to, 0, s + lines * line * p->src, 0, p, 1, rest);
-    st->to += rest * p->dst;
+    if (l->to > TG_LINES_CAPACITY - TG_LINE_BYTES) tg_lines_flush(l, p->copy);
+    bad |= convert_short(l->bytes + l->to, 0, s + lines * line * p->src, 0, p, 1, rest);
+    l->to += rest * p->dst;
     return bad;
 }
 
-static void stage_tail(stage *st, const tg_block *b, const pair *p, int64_t width) {
-    for (int64_t left = b->tail * width; left > 0;) {
-        const int64_t n = left < TG_PAD_PATTERN ? left : TG_PAD_PATTERN;
-        if (st->to > STAGE_BYTES - TG_LINE_BYTES) stage_flush(st, p);
-        memcpy(st->bytes + st->to, b->pad, TG_PAD_PATTERN);
-        st->to += n;
-        left -= n;
-    }
-}
-
-/* n <= BATCH rows of row_bytes with padding, dst going on. A part may write into the next row, so lines come later. */
-static bool stage_rows(stage *st, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
+/* n <= BATCH rows of row_bytes with padding, dst going on. Short rests are written as whole lines, into the
+ * next row too, so what is whole comes later. */
+static bool add_rows(tg_lines *l, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
                        int64_t groups) {
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
     const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row};
     bool          bad = false;
-    if (st->to + n * row_bytes > STAGE_BYTES) stage_flush(st, p);
-    uint8_t *const d = st->bytes + st->to;
+    if (l->to + n * row_bytes > TG_LINES_CAPACITY) tg_lines_flush(l, p->copy);
+    uint8_t *const d = l->bytes + l->to;
     if (rest > 0)
-        bad = convert_parts(d + lines * TG_LINE_BYTES, row_bytes, s + lines * line * p->src, b->src_row, p, n, rest);
+        bad = convert_short(d + lines * TG_LINE_BYTES, row_bytes, s + lines * line * p->src, b->src_row, p, n, rest);
     if (lines > 0) bad |= p->loop(d, s, &g, false);
     for (int64_t r = 0; r < n && b->tail > 0; r++)
         tg_fill_bytes(d + r * row_bytes + groups * p->dst, row_bytes - groups * p->dst, b->pad, false);
-    st->to += n * row_bytes;
+    l->to += n * row_bytes;
     return bad;
 }
 
 static bool move_short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
-    bool  bad = false;
-    stage st;
+    bool     bad = false;
+    tg_lines l;
     for (int64_t o = 0; o < b->outer; o++) {
-        stage_begin(&st, dst + o * b->dst_outer);
+        tg_lines_begin(&l, dst + o * b->dst_outer);
         for (int64_t r = 0; r < b->rows; r += BATCH)
-            bad |= stage_rows(&st, src + o * b->src_outer + r * b->src_row, b, p, least(BATCH, b->rows - r), b->dst_row,
+            bad |= add_rows(&l, src + o * b->src_outer + r * b->src_row, b, p, tg_min(BATCH, b->rows - r), b->dst_row,
                               groups);
-        stage_end(&st, p);
+        tg_lines_end(&l, p->copy);
     }
     return bad;
 }
 
 /* Rows with padding or not at lines; those that continue one another along rows or outer share lines. */
-static bool move_staged(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p) {
+static bool move_in_pieces(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p) {
     const int64_t groups = b->cols >> p->log, width = m->dst.bits / 8, row_bytes = groups * p->dst + b->tail * width;
     const bool    by_rows = b->dst_outer == row_bytes && b->dst_row != row_bytes; /* outer is the inner loop */
     const bool    on = by_rows || b->dst_row == row_bytes;
     const int64_t outer = by_rows ? b->rows : b->outer, inner = by_rows ? b->outer : b->rows;
     bool          bad = false;
-    stage         st;
-    if (on && !by_rows && row_bytes * BATCH <= STAGE_BYTES - TG_LINE_BYTES)
+    tg_lines      l;
+    if (on && !by_rows && row_bytes * BATCH <= TG_LINES_CAPACITY - TG_LINE_BYTES)
         return move_short_rows(dst, src, b, p, groups);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < inner; i++) {
             const int64_t  y = by_rows ? i : o, x = by_rows ? o : i;
             uint8_t *const d = dst + y * b->dst_outer + x * b->dst_row;
-            if (i == 0 || !on) stage_begin(&st, d);
-            bad |= stage_row(&st, src + y * b->src_outer + x * b->src_row, p, groups);
-            if (b->tail > 0) stage_tail(&st, b, p, width);
-            if (i + 1 == inner || !on) stage_end(&st, p);
+            if (i == 0 || !on) tg_lines_begin(&l, d);
+            bad |= add_row(&l, src + y * b->src_outer + x * b->src_row, p, groups);
+            tg_lines_pad(&l, b->pad, b->tail * width, p->copy);
+            if (i + 1 == inner || !on) tg_lines_end(&l, p->copy);
         }
     return bad;
 }
 
 /* ---- streamed: few streams at a time ---- */
 
-/* What the processor fetches ahead of sequential reads, it does for about 16 of them. */
-enum { STREAMS = 16, RUN = 8, CARRIED = 64 };
-
-/* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
- * Otherwise the rows lie apart in src: 16 rows, all of outer. */
-static bool move_lines(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t bytes) {
-    const int64_t lines = bytes / TG_LINE_BYTES;
-    bool          bad = false;
-    if (b->dst_outer == bytes) {
-        for (int64_t o = 0; o < b->outer; o += RUN) {
-            const grid g = {b->rows,    least(RUN, b->outer - o), lines, b->dst_row, b->dst_outer,
-                            b->src_row, b->src_outer};
-            bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, true);
-        }
-        return bad;
-    }
-    for (int64_t r = 0; r < b->rows; r += STREAMS) {
-        const grid g = {b->outer,     least(STREAMS, b->rows - r), lines, b->dst_outer, b->dst_row,
-                        b->src_outer, b->src_row};
-        bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, true);
-    }
-    return bad;
-}
-
 /* The same where lines are not whole: what one run of a row leaves over waits for the next. No padding. */
 static bool move_carried(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
     const int64_t bytes = groups * p->dst, lines = bytes / TG_LINE_BYTES;
-    const bool    sticks = bytes % TG_LINE_BYTES == 0 && bytes <= STAGE_BYTES / 2;
+    const bool    sticks = bytes % TG_LINE_BYTES == 0 && bytes <= TG_LINES_CAPACITY / 2;
     uint8_t       carry[CARRIED][TG_LINE_BYTES];
     bool          bad = false;
-    stage         st;
+    tg_lines      l;
     for (int64_t o = 0; o < b->outer; o += RUN) {
-        const int64_t n = least(RUN, b->outer - o);
+        const int64_t n = tg_min(RUN, b->outer - o);
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const row = dst + r * b->dst_row;
             const uint8_t *s = src + r * b->src_row + o * b->src_outer;
-            stage_begin(&st, row + o * bytes);
+            tg_lines_begin(&l, row + o * bytes);
             if (o > 0) {
-                memcpy(st.bytes, carry[r], TG_LINE_BYTES);
-                st.from = row > st.dst ? row - st.dst : 0;
+                memcpy(l.bytes, carry[r], TG_LINE_BYTES);
+                l.from = row > l.dst ? row - l.dst : 0;
             }
-            if (sticks) bad |= stage_lines(&st, s, p, n, lines, b->src_outer);
+            if (sticks) bad |= add_lines(&l, s, p, n, lines, b->src_outer);
             else
-                for (int64_t i = 0; i < n; i++, s += b->src_outer) bad |= stage_row(&st, s, p, groups);
-            if (o + n == b->outer) stage_end(&st, p);
-            else stage_keep(&st, p, carry[r]);
+                for (int64_t i = 0; i < n; i++, s += b->src_outer) bad |= add_row(&l, s, p, groups);
+            if (o + n == b->outer) tg_lines_end(&l, p->copy);
+            else keep_line(&l, p, carry[r]);
         }
     }
     return bad;
@@ -364,11 +303,11 @@ static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, c
     const int64_t bytes = groups * p->dst;
     const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
     bool          bad = false;
-    if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(dst, src, b, p, bytes);
-    if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_staged(m, dst, src, b, p);
+    if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(dst, src, b, p, bytes, true);
+    if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_in_pieces(m, dst, src, b, p);
     for (int64_t r = 0; r < b->rows; r += CARRIED) {
         tg_block part = *b;
-        part.rows = least(CARRIED, b->rows - r);
+        part.rows = tg_min(CARRIED, b->rows - r);
         bad |= move_carried(dst + r * b->dst_row, src + r * b->src_row, &part, p, groups);
     }
     return bad;
@@ -390,56 +329,14 @@ static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t 
 
 /* ---- the pairs ---- */
 
-/* X(name, dst kind, bits, bits with meaning, src kind, bits, bits with meaning) */
-#define PAIRS(X) \
-    X(f32_from_f16, F32, 32, 32, F16, 16, 16) X(f32_from_bf16, F32, 32, 32, BF16, 16, 16)                             \
-    X(f32_from_dlf16, F32, 32, 32, DLF16, 16, 16) X(f32_from_f8e4m3fn, F32, 32, 32, F8E4M3FN, 8, 8)                   \
-    X(f32_from_f8e5m2, F32, 32, 32, F8E5M2, 8, 8) X(f16_from_f32, F16, 16, 16, F32, 32, 32)                           \
-    X(f16_from_bf16, F16, 16, 16, BF16, 16, 16) X(f16_from_dlf16, F16, 16, 16, DLF16, 16, 16)                         \
-    X(f16_from_f8e4m3fn, F16, 16, 16, F8E4M3FN, 8, 8) X(f16_from_f8e5m2, F16, 16, 16, F8E5M2, 8, 8)                   \
-    X(bf16_from_f32, BF16, 16, 16, F32, 32, 32) X(bf16_from_f16, BF16, 16, 16, F16, 16, 16)                           \
-    X(bf16_from_dlf16, BF16, 16, 16, DLF16, 16, 16) X(bf16_from_f8e4m3fn, BF16, 16, 16, F8E4M3FN, 8, 8)               \
-    X(bf16_from_f8e5m2, BF16, 16, 16, F8E5M2, 8, 8) X(dlf16_from_f32, DLF16, 16, 16, F32, 32, 32)                     \
-    X(dlf16_from_f16, DLF16, 16, 16, F16, 16, 16) X(dlf16_from_bf16, DLF16, 16, 16, BF16, 16, 16)                     \
-    X(dlf16_from_f8e4m3fn, DLF16, 16, 16, F8E4M3FN, 8, 8) X(dlf16_from_f8e5m2, DLF16, 16, 16, F8E5M2, 8, 8)           \
-    X(f8e4m3fn_from_f32, F8E4M3FN, 8, 8, F32, 32, 32) X(f8e4m3fn_from_f16, F8E4M3FN, 8, 8, F16, 16, 16)               \
-    X(f8e4m3fn_from_bf16, F8E4M3FN, 8, 8, BF16, 16, 16) X(f8e4m3fn_from_dlf16, F8E4M3FN, 8, 8, DLF16, 16, 16)         \
-    X(f8e4m3fn_from_f8e5m2, F8E4M3FN, 8, 8, F8E5M2, 8, 8) X(f8e5m2_from_f32, F8E5M2, 8, 8, F32, 32, 32)               \
-    X(f8e5m2_from_f16, F8E5M2, 8, 8, F16, 16, 16) X(f8e5m2_from_bf16, F8E5M2, 8, 8, BF16, 16, 16)                     \
-    X(f8e5m2_from_dlf16, F8E5M2, 8, 8, DLF16, 16, 16) X(f8e5m2_from_f8e4m3fn, F8E5M2, 8, 8, F8E4M3FN, 8, 8)           \
-    X(int32_from_int64, SINT, 32, 32, SINT, 64, 64) X(int32_from_uint64, SINT, 32, 32, UINT, 64, 64)                  \
-    X(uint32_from_any64, UINT, 32, 32, SINT, 64, 64) X(uint32_from_any64, UINT, 32, 32, UINT, 64, 64)                 \
-    X(int64_from_int32, SINT, 64, 64, SINT, 32, 32) X(int64_from_uint32, SINT, 64, 64, UINT, 32, 32)                  \
-    X(int64_from_uint32, UINT, 64, 64, UINT, 32, 32) X(int32_from_uint8, SINT, 32, 32, UINT, 8, 8)                    \
-    X(int32_from_uint8, UINT, 32, 32, UINT, 8, 8) X(uint8_from_uint32, UINT, 8, 8, UINT, 32, 32)                      \
-    X(bool16_from_bool8, BOOL, 16, 1, BOOL, 8, 1) X(bool32_from_bool8, BOOL, 32, 1, BOOL, 8, 1)                       \
-    X(bool8_from_bool16, BOOL, 8, 1, BOOL, 16, 1) X(bool8_from_bool32, BOOL, 8, 1, BOOL, 32, 1)                       \
-    X(bf16_from_bool8, BF16, 16, 16, BOOL, 8, 1) X(f16_from_bool8, F16, 16, 16, BOOL, 8, 1)                           \
-    X(dlf16_from_bool8, DLF16, 16, 16, BOOL, 8, 1) X(f32_from_bool8, F32, 32, 32, BOOL, 8, 1)                         \
-    X(bool8_from_float16, BOOL, 8, 1, BF16, 16, 16) X(bool8_from_float16, BOOL, 8, 1, F16, 16, 16)                    \
-    X(bool8_from_float16, BOOL, 8, 1, DLF16, 16, 16) X(bool8_from_float32, BOOL, 8, 1, F32, 32, 32)                   \
-    X(int8_from_int4, SINT, 8, 4, SINT, 4, 4) X(packed4_from_bytes, SINT, 4, 4, SINT, 8, 4)                           \
-    X(uint8_from_uint4, UINT, 8, 4, UINT, 4, 4) X(packed4_from_bytes, UINT, 4, 4, UINT, 8, 4)                         \
-    X(uint8_from_uint4, BITS, 8, 4, BITS, 4, 4) X(packed4_from_bytes, BITS, 4, 4, BITS, 8, 4)                         \
-    X(int8_from_int2, SINT, 8, 2, SINT, 2, 2) X(packed2_from_bytes, SINT, 2, 2, SINT, 8, 2)                           \
-    X(uint8_from_uint2, UINT, 8, 2, UINT, 2, 2) X(packed2_from_bytes, UINT, 2, 2, UINT, 8, 2)                         \
-    X(uint8_from_uint2, BITS, 8, 2, BITS, 2, 2) X(packed2_from_bytes, BITS, 2, 2, BITS, 8, 2)                         \
-    X(int8_from_int1, SINT, 8, 1, SINT, 1, 1) X(packed1_from_bytes, SINT, 1, 1, SINT, 8, 1)                           \
-    X(uint8_from_uint1, UINT, 8, 1, UINT, 1, 1) X(packed1_from_bytes, UINT, 1, 1, UINT, 8, 1)                         \
-    X(uint8_from_uint1, BITS, 8, 1, BITS, 1, 1) X(packed1_from_bytes, BITS, 1, 1, BITS, 8, 1)                         \
-    X(uint8_from_uint1, BOOL, 8, 1, BOOL, 1, 1) X(bits_from_bools, BOOL, 1, 1, BOOL, 8, 1)
-
-#define SIDE(KIND, BITS, VALUE) ((uint64_t)(KIND) << 16 | (uint64_t)(BITS) << 8 | (uint64_t)(VALUE))
-#define KEY(DK, DB, DV, SK, SB, SV) (SIDE(TG_KIND_##DK, DB, DV) << 32 | SIDE(TG_KIND_##SK, SB, SV))
-
-typedef struct row {
+typedef struct entry {
     uint64_t       key;
     tg_block_move *move;
     const char    *name;
-} row;
+} entry;
 
 #define COUNT_ONE(...) +1
-enum { ROWS = 0 PAIRS(COUNT_ONE) };
+enum { ENTRIES = 0 PAIRS(COUNT_ONE) };
 
 /* Compilers would rather call what two loops share. */
 #define INLINE static inline __attribute__((always_inline))
@@ -483,7 +380,7 @@ TG_END
 #  include "kernels/convert_rows.inc.h"
 #endif
 
-static const row *table_for(uint32_t cpu) {
+static const entry *table_for(uint32_t cpu) {
 #if TG_HAVE_X86
     if ((cpu & TG_CPU_AVX512) != 0) return table_64;
     if ((cpu & TG_CPU_AVX2) != 0) return table_32;
@@ -498,13 +395,13 @@ static uint64_t side_of(tg_encoding e) { return SIDE(e.kind, e.bits, e.value_bit
 
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far) {
     const uint64_t key = side_of(dst) << 32 | side_of(src);
-    const row     *table = table_for(cpu);
+    const entry   *table = table_for(cpu);
     tg_kernel      k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
     *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
                       .stream = stream, .far = far, .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
-    for (int i = 0; table != NULL && i < ROWS; i++)
+    for (int i = 0; table != NULL && i < ENTRIES; i++)
         if (table[i].key == key) {
             out->move = table[i].move;
             out->name = table[i].name;

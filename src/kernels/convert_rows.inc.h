@@ -314,7 +314,7 @@ INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
 
 /* ---- grids ---- */
 
-static void V(copy_lines)(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n) {
+static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n) {
     for (int64_t i = 0; i < n; i += VEC) V(stream)(dst + i, V(load)(src + i));
 }
 
@@ -349,7 +349,7 @@ static void V(copy_lines)(uint8_t *restrict dst, const uint8_t *restrict src, in
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
     static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        static const pair p = {V(grid_##NAME), V(copy_lines), SRC, DST, LOG};                                         \
+        static const pair p = {V(grid_##NAME), V(stream_lines), SRC, DST, LOG};                                       \
         return move_block(m, d, s, b, &p);                                                                            \
     }
 
@@ -432,11 +432,11 @@ PAIR(bits_from_bools, 8, 1, 3, V(pack_1)(s, true))
 
 /* ---- the table ---- */
 
-#define ROW(NAME, DK, DB, DV, SK, SB, SV) {KEY(DK, DB, DV, SK, SB, SV), V(move_##NAME), #NAME " " SET},
+#define ENTRY(NAME, DK, DB, DV, SK, SB, SV) {KEY(DK, DB, DV, SK, SB, SV), V(move_##NAME), #NAME " " SET},
 
-static const row V(table)[] = {PAIRS(ROW)};
+static const entry V(table)[] = {PAIRS(ENTRY)};
 
-#undef ROW
+#undef ENTRY
 #undef TWO
 #undef ROUND_BF16
 #undef PAIR

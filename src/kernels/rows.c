@@ -17,7 +17,7 @@
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */
-#include "kernels/stream.h"
+#include "kernels/lines.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"
 
@@ -27,9 +27,11 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = 128, BAND = 8, STAGE = 4096, FAR = 1024 };
+enum { STICK = 128, BAND = 8, FAR = 1024 };
 
 #define INLINE __attribute__((always_inline)) static inline
+/* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
+#define ALONE __attribute__((noinline)) static
 
 /* ---- plain C ---- */
 
@@ -84,20 +86,6 @@ static inline walk walk_of(const tg_block *b, bool stream, bool far) {
 
 static inline bool at_lines(const uint8_t *d, const walk *w) {
     return (((uintptr_t)d | (uintptr_t)w->along.dst | (uintptr_t)w->across.dst) & (TG_LINE_BYTES - 1)) == 0;
-}
-
-/* ---- a stage where rows are put together at the place in a line that they have in dst ---- */
-
-typedef struct stage {
-    uint8_t *dst;  /* where bytes[0] goes; a multiple of a line */
-    int64_t  from, to; /* filled bytes */
-    uint8_t  bytes[STAGE + 2 * TG_LINE_BYTES] __attribute__((aligned(64)));
-} stage;
-
-static inline void stage_begin(stage *st, uint8_t *d) {
-    const int64_t lead = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
-    st->dst = d - lead;
-    st->from = st->to = lead;
 }
 
 /* ---- templates ---- */

@@ -53,42 +53,21 @@ static void V(stream_row)(uint8_t *d, const uint8_t *s, int64_t n, bool far) {
     V(copy)(d + lead + lines, s + lead + lines, n - lead - lines);
 }
 
-/* ---- the stage ---- */
+/* ---- rows in pieces, put together to lines ---- */
 
-/* All whole lines leave; what is left moves to the front. */
-static void V(stage_flush)(stage *st) {
-    if (st->from > 0 && st->to >= TG_LINE_BYTES) {
-        V(copy)(st->dst + st->from, st->bytes + st->from, TG_LINE_BYTES - st->from);
-        st->from = TG_LINE_BYTES;
-    }
-    if (st->to < TG_LINE_BYTES) return;
-    const int64_t end = st->to / TG_LINE_BYTES * TG_LINE_BYTES;
-    V(copy_lines)(st->dst + st->from, st->bytes + st->from, end - st->from, 0, false);
-    memcpy(st->bytes, st->bytes + end, TG_LINE_BYTES);
-    st->dst += end;
-    st->from = 0;
-    st->to -= end;
+static void V(stream_lines)(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+    V(copy_lines)(d, s, n, 0, false);
 }
 
-static void V(stage_end)(stage *st) {
-    V(stage_flush)(st);
-    V(copy)(st->dst + st->from, st->bytes + st->from, st->to - st->from);
-}
-
-static inline void V(stage_copy)(stage *st, const uint8_t *s, int64_t n) {
+static inline void V(add_bytes)(tg_lines *l, const uint8_t *s, int64_t n) {
     while (n > 0) {
-        const int64_t some = n < STAGE - st->to ? n : STAGE - st->to;
-        V(copy)(st->bytes + st->to, s, some);
-        st->to += some;
+        const int64_t some = tg_min(n, TG_LINES_CAPACITY - l->to);
+        V(copy)(l->bytes + l->to, s, some);
+        l->to += some;
         s += some;
         n -= some;
-        if (st->to == STAGE) V(stage_flush)(st);
+        if (l->to == TG_LINES_CAPACITY) tg_lines_flush(l, V(stream_lines));
     }
-}
-
-static inline void V(stage_pad)(stage *st, const tg_block *b) {
-    for (int64_t i = 0; i < b->tail; i += TG_PAD_PATTERN)
-        V(stage_copy)(st, b->pad, b->tail - i < TG_PAD_PATTERN ? b->tail - i : TG_PAD_PATTERN);
 }
 
 /* ---- bands ---- */
@@ -99,24 +78,70 @@ static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, co
                              int64_t to) {
     uint8_t *const start = d + from * run->dst;
     const int64_t  before = from > 0 ? (int64_t)((uintptr_t)start % TG_LINE_BYTES) : 0;
-    stage          st;
-    stage_begin(&st, start - before);
-    if (before > 0) V(stage_copy)(&st, s + (from - 1) * run->src + b->cols - before, before);
+    tg_lines       l;
+    tg_lines_begin(&l, start - before);
+    if (before > 0) V(add_bytes)(&l, s + (from - 1) * run->src + b->cols - before, before);
     for (int64_t i = from; i < to; i++) {
-        V(stage_copy)(&st, s + i * run->src, b->cols);
-        if (b->tail > 0) V(stage_pad)(&st, b);
+        V(add_bytes)(&l, s + i * run->src, b->cols);
+        if (b->tail > 0) tg_lines_pad(&l, b->pad, b->tail, V(stream_lines));
     }
     if (to == run->n)
-        V(stage_end)(&st);
+        tg_lines_end(&l, V(stream_lines));
     else
-        V(stage_flush)(&st);
+        tg_lines_flush(&l, V(stream_lines));
 }
 
-/* The same for sticks. With k bytes before the first line, stick i has one whole line, at k; the line before it is
- * 64 - k bytes of stick i - 1 and k of its own. */
+/* Runs side by side, in bands if their pieces are long and share lines. */
+ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w) {
+    const int64_t band = !w.runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w.band : w.along.n;
+    for (int64_t i = 0; i < w.along.n; i += band)
+        for (int64_t o = 0; o < w.across.n; o++) {
+            uint8_t       *to = d + o * w.across.dst;
+            const uint8_t *from = s + o * w.across.src;
+            const loop     alone = {1, 0, 0};
+            if (w.runs)
+                V(assemble_band)(to, from, b, &w.along, i, tg_min(i + band, w.along.n));
+            else
+                V(assemble_band)(to + i * w.along.dst, from + i * w.along.src, b, &alone, 0, 1);
+        }
+}
+
+/* ---- sticks ---- */
+
+INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far) {
+    for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t i = 0; i < n; i++, to += w->along.dst, from += w->along.src) {
+            if (far) {
+                TG_FETCH(from + w->ahead);
+                TG_FETCH(from + w->ahead + TG_LINE_BYTES);
+            }
+            V(stick)(to, from, stream);
+        }
+    }
+}
+
+INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far) {
+    const int64_t band = w->band;
+    for (int64_t i = 0; i < w->along.n; i += band)
+        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, w->along.n - i < band ? w->along.n - i : band,
+                      stream, far);
+}
+
+ALONE void V(sticks)(uint8_t *d, const uint8_t *s, walk w, bool stream) {
+    if (stream && w.ahead > 0)
+        V(bands)(d, s, &w, true, true);
+    else if (stream)
+        V(bands)(d, s, &w, true, false);
+    else
+        V(bands)(d, s, &w, false, false);
+}
+
 #if VEC == 64
-static inline void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, int64_t from, int64_t to,
-                                int64_t ahead) {
+/* A band of sticks that begins in the middle of a line. With k bytes before the first line, stick i has one whole
+ * line, at k; the line before it is 64 - k bytes of stick i - 1 and k of its own. */
+INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, int64_t from, int64_t to, int64_t ahead) {
     const int64_t   k = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), rest = TG_LINE_BYTES - k;
     const __mmask64 old = ~(uint64_t)0 >> k;
     const uint8_t  *stick = s + from * run->src;
@@ -133,50 +158,21 @@ static inline void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, i
     }
     if (to == run->n) V(copy)(to_line - TG_LINE_BYTES, stick - run->src + STICK - rest, rest);
 }
-#endif
 
-static void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w) {
-    const int64_t band = !w->runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w->band : w->along.n;
-    for (int64_t i = 0; i < w->along.n; i += band) {
-        const int64_t end = w->along.n - i < band ? w->along.n : i + band;
-        for (int64_t o = 0; o < w->across.n; o++) {
-            uint8_t       *to = d + o * w->across.dst;
-            const uint8_t *from = s + o * w->across.src;
-            const loop     alone = {1, 0, 0};
-#if VEC == 64
-            if (b->cols == STICK && b->tail == 0 && w->runs && (uintptr_t)to % TG_LINE_BYTES != 0) {
-                V(join_band)(to, from, &w->along, i, end, w->ahead);
-                continue;
-            }
-#endif
-            if (w->runs)
-                V(assemble_band)(to, from, b, &w->along, i, end);
+/* Sticks side by side whose runs begin anywhere in a line. */
+ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, walk w) {
+    for (int64_t i = 0; i < w.along.n; i += w.band)
+        for (int64_t o = 0; o < w.across.n; o++) {
+            uint8_t       *to = d + o * w.across.dst;
+            const uint8_t *from = s + o * w.across.src;
+            const int64_t  end = tg_min(i + w.band, w.along.n);
+            if ((uintptr_t)to % TG_LINE_BYTES != 0)
+                V(join_band)(to, from, &w.along, i, end, w.ahead);
             else
-                V(assemble_band)(to + i * w->along.dst, from + i * w->along.src, b, &alone, 0, 1);
+                for (int64_t k = i; k < end; k++) V(stick)(to + k * STICK, from + k * w.along.src, true);
         }
-    }
 }
-
-INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far) {
-    for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
-        uint8_t       *to = d;
-        const uint8_t *from = s;
-        for (int64_t i = 0; i < n; i++, to += w->along.dst, from += w->along.src) {
-            if (far) {
-                TG_FETCH(from + w->ahead);
-                TG_FETCH(from + w->ahead + TG_LINE_BYTES);
-            }
-            V(stick)(to, from, stream);
-        }
-    }
-}
-
-INLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far) {
-    const int64_t band = w->band;
-    for (int64_t i = 0; i < w->along.n; i += band)
-        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, w->along.n - i < band ? w->along.n - i : band,
-                      stream, far);
-}
+#endif
 
 /* ---- one stick in each row, partly padding ---- */
 
@@ -223,35 +219,41 @@ INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
     }
 }
 
-/* The padding is written once into sticks of a stage. */
+/* The padding is written once into sticks on the stack. */
 INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
     enum { STICKS = 16 };
-    uint8_t st[STICKS * STICK] __attribute__((aligned(64))), p[2 * STICK];
+    uint8_t sticks[STICKS * STICK] __attribute__((aligned(64))), p[2 * STICK];
     V(padded_stick)(p, b);
-    for (int k = 0; k < STICKS; k++) memcpy(st + k * STICK, p, STICK);
+    for (int k = 0; k < STICKS; k++) memcpy(sticks + k * STICK, p, STICK);
     for (int64_t o = 0; o < w->across.n; o++)
         for (int64_t i = 0; i < w->along.n; i += STICKS) {
             const int64_t  n = w->along.n - i < STICKS ? w->along.n - i : STICKS;
             uint8_t       *to = d + o * w->across.dst + i * w->along.dst;
             const uint8_t *from = s + o * w->across.src + i * w->along.src;
-            for (int64_t k = 0; k < n; k++) V(some_bytes)(st + k * STICK, from + k * w->along.src, b->cols);
-            for (int64_t k = 0; k < n; k++) V(stick)(to + k * w->along.dst, st + k * STICK, stream);
+            for (int64_t k = 0; k < n; k++) V(some_bytes)(sticks + k * STICK, from + k * w->along.src, b->cols);
+            for (int64_t k = 0; k < n; k++) V(stick)(to + k * w->along.dst, sticks + k * STICK, stream);
         }
 }
 #endif
 
+ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w, bool stream) {
+    if (stream)
+        V(padded_sticks)(d, s, b, &w, true);
+    else
+        V(padded_sticks)(d, s, b, &w, false);
+}
+
 /* ---- blocks ---- */
 
-static void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w) {
-    const bool    lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, w);
-    const int64_t band = w->band;
-    for (int64_t i0 = 0; i0 < w->along.n; i0 += band)
-        for (int64_t o = 0; o < w->across.n; o++)
-            for (int64_t i = i0; i < w->along.n && i < i0 + band; i++) {
-                uint8_t *const       to = d + o * w->across.dst + i * w->along.dst;
-                const uint8_t *const from = s + o * w->across.src + i * w->along.src;
-                if (lines && b->cols < STAGE)
-                    V(copy_lines)(to, from, b->cols, w->ahead, false);
+ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, walk w) {
+    const bool lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, &w);
+    for (int64_t i0 = 0; i0 < w.along.n; i0 += w.band)
+        for (int64_t o = 0; o < w.across.n; o++)
+            for (int64_t i = i0; i < w.along.n && i < i0 + w.band; i++) {
+                uint8_t *const       to = d + o * w.across.dst + i * w.along.dst;
+                const uint8_t *const from = s + o * w.across.src + i * w.along.src;
+                if (lines && b->cols < TG_LINES_CAPACITY)
+                    V(copy_lines)(to, from, b->cols, w.ahead, false);
                 else if (m->stream)
                     V(stream_row)(to, from, b->cols, m->far);
                 else
@@ -263,23 +265,18 @@ static void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const t
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(b, m->stream, m->far);
     const bool lines = m->stream && at_lines(d, &w);
-    if (b->cols == STICK && b->tail == 0 && lines) {
-        if (w.ahead > 0)
-            V(sticks)(d, s, &w, true, true);
-        else
-            V(sticks)(d, s, &w, true, false);
-    } else if (b->cols == STICK && b->tail == 0 && !m->stream) {
-        V(sticks)(d, s, &w, false, false);
-    } else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream)) {
-        if (lines)
-            V(padded_sticks)(d, s, b, &w, true);
-        else
-            V(padded_sticks)(d, s, b, &w, false);
-    } else if (m->stream && b->cols < STAGE && !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0) &&
-               (w.runs || b->tail > 0)) {
-        V(assemble)(d, s, b, &w);
-    } else {
-        V(any_rows)(m, d, s, b, &w);
-    }
+    if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
+        V(sticks)(d, s, w, lines);
+    else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
+        V(sticks_and_padding)(d, s, b, w, lines);
+#if VEC == 64
+    else if (b->cols == STICK && b->tail == 0 && w.runs)
+        V(joined_sticks)(d, s, w);
+#endif
+    else if (m->stream && b->cols < TG_LINES_CAPACITY && (w.runs || b->tail > 0) &&
+             !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0))
+        V(assemble)(d, s, b, w);
+    else
+        V(any_rows)(m, d, s, b, w);
     return NULL;
 }

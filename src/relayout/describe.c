@@ -59,11 +59,12 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     for (int32_t i = 0; i < box->nloops; i++) {
         const tg_loop *l = &nest->loop[box->first + i];
         put_loop(w, "    loop  ", l->n, l->dst, l->src);
-        if (l->total > 0) {
+        if (l->chunks_of != TG_NO_LOOP) {
+            const int64_t most[TG_BLOCK_LOOPS] = {b->outer, b->rows, b->cols};
             tg_put_text(w, "; ");
-            tg_put_int(w, l->total);
+            tg_put_int(w, box->total[l->chunks_of]);
             tg_put_text(w, " in chunks of ");
-            tg_put_int(w, l->part == TG_PART_OUTER ? b->outer : l->part == TG_PART_ROWS ? b->rows : b->cols);
+            tg_put_int(w, most[l->chunks_of]);
         }
         tg_put_char(w, '\n');
     }

@@ -2,7 +2,6 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-
 /* Where blocks begin, counted through the loops above them. */
 typedef struct odometer {
     int64_t at[TG_BOX_LOOPS];
@@ -31,19 +30,20 @@ static void odometer_next(odometer *o, const tg_box *box, const tg_loop *loop) {
     }
 }
 
-static int64_t *part_of(tg_block *b, int32_t part) {
-    return part == TG_PART_OUTER ? &b->outer : part == TG_PART_ROWS ? &b->rows : &b->cols;
-}
-
-/* The last chunk of a loop of the block may be smaller. */
+/* The last chunk of a loop of the block may be smaller, and the tail is behind the last one. */
 static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odometer *o) {
-    tg_block whole = box->block;
+    const tg_block *most = &box->block;
     for (int32_t i = 0; i < box->nloops; i++) {
-        if (loop[i].total == 0) continue;
-        int64_t *const n = part_of(b, loop[i].part);
-        const int64_t  most = *part_of(&whole, loop[i].part);
-        *n = tg_min(most, loop[i].total - o->at[i] * most);
-        if (loop[i].part == TG_PART_COLS) b->tail = o->at[i] + 1 == loop[i].n ? whole.tail : 0; /* behind the last */
+        const int64_t at = o->at[i];
+        switch (loop[i].chunks_of) {
+        case TG_BLOCK_OUTER: b->outer = tg_min(most->outer, box->total[TG_BLOCK_OUTER] - at * most->outer); break;
+        case TG_BLOCK_ROWS: b->rows = tg_min(most->rows, box->total[TG_BLOCK_ROWS] - at * most->rows); break;
+        case TG_BLOCK_COLS:
+            b->cols = tg_min(most->cols, box->total[TG_BLOCK_COLS] - at * most->cols);
+            b->tail = at + 1 == loop[i].n ? most->tail : 0;
+            break;
+        default: break; /* TG_NO_LOOP */
+        }
     }
 }
 

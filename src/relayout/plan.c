@@ -9,8 +9,9 @@
 #include "base/error.h"
 #include "layout/layout.h"
 
+#include <string.h>
 
-enum { PARTS_WANTED = 16 }; /* groups of a small move */
+enum { GROUPS_WANTED = 16 }; /* of a small move */
 
 const tg_tuning tg_default_tuning = {
     .block_bytes = 1 << 20,
@@ -21,6 +22,8 @@ const tg_tuning tg_default_tuning = {
     .group_bytes = 512 << 10,
     .group_bytes_min = 64 << 10,
     .step_bytes = 64 << 20,
+    .task_bytes = 256 << 10,
+    .shared_bytes = 4 << 20,
     .stream_bytes = -1,
     .far_bytes = 4 << 20,
 };
@@ -171,8 +174,10 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     const int64_t most = plan->way == TG_WAY_WALK ? plan->as.walk.units : INT64_MAX;
-    const int64_t size = tg_max(tg_min(plan->bytes / PARTS_WANTED, t->group_bytes), t->group_bytes_min);
+    const int64_t size = tg_max(tg_min(plan->bytes / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
     plan->groups = plan->groups_per_step = plan->steps = 1;
+    plan->task_bytes = t->task_bytes;
+    plan->shared_bytes = t->shared_bytes;
     if (plan->bytes < 2 * size) return;
     plan->groups = tg_max(tg_min(plan->bytes / size, most), 1);
     plan->groups_per_step = tg_max(plan->groups / tg_max(plan->bytes / t->step_bytes, 1), 1);
@@ -192,9 +197,27 @@ static tg_status check_params(const tg_plan *out, const tg_plan_params *params, 
     return TG_OK;
 }
 
-/* The pad element again and again; of a packed one only the low bits count. */
+/* Eight bytes full of an element of up to eight; of a packed one only the low bits count. */
+static uint64_t eight_of(const void *element, int32_t bits) {
+    uint8_t  a;
+    uint16_t b;
+    uint32_t c;
+    uint64_t d;
+    switch (bits) {
+    case 64: memcpy(&d, element, sizeof d); return d;
+    case 32: memcpy(&c, element, sizeof c); return c * 0x0000000100000001u;
+    case 16: memcpy(&b, element, sizeof b); return b * 0x0001000100010001u;
+    case 8: memcpy(&a, element, sizeof a); return a * 0x0101010101010101u;
+    default: memcpy(&a, element, sizeof a); return (a & ((1u << bits) - 1)) * (~(uint64_t)0 / ((1u << bits) - 1));
+    }
+}
+
+/* The pad element again and again. */
 static void repeat_pad(uint8_t *pattern, const void *element, int32_t bits) {
-    (void)tg_fill(pattern, 0, (int64_t)TG_PAD_PATTERN * 8 / bits, element, bits);
+    uint64_t sixteen[2];
+    if (bits == 128) memcpy(sixteen, element, sizeof sixteen);
+    else sixteen[0] = sixteen[1] = eight_of(element, bits);
+    for (size_t i = 0; i < TG_PAD_PATTERN; i += sizeof sixteen) memcpy(pattern + i, sixteen, sizeof sixteen);
 }
 
 static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *err) {

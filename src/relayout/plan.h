@@ -21,30 +21,31 @@ enum {
     TG_PLAN_LOOPS = 128, /* of all boxes together */
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
-    TG_STAGE_BYTES = 16 << 10 /* of each buffer that elements pass through on their way */
+    TG_STAGE_BYTES = 16 << 10 /* of each of the two buffers that elements pass through on their way */
 };
 
-/* How a block gets from src to dst: straight by one mover, or through a buffer on the stack. */
+/* How a block gets from src to dst: straight by one mover, or through a stage on the stack. */
 typedef enum tg_route {
     TG_ROUTE_MOVE,     /* one mover: same bits */
     TG_ROUTE_CONVERT,  /* one converting mover */
-    TG_ROUTE_STAGED,   /* moved into dst's order, then converted */
+    TG_ROUTE_GATHER,   /* moved together in dst's order, then converted */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_FILL      /* padding */
 } tg_route;
 
-enum { TG_PART_OUTER, TG_PART_ROWS, TG_PART_COLS }; /* the loops of a block */
-
 /* The step of a packed element, where one is meant: a tile's columns in dst, its rows in src. */
 #define TG_PACKED_STEP INT64_MAX
 
-/* A loop above the blocks. It counts whole chunks of one of the block's own loops, whose last chunk may be
- * smaller, or is a loop of its own (total == 0). */
+/* The loops of a block. */
+typedef enum tg_block_loop { TG_BLOCK_OUTER, TG_BLOCK_ROWS, TG_BLOCK_COLS, TG_BLOCK_LOOPS } tg_block_loop;
+
+enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1 };
+
+/* A loop around blocks: one of the tensor, or one that counts chunks of a loop of the block. */
 typedef struct tg_loop {
     int64_t n, dst, src; /* steps in bytes */
-    int64_t total;       /* of the block's loop `part` */
-    int32_t part;        /* TG_PART_* */
+    int32_t chunks_of;   /* a tg_block_loop, or TG_NO_LOOP */
 } tg_loop;
 
 typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED, TG_FAMILY_CONVERT } tg_family;
@@ -52,13 +53,15 @@ typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED,
 typedef struct tg_box {
     int64_t   dst, src;      /* bytes: its first element */
     tg_block  block;         /* the largest; pad is set when run */
+    int64_t   total[TG_BLOCK_LOOPS]; /* steps of all chunks of a loop; the last chunk may be smaller */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
     int32_t   ncols, nrows;  /* route tile: behind them, the loops of columns and those of rows, innermost first */
     tg_route  route;
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
-    int32_t   mover, in, out; /* in nest.mover: what moves; before it, into a buffer; after it, out of one; else -1 */
+    int32_t   mover, in, out; /* in nest.mover: what moves; before it, into the stage; after it, out of it; or
+                               * TG_NO_MOVER */
 } tg_box;
 
 typedef struct tg_nest {
@@ -103,6 +106,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     int64_t     span;       /* of dst, elements */
     int64_t     bytes;      /* that are read and written, about */
     int64_t     groups, groups_per_step, steps;
+    int64_t     task_bytes, shared_bytes; /* of the tuning */
     uint8_t     pad[TG_PAD_PATTERN];
     union {
         tg_nest nest;
@@ -113,6 +117,8 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
 _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too small");
 
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
+
+static inline int64_t tg_magnitude(int64_t x) { return x < 0 ? -x : x; } /* validated strides: not INT64_MIN */
 
 /* Bytes of n elements, of whole bytes if they are packed; n * bits would not always fit. */
 static inline int64_t tg_bytes_for(int64_t n, int32_t bits) { return bits < 8 ? n / (8 / bits) : n * (bits / 8); }
@@ -126,6 +132,10 @@ typedef struct tg_tuning {
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
     int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
     int64_t step_bytes;
+    int64_t task_bytes;      /* a task with less work than this costs more than it brings */
+    int64_t shared_bytes;    /* from so much per thread on there are several tasks for each, so that threads end
+                              * together; with less, a part that moves to another thread has to move to another cache
+                              * as well, and one task each is faster */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache */
 } tg_tuning;
@@ -150,13 +160,10 @@ typedef struct tg_pair {
 
 /* nest.c: false where the digits do not nest or there are too many boxes, with the reason. */
 bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair);
-/* order.c: one box from its loops, steps in elements. loops has room for TG_BOX_LOOPS and is changed. */
-bool tg_nest_add_box(tg_plan_private *plan, const tg_pair *pair, tg_loop *loops, int32_t n, int64_t dst, int64_t src,
-                     int64_t tail, bool fill);
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
 
-/* stage_run.c: blocks of routes staged, scatter and tile; as a mover. */
+/* stage_run.c: blocks of routes gather, scatter and tile; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,

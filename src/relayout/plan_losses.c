@@ -6,7 +6,6 @@
 #include "kernels/kernels.h"
 #include "layout/layout.h"
 
-
 static tg_status holds_elements_once(bool *answer, const tg_layout *l, tg_error *err) {
     bool            unique, exhaustive;
     const tg_status s = tg_layout_coverage(&unique, &exhaustive, NULL, l, err);

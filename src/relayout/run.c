@@ -6,11 +6,8 @@
 #include "relayout/plan.h"
 
 enum {
-    TASK_BYTES = 256 << 10, /* a task with less work than this costs more than it brings (bench/README.md) */
-    TASKS_PER_THREAD = 4,   /* so that threads end together, */
-    SHARED_BYTES = 4 << 20, /* from so much per thread on; with less, a part that moves to another thread has to move
-                             * to another cache as well, and one task each is faster */
-    FILL_GRAIN = 4096       /* elements */
+    TASKS_PER_THREAD = 4, /* where work is shared out in several tasks for each */
+    FILL_GRAIN = 4096     /* elements */
 };
 
 typedef struct job {
@@ -64,9 +61,9 @@ static void fill_task(void *arg, size_t index) {
 static void run_tasks(job *j, const tg_executor *e, void (*task)(void *, size_t), int64_t bytes) {
     const tg_plan_private *p = j->plan;
     const int64_t          threads = e == NULL || p->serial ? 1 : e->threads;
-    const int64_t          each = bytes / threads >= SHARED_BYTES ? TASKS_PER_THREAD : 1;
-    int64_t                tasks = threads > 1 ? tg_min(threads * each, bytes / TASK_BYTES) : 1;
-    if (tasks > 1) tasks = tg_max(tasks, tg_min(p->threads, bytes / TASK_BYTES));
+    const int64_t          each = bytes / threads >= p->shared_bytes ? TASKS_PER_THREAD : 1;
+    int64_t                tasks = threads > 1 ? tg_min(threads * each, bytes / p->task_bytes) : 1;
+    if (tasks > 1) tasks = tg_max(tasks, tg_min(p->threads, bytes / p->task_bytes));
     j->tasks = tg_max(tg_min(tasks, j->count / j->grain), 1);
     if (j->tasks == 1) task(j, 0);
     else e->run(e->context, task, j, (size_t)j->tasks);

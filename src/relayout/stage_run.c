@@ -1,13 +1,12 @@
-/* Blocks that pass through buffers in the first-level cache, because no one mover can take them from src to dst.
+/* Blocks that pass through a stage in the first-level cache, because no one mover can take them from src to dst.
  *
- * staged    moved into the order of dst, then converted run by run
+ * gather    moved together in the order of dst, then converted run by run
  * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
  * tile      transposes of packed elements, and of tensors whose dimensions are all short: of [4,4,4,4,4,4] reversed,
  *           three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are gathered
  *           (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written */
 #include "base/checked.h"
 #include "relayout/plan.h"
-
 
 static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     return mover->move(mover, dst, src, b);
@@ -31,7 +30,7 @@ typedef struct stage {
     _Alignas(64) uint8_t out[TG_STAGE_BYTES];
 } stage;
 
-/* ---- staged and scatter ---- */
+/* ---- gather and scatter ---- */
 
 static bool convert_part(const tg_plan_private *p, const tg_box *box, stage *s, uint8_t *dst, const tg_block *part) {
     const tg_nest *nest = &p->as.nest;

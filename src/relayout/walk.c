@@ -16,7 +16,6 @@
 #include "base/error.h"
 #include "layout/layout.h"
 
-
 enum {
     UNIT_BYTES = 256 << 10, /* of src in one unit: small enough to share out, large enough to hide its cost */
     UNIT_BYTES_MIN = 4 << 10,
@@ -41,8 +40,6 @@ static candidate look(const tg_walk *p, int32_t d) {
     return c;
 }
 
-static int64_t magnitude(int64_t x) { return x < 0 ? -x : x; } /* validated strides: not INT64_MIN */
-
 static bool is_contiguous(const candidate *c) { return c->dst.slope == 1 && c->src.slope == 1; }
 
 static int64_t col_score(const candidate *c) {
@@ -58,7 +55,7 @@ static void choose_col(tg_walk *p) {
     for (int32_t d = 0; d < p->ndim; d++) {
         if (p->size[d] == 1) continue;
         const candidate c = look(p, d);
-        const int64_t   score = col_score(&c), pitch = tg_max(magnitude(c.dst.slope), magnitude(c.src.slope));
+        const int64_t   score = col_score(&c), pitch = tg_max(tg_magnitude(c.dst.slope), tg_magnitude(c.src.slope));
         if (score < best || (score == best && pitch >= best_pitch)) continue;
         best = score;
         best_pitch = pitch;
@@ -84,7 +81,7 @@ static void choose_row(tg_walk *p, const candidate *col) {
     for (int32_t d = 0; d < p->ndim; d++) {
         if (d == p->col || p->size[d] == 1 || !independent(p, d, p->col)) continue;
         const candidate c = look(p, d);
-        const int64_t   score = row_score(&c, col), slope = magnitude(c.dst.slope);
+        const int64_t   score = row_score(&c, col), slope = tg_magnitude(c.dst.slope);
         if (score < best || (score == best && slope >= best_slope)) continue;
         best = score;
         best_slope = slope;
@@ -98,7 +95,7 @@ static void choose_outer(tg_walk *p) {
     p->nouter = 0;
     for (int32_t d = 0; d < p->ndim; d++) {
         if (d == p->col || d == p->row || p->size[d] == 1) continue;
-        const int64_t step = magnitude(look(p, d).dst.slope);
+        const int64_t step = tg_magnitude(look(p, d).dst.slope);
         int32_t       i = p->nouter++;
         for (; i > 0 && slope[i - 1] < step; i--) {
             slope[i] = slope[i - 1];

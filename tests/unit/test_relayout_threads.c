@@ -1,5 +1,7 @@
 /* Moves on several threads give what one thread gives. Under the thread sanitizer only our own executor
  * runs: the system's pthreadpool is not instrumented, and its synchronisation would not be seen. */
+#include "crew.h"
+
 #include <tegula/tegula.h>
 
 #include <pthread.h>
@@ -21,31 +23,6 @@
 #ifndef THREAD_SANITIZER
 #  define THREAD_SANITIZER 0
 #endif
-
-/* ---- an executor of four threads that take the next task each ---- */
-
-typedef struct crew {
-    void (*task)(void *arg, size_t index);
-    void  *arg;
-    size_t next, ntasks;
-} crew;
-
-static void *work(void *arg) {
-    crew *c = arg;
-    for (;;) {
-        const size_t i = __atomic_fetch_add(&c->next, 1, __ATOMIC_RELAXED);
-        if (i >= c->ntasks) return NULL;
-        c->task(c->arg, i);
-    }
-}
-
-static void run_crew(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
-    pthread_t thread[4];
-    crew      c = {task, arg, 0, ntasks};
-    ++*(int *)context;
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_create(&thread[i], NULL, work, &c), 0);
-    for (int i = 0; i < 4; i++) assert_int_equal(pthread_join(thread[i], NULL), 0);
-}
 
 /* ---- moves ---- */
 
@@ -130,7 +107,7 @@ static void check_executor(const tg_executor *e) {
 static void test_own_executor(void **state) {
     (void)state;
     int               calls = 0;
-    const tg_executor e = {run_crew, &calls, 4};
+    const tg_executor e = {crew_run, &calls, CREW};
     check_executor(&e);
     assert_true(calls > 0);
 }
@@ -202,7 +179,7 @@ static void test_overflow(void **state) {
     const int64_t shape[] = {N};
     tg_layout     s, d;
     int           calls = 0;
-    const tg_executor e = {run_crew, &calls, 4};
+    const tg_executor e = {crew_run, &calls, CREW};
     assert_int_equal(tg_layout_strided(&s, TG_S64, 1, shape, NULL, 0, NULL), TG_OK);
     d = s;
     d.format = TG_IEEE_INT32;

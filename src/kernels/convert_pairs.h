@@ -1,0 +1,50 @@
+/* The pairs of encodings that have a converting loop of their own, and the keys under which they are found. Others are
+ * converted row by row by way of a common middle (convert.c). */
+#ifndef TG_KERNELS_CONVERT_PAIRS_H
+#define TG_KERNELS_CONVERT_PAIRS_H
+
+#include "kernels/kernels.h"
+
+/* X(name, dst kind, bits, bits with meaning, src kind, bits, bits with meaning) */
+#define PAIRS(X) \
+    X(f32_from_f16, F32, 32, 32, F16, 16, 16) X(f32_from_bf16, F32, 32, 32, BF16, 16, 16)                             \
+    X(f32_from_dlf16, F32, 32, 32, DLF16, 16, 16) X(f32_from_f8e4m3fn, F32, 32, 32, F8E4M3FN, 8, 8)                   \
+    X(f32_from_f8e5m2, F32, 32, 32, F8E5M2, 8, 8) X(f16_from_f32, F16, 16, 16, F32, 32, 32)                           \
+    X(f16_from_bf16, F16, 16, 16, BF16, 16, 16) X(f16_from_dlf16, F16, 16, 16, DLF16, 16, 16)                         \
+    X(f16_from_f8e4m3fn, F16, 16, 16, F8E4M3FN, 8, 8) X(f16_from_f8e5m2, F16, 16, 16, F8E5M2, 8, 8)                   \
+    X(bf16_from_f32, BF16, 16, 16, F32, 32, 32) X(bf16_from_f16, BF16, 16, 16, F16, 16, 16)                           \
+    X(bf16_from_dlf16, BF16, 16, 16, DLF16, 16, 16) X(bf16_from_f8e4m3fn, BF16, 16, 16, F8E4M3FN, 8, 8)               \
+    X(bf16_from_f8e5m2, BF16, 16, 16, F8E5M2, 8, 8) X(dlf16_from_f32, DLF16, 16, 16, F32, 32, 32)                     \
+    X(dlf16_from_f16, DLF16, 16, 16, F16, 16, 16) X(dlf16_from_bf16, DLF16, 16, 16, BF16, 16, 16)                     \
+    X(dlf16_from_f8e4m3fn, DLF16, 16, 16, F8E4M3FN, 8, 8) X(dlf16_from_f8e5m2, DLF16, 16, 16, F8E5M2, 8, 8)           \
+    X(f8e4m3fn_from_f32, F8E4M3FN, 8, 8, F32, 32, 32) X(f8e4m3fn_from_f16, F8E4M3FN, 8, 8, F16, 16, 16)               \
+    X(f8e4m3fn_from_bf16, F8E4M3FN, 8, 8, BF16, 16, 16) X(f8e4m3fn_from_dlf16, F8E4M3FN, 8, 8, DLF16, 16, 16)         \
+    X(f8e4m3fn_from_f8e5m2, F8E4M3FN, 8, 8, F8E5M2, 8, 8) X(f8e5m2_from_f32, F8E5M2, 8, 8, F32, 32, 32)               \
+    X(f8e5m2_from_f16, F8E5M2, 8, 8, F16, 16, 16) X(f8e5m2_from_bf16, F8E5M2, 8, 8, BF16, 16, 16)                     \
+    X(f8e5m2_from_dlf16, F8E5M2, 8, 8, DLF16, 16, 16) X(f8e5m2_from_f8e4m3fn, F8E5M2, 8, 8, F8E4M3FN, 8, 8)           \
+    X(int32_from_int64, SINT, 32, 32, SINT, 64, 64) X(int32_from_uint64, SINT, 32, 32, UINT, 64, 64)                  \
+    X(uint32_from_any64, UINT, 32, 32, SINT, 64, 64) X(uint32_from_any64, UINT, 32, 32, UINT, 64, 64)                 \
+    X(int64_from_int32, SINT, 64, 64, SINT, 32, 32) X(int64_from_uint32, SINT, 64, 64, UINT, 32, 32)                  \
+    X(int64_from_uint32, UINT, 64, 64, UINT, 32, 32) X(int32_from_uint8, SINT, 32, 32, UINT, 8, 8)                    \
+    X(int32_from_uint8, UINT, 32, 32, UINT, 8, 8) X(uint8_from_uint32, UINT, 8, 8, UINT, 32, 32)                      \
+    X(bool16_from_bool8, BOOL, 16, 1, BOOL, 8, 1) X(bool32_from_bool8, BOOL, 32, 1, BOOL, 8, 1)                       \
+    X(bool8_from_bool16, BOOL, 8, 1, BOOL, 16, 1) X(bool8_from_bool32, BOOL, 8, 1, BOOL, 32, 1)                       \
+    X(bf16_from_bool8, BF16, 16, 16, BOOL, 8, 1) X(f16_from_bool8, F16, 16, 16, BOOL, 8, 1)                           \
+    X(dlf16_from_bool8, DLF16, 16, 16, BOOL, 8, 1) X(f32_from_bool8, F32, 32, 32, BOOL, 8, 1)                         \
+    X(bool8_from_float16, BOOL, 8, 1, BF16, 16, 16) X(bool8_from_float16, BOOL, 8, 1, F16, 16, 16)                    \
+    X(bool8_from_float16, BOOL, 8, 1, DLF16, 16, 16) X(bool8_from_float32, BOOL, 8, 1, F32, 32, 32)                   \
+    X(int8_from_int4, SINT, 8, 4, SINT, 4, 4) X(packed4_from_bytes, SINT, 4, 4, SINT, 8, 4)                           \
+    X(uint8_from_uint4, UINT, 8, 4, UINT, 4, 4) X(packed4_from_bytes, UINT, 4, 4, UINT, 8, 4)                         \
+    X(uint8_from_uint4, BITS, 8, 4, BITS, 4, 4) X(packed4_from_bytes, BITS, 4, 4, BITS, 8, 4)                         \
+    X(int8_from_int2, SINT, 8, 2, SINT, 2, 2) X(packed2_from_bytes, SINT, 2, 2, SINT, 8, 2)                           \
+    X(uint8_from_uint2, UINT, 8, 2, UINT, 2, 2) X(packed2_from_bytes, UINT, 2, 2, UINT, 8, 2)                         \
+    X(uint8_from_uint2, BITS, 8, 2, BITS, 2, 2) X(packed2_from_bytes, BITS, 2, 2, BITS, 8, 2)                         \
+    X(int8_from_int1, SINT, 8, 1, SINT, 1, 1) X(packed1_from_bytes, SINT, 1, 1, SINT, 8, 1)                           \
+    X(uint8_from_uint1, UINT, 8, 1, UINT, 1, 1) X(packed1_from_bytes, UINT, 1, 1, UINT, 8, 1)                         \
+    X(uint8_from_uint1, BITS, 8, 1, BITS, 1, 1) X(packed1_from_bytes, BITS, 1, 1, BITS, 8, 1)                         \
+    X(uint8_from_uint1, BOOL, 8, 1, BOOL, 1, 1) X(bits_from_bools, BOOL, 1, 1, BOOL, 8, 1)
+
+#define SIDE(KIND, BITS, VALUE) ((uint64_t)(KIND) << 16 | (uint64_t)(BITS) << 8 | (uint64_t)(VALUE))
+#define KEY(DK, DB, DV, SK, SB, SV) (SIDE(TG_KIND_##DK, DB, DV) << 32 | SIDE(TG_KIND_##SK, SB, SV))
+
+#endif

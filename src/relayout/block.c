@@ -1,0 +1,246 @@
+/* Which loops of a box its blocks are made of.
+ *
+ * The columns of a block are the loop along which dst is written without gaps. Who can move the block follows from
+ * how src goes along them, and from a second loop along which src is read without gaps:
+ *
+ *     loops of the box (n, dst, src), in elements             columns       rows          family
+ *     (128, 2^20, 64) (16384, 64, 8192) (64, 1, 1)            (64, 1, 1)    (16384, ...)  rows: runs of one stick
+ *     (256, 2^19, 2^19) (64, 1, 8192) (8192, 64, 1)           (64, 1, 2^13) (8192, 64, 1) transpose
+ *     (4096, 1, 64)                                           that one      -             strided: a gather
+ *
+ * Where neighbours stay together on both sides but are only a few bytes, they are one wider element: a column-major
+ * bfloat16 matrix into T(8,128)(2,1) is a transpose of 4-byte elements.
+ *
+ * A block has room for one loop more. Whatever continues what src reads or what dst writes belongs into the block,
+ * because caches and page tables are kept best by long walks on both sides: 64 rows of a matrix with all their columns
+ * read 64 pages in turn and write 8 KiB at a time. */
+#include "base/checked.h"
+#include "relayout/box.h"
+
+enum {
+    RUN_BYTES = 32, /* shorter runs are rather wide elements, if they can be */
+    FEW_ROWS = 16,
+    SHORT_RUN = 64, /* bytes: a transpose of shorter runs wants more loops */
+    GOOD_RUN = 128  /* bytes: no more loops from here on */
+};
+
+enum { NONE = TG_NO_LOOP };
+
+/* ---- taking loops ---- */
+
+static int32_t smallest_dst(const tg_draft *d) { return d->left == 0 ? NONE : 63 - __builtin_clzll(d->left); }
+
+static int32_t smallest_src(const tg_draft *d) {
+    int32_t best = NONE;
+    for (uint64_t left = d->left; left != 0; left &= left - 1) {
+        const int32_t i = __builtin_ctzll(left);
+        if (d->loop[i].src == 0) continue;
+        if (best == NONE || tg_magnitude(d->loop[i].src) < tg_magnitude(d->loop[best].src)) best = i;
+    }
+    return best;
+}
+
+static const tg_loop once = {1, 0, 0, TG_NO_LOOP};
+
+static const tg_loop *take(tg_draft *d, int32_t index) {
+    if (index == NONE) return &once;
+    tg_draft_take(d, index);
+    return &d->loop[index];
+}
+
+static void set_outer(tg_draft *d, const tg_loop *l) {
+    tg_block *b = &d->box->block;
+    b->outer = l->n;
+    b->dst_outer = l->dst;
+    b->src_outer = l->src;
+}
+
+static void set_rows(tg_draft *d, const tg_loop *l) {
+    tg_block *b = &d->box->block;
+    b->rows = l->n;
+    b->dst_row = l->dst;
+    b->src_row = l->src;
+}
+
+static void set_cols(tg_draft *d, int64_t n, int64_t dst, int64_t src) {
+    tg_block *b = &d->box->block;
+    b->cols = n;
+    b->dst_col = dst;
+    b->src_col = src;
+}
+
+static void take_cols(tg_draft *d, int32_t index) {
+    const tg_loop *l = take(d, index);
+    set_cols(d, l->n, l->dst, l->src);
+}
+
+/* ---- runs ---- */
+
+/* Of two loops, rows are the one that is short, or that strides less where the other side reads or writes. */
+static bool is_rows(const tg_loop *a, const tg_loop *b) {
+    if ((a->n <= FEW_ROWS) != (b->n <= FEW_ROWS)) return a->n <= FEW_ROWS;
+    return tg_magnitude(a->src) <= b->dst;
+}
+
+/* The loop that continues dst and the one that continues src. */
+static void take_rows(tg_draft *d) {
+    const int32_t on_dst = smallest_dst(d);
+    const tg_loop *a = take(d, on_dst);
+    const int32_t on_src = smallest_src(d);
+    const tg_loop *b = take(d, on_src != NONE ? on_src : smallest_dst(d));
+    const bool first = b == &once || is_rows(a, b);
+    set_rows(d, first ? a : b);
+    set_outer(d, first ? b : a);
+}
+
+static void choose_rows(tg_draft *d) {
+    tg_box       *box = d->box;
+    const int64_t n = tg_max(d->run, 1);
+    box->family = TG_FAMILY_ROWS;
+    if (d->converts) {
+        box->width = d->src_width;
+        box->block.tail = d->tail;
+        set_cols(d, n, d->dst_width, d->src_width);
+    } else {
+        const int32_t bits = d->plan->dst_bits;
+        box->width = 1;
+        box->block.tail = tg_bytes_for(d->tail, bits);
+        set_cols(d, tg_bytes_for(n, bits), 1, 1);
+    }
+    take_rows(d);
+}
+
+/* ---- transposes ---- */
+
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst (or
+ * rows in src), that side is one run already, and is walked on. */
+static int32_t find_long_walk(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
+    int32_t         o = few_cols && !few_rows ? tg_draft_find_dst(d, b->cols * width) : NONE;
+    if (few_cols && b->dst_row == b->cols * width) o = tg_draft_find_dst(d, b->rows * b->dst_row);
+    else if (few_rows && b->src_col == b->rows * width) o = tg_draft_find_src(d, b->cols * b->src_col);
+    if (o == NONE) o = tg_draft_find_src(d, b->rows * width);
+    if (o == NONE) o = tg_draft_find_dst(d, b->cols * width);
+    if (o == NONE) o = tg_draft_find_dst(d, b->rows * b->dst_row);
+    return o == NONE ? smallest_src(d) : o;
+}
+
+static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t width) {
+    d->box->family = TG_FAMILY_TRANSPOSE;
+    d->box->width = width;
+    d->box->block.tail = d->tail;
+    take_cols(d, cols);
+    set_rows(d, take(d, rows));
+    set_outer(d, take(d, find_long_walk(d, width)));
+}
+
+static bool is_wide(int64_t bytes) { return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+
+/* Short runs as one wide element each. */
+static bool choose_wide(tg_draft *d) {
+    const int64_t bytes = d->run * d->dst_width;
+    if (d->converts || d->tail > 0 || d->dst_width == 0 || bytes >= RUN_BYTES || !is_wide(bytes)) return false;
+    const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
+    if (cols == NONE || rows == NONE || cols == rows) return false;
+    choose_transpose(d, cols, rows, (int32_t)bytes);
+    return true;
+}
+
+/* ---- tiles of several loops ---- */
+
+/* Of what is transposed: packed elements have been unpacked by then. */
+static int32_t tile_width(const tg_draft *d) {
+    return d->src_width > 0 ? d->src_width : d->dst_width > 0 ? d->dst_width : 1;
+}
+
+/* Starting with loop `index`, the loops that go on where the ones before end in dst (or src), until their run is good.
+ */
+static int32_t take_run_of_loops(tg_draft *d, tg_loop *set, int32_t index, bool in_dst, int32_t bits, int64_t *total) {
+    const int64_t most = tg_tile_side(tile_width(d));
+    int32_t       n = 0;
+    *total = 1;
+    while (index != NONE && n < TG_TILE_LOOPS) {
+        const tg_loop *l = &d->loop[index];
+        if (n > 0 && *total * l->n > most) break;
+        set[n++] = *l;
+        tg_draft_take(d, index);
+        *total *= l->n;
+        const int64_t bytes = tg_bytes_for(*total, bits);
+        if (bytes >= GOOD_RUN || (bits < 8 && *total % (8 / bits) != 0)) break;
+        index = in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
+    }
+    return n;
+}
+
+static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
+    tg_box        *box = d->box;
+    const tg_block tile = {.outer = 1, .rows = rows, .cols = cols, .tail = d->tail,
+                           .dst_row = d->rows[0].dst, .dst_col = d->dst_width, /* 0: packed */
+                           .src_row = d->src_width, .src_col = d->cols[0].src};
+    box->block = tile;
+    box->route = TG_ROUTE_TILE;
+    box->family = TG_FAMILY_TRANSPOSE;
+    box->width = tile_width(d);
+}
+
+/* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. */
+static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
+    const int32_t  dst = d->plan->dst_bits, src = d->plan->src_bits;
+    const bool     packed = d->dst_width == 0 || d->src_width == 0;
+    const bool     writes_briefly = tg_bytes_for(d->loop[a].n, dst) < SHORT_RUN,
+                   reads_briefly = tg_bytes_for(d->loop[b].n, src) < SHORT_RUN;
+    const uint64_t left = d->left;
+    int64_t        cols, rows;
+    if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
+    tg_draft_take(d, b); /* not a column */
+    d->ncols = take_run_of_loops(d, d->cols, a, true, dst, &cols);
+    d->nrows = take_run_of_loops(d, d->rows, b, false, src, &rows);
+    const bool wide = writes_briefly && (d->ncols > 1 || (reads_briefly && d->nrows > 1));
+    if (packed || wide || d->ncols > 2 || d->nrows > 2) {
+        set_tile(d, cols, rows);
+        return true;
+    }
+    d->left = left;
+    d->ncols = d->nrows = 0;
+    return false;
+}
+
+/* ---- what is left: gathers, broadcasts, padding ---- */
+
+static void choose_strided(tg_draft *d, int32_t cols) {
+    d->box->family = TG_FAMILY_STRIDED;
+    d->box->width = d->src_width;
+    d->box->block.tail = d->tail;
+    take_cols(d, cols);
+    const int32_t r = smallest_src(d);
+    set_rows(d, take(d, r != NONE ? r : smallest_dst(d)));
+    set_outer(d, take(d, smallest_dst(d)));
+}
+
+static void choose_fill(tg_draft *d) {
+    d->box->family = TG_FAMILY_ROWS;
+    d->box->width = 1;
+    d->box->block.tail = 0;
+    set_cols(d, tg_bytes_for(tg_max(d->run, 1), d->plan->dst_bits), 1, 0);
+    set_rows(d, take(d, smallest_dst(d)));
+    set_outer(d, take(d, smallest_dst(d)));
+}
+
+/* ---- families ---- */
+
+static void choose_move(tg_draft *d) {
+    const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
+    const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));
+    if (a != NONE && b != NONE && choose_tile(d, a, b)) return; /* a != b: there is no run */
+    if (a != NONE && b != NONE) choose_transpose(d, a, b, d->src_width);
+    else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
+    else choose_strided(d, a != NONE ? a : smallest_dst(d));
+}
+
+void tg_draft_block(tg_draft *d) {
+    d->box->route = TG_ROUTE_MOVE; /* route.c decides, unless it is a tile */
+    if (d->fill) choose_fill(d);
+    else if (d->run == 0) choose_move(d);
+    else if (!choose_wide(d)) choose_rows(d);
+}

@@ -1,0 +1,146 @@
+/* From the loops of a box to a box of the nest.
+ *
+ * The loops are one for each digit of each dimension, by decreasing dst. Two that both sides walk like one become one,
+ * and the innermost one becomes the run if its elements are neighbours on both sides:
+ *
+ *     f16[16,256] to sticks, digits (n, dst, src)    (16, 128, 512) (4, 2048, 128) (64, 2, 2)
+ *     by decreasing dst                              (4, 2048, 128) (16, 128, 512) (64, 2, 2)
+ *     the run taken                                  (4, 2048, 128) (16, 128, 512), run of 64
+ *
+ * Then a block is made of some of them, and the others go around the blocks in the order of dst.
+ *
+ * Steps are bytes. Where elements are packed they are counted in elements first, since a digit of theirs may step by
+ * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. */
+#include "base/checked.h"
+#include "relayout/box.h"
+
+/* ---- fewer loops ---- */
+
+/* Do both sides walk a and b, which is inside, like one loop? */
+static bool goes_on(const tg_loop *a, const tg_loop *b) {
+    int64_t dst, src;
+    return tg_mul(&dst, b->n, b->dst) && dst == a->dst && tg_mul(&src, b->n, b->src) && src == a->src;
+}
+
+static void fuse(tg_draft *d) {
+    int32_t last = 0;
+    for (int32_t i = 1; i < d->n; i++) {
+        tg_loop       *high = &d->loop[last];
+        const tg_loop *low = &d->loop[i];
+        if (goes_on(high, low)) {
+            high->n *= low->n; /* fits: positions of dst */
+            high->dst = low->dst;
+            high->src = low->src;
+        } else if (++last < i) {
+            d->loop[last] = *low;
+        }
+    }
+    if (d->n > 0) d->n = last + 1;
+}
+
+/* No two loops of a unique dst take the same steps, so it is the last one. */
+static void take_run(tg_draft *d) {
+    d->run = 0;
+    if (d->n == 0) return;
+    const tg_loop *l = &d->loop[d->n - 1];
+    if (l->dst != d->dst_unit || (l->src != d->src_unit && !d->fill)) return;
+    d->run = l->n;
+    d->n--;
+}
+
+/* ---- packed elements ---- */
+
+static bool scale(int64_t *x, int32_t bits) {
+    if (bits < 8 && *x % (8 / bits) != 0) return false;
+    *x = tg_bytes_for(*x, bits);
+    return true;
+}
+
+/* A step of one packed element is told from all others by its value. */
+static bool scale_step(int64_t *step, int32_t bits) {
+    if (bits < 8 && *step == 1) {
+        *step = TG_PACKED_STEP;
+        return true;
+    }
+    return scale(step, bits);
+}
+
+/* Packed elements of dst are written by whole bytes. */
+static bool fills_bytes(const tg_draft *d) {
+    if (d->dst_width > 0) return true;
+    const int64_t per_byte = 8 / d->plan->dst_bits;
+    int64_t       run = d->run;
+    for (int32_t i = 0; run == 0 && i < d->n; i++)
+        if (d->loop[i].dst == 1) run = d->loop[i].n;
+    return run > 0 && run % per_byte == 0 && d->tail % per_byte == 0;
+}
+
+/* Packed elements move as runs, or through tiles. */
+static bool can_pack(const tg_draft *d) {
+    if (d->run > 0) return true;
+    const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
+    const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));
+    return a != TG_NO_LOOP && b != TG_NO_LOOP && a != b && d->tail == 0;
+}
+
+static bool to_bytes(tg_draft *d) {
+    const int32_t dst = d->plan->dst_bits, src = d->plan->src_bits;
+    if (!fills_bytes(d)) return false;
+    for (int32_t i = 0; i < d->n; i++)
+        if (!scale_step(&d->loop[i].dst, dst) || !scale_step(&d->loop[i].src, src)) return false;
+    return scale(&d->dst, dst) && scale(&d->src, src) && can_pack(d);
+}
+
+/* ---- what is left ---- */
+
+/* The loops that are left go around the blocks, by decreasing dst. */
+static bool keep_loops(tg_draft *d) {
+    tg_nest       *nest = &d->plan->as.nest;
+    tg_box        *box = d->box;
+    tg_loop *const keep = &nest->loop[nest->nloops];
+    int32_t        n = 0;
+    const int32_t  room = TG_PLAN_LOOPS - nest->nloops - d->ncols - d->nrows;
+    box->blocks = 1;
+    for (uint64_t left = d->left; left != 0; left &= left - 1) {
+        const int32_t i = __builtin_ctzll(left);
+        if (n == room) return false;
+        const tg_loop l = d->loop[i];
+        int32_t       at = n++;
+        for (; at > 0 && keep[at - 1].dst < l.dst; at--) keep[at] = keep[at - 1]; /* chunks came last */
+        keep[at] = l;
+        box->blocks *= l.n; /* fits: positions of dst */
+    }
+    if (n > room) return false; /* there is no room for the loops of a tile */
+    box->first = nest->nloops;
+    box->nloops = n;
+    box->ncols = d->ncols;
+    box->nrows = d->nrows;
+    for (int32_t i = 0; i < d->ncols; i++) keep[n++] = d->cols[i];
+    for (int32_t i = 0; i < d->nrows; i++) keep[n++] = d->rows[i];
+    nest->nloops += n;
+    return true;
+}
+
+bool tg_nest_add_box(tg_draft *d) {
+    tg_plan_private *plan = d->plan;
+    tg_nest         *nest = &plan->as.nest;
+    if (nest->nboxes == TG_PLAN_BOXES) return false;
+    d->box = &nest->box[nest->nboxes];
+    d->converts = plan->dst_encoding.kind != TG_KIND_NONE && !d->fill;
+    d->ncols = d->nrows = 0;
+    fuse(d);
+    take_run(d);
+    d->left = ((uint64_t)1 << d->n) - 1;
+    if ((d->dst_width == 0 || d->src_width == 0) && !to_bytes(d)) {
+        plan->why = "packed elements begin inside a byte, or are no neighbours";
+        return false;
+    }
+    d->box->dst = d->dst;
+    d->box->src = d->src;
+    tg_draft_block(d);
+    if (!tg_draft_route(d)) return false;
+    tg_draft_chunks(d);
+    if (!keep_loops(d)) return false;
+    nest->nboxes++;
+    return true;
+}

@@ -1,0 +1,105 @@
+/* A box while it is drafted, and the stories that make a box of the nest from it, in the order in which they are told:
+ *
+ * box.c     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
+ * block.c   which of them a block is made of
+ * route.c   how a block gets from src to dst, and by which movers
+ * chunk.c   where the loops of a block are cut, so that no block is too large */
+#ifndef TG_RELAYOUT_BOX_H
+#define TG_RELAYOUT_BOX_H
+
+#include "relayout/plan.h"
+
+enum { TG_TILE_LOOPS = 8 /* on either side */ };
+
+typedef struct tg_draft {
+    tg_plan_private *plan;
+    const tg_pair   *pair;
+    tg_box          *box;      /* the next one of the nest */
+    int64_t          dst, src; /* bytes: its first element */
+    int64_t          tail;     /* elements */
+    bool             fill;     /* padding: src does not matter */
+    bool             converts;
+    int32_t          dst_width, src_width; /* bytes; 0: packed */
+    int32_t          dst_unit, src_unit;   /* bytes of an element; 1 if steps and places are counted in elements yet,
+                                            * because one side is packed */
+    int64_t          run;      /* elements that are neighbours on both sides; 0: none */
+    int32_t          n;
+    uint64_t         left;     /* bit i: loop[i] belongs to no block yet */
+    tg_loop          loop[TG_BOX_LOOPS]; /* without the run; by decreasing dst, chunks last */
+    int32_t          ncols, nrows;
+    tg_loop          cols[TG_TILE_LOOPS], rows[TG_TILE_LOOPS]; /* of a tile, innermost first */
+} tg_draft;
+
+_Static_assert(TG_BOX_LOOPS <= 64, "tg_draft.left is too small");
+
+/* dst and src: elements. */
+static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_pair *pair, int64_t dst, int64_t src,
+                                  bool fill) {
+    d->plan = plan;
+    d->pair = pair;
+    d->fill = fill;
+    d->dst_width = plan->dst_bits / 8;
+    d->src_width = plan->src_bits / 8;
+    const bool packed = d->dst_width == 0 || d->src_width == 0;
+    d->dst_unit = packed ? 1 : d->dst_width;
+    d->src_unit = packed ? 1 : d->src_width;
+    d->dst = dst * d->dst_unit; /* this fits, and so do the steps below: storage in bytes does */
+    d->src = src * d->src_unit;
+    d->tail = 0;
+    d->n = 0;
+}
+
+/* The box begins so many elements further on. */
+static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
+    d->dst += dst * d->dst_unit;
+    d->src += src * d->src_unit;
+}
+
+/* One more loop, steps in elements: by decreasing dst, which is walked upwards. */
+static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src) {
+    tg_loop l = {n, dst * d->dst_unit, d->fill ? 0 : src * d->src_unit, TG_NO_LOOP};
+    int32_t i = d->n++;
+    if (l.dst < 0) {
+        d->dst += (n - 1) * l.dst;
+        d->src += (n - 1) * l.src;
+        l.dst = -l.dst;
+        l.src = -l.src;
+    }
+    for (; i > 0 && d->loop[i - 1].dst < l.dst; i--) d->loop[i] = d->loop[i - 1];
+    d->loop[i] = l;
+}
+
+static inline bool tg_draft_has(const tg_draft *d, int32_t i) { return (d->left >> i & 1) != 0; }
+
+static inline void tg_draft_take(tg_draft *d, int32_t i) { d->left &= ~((uint64_t)1 << i); }
+
+/* The loop that takes steps of so many bytes on one side, or TG_NO_LOOP. */
+static inline int32_t tg_draft_find_dst(const tg_draft *d, int64_t step) {
+    for (int32_t i = d->n; i-- > 0;)
+        if (tg_draft_has(d, i) && d->loop[i].dst == step) return i;
+    return TG_NO_LOOP;
+}
+
+static inline int32_t tg_draft_find_src(const tg_draft *d, int64_t step) {
+    for (int32_t i = d->n; i-- > 0;)
+        if (tg_draft_has(d, i) && d->loop[i].src == step) return i;
+    return TG_NO_LOOP;
+}
+
+/* From one element to its neighbour. */
+static inline int64_t tg_element_step(int32_t width) { return width == 0 ? TG_PACKED_STEP : width; }
+
+/* Elements on either side of a tile, so that it fits into the stage. */
+static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
+
+/* box.c: a box from a draft that has all its loops; false with plan->why, or if there are too many boxes. */
+bool tg_nest_add_box(tg_draft *d);
+
+/* block.c */
+void tg_draft_block(tg_draft *d);
+/* route.c: false if there are too many movers, or none. */
+bool tg_draft_route(tg_draft *d);
+/* chunk.c */
+void tg_draft_chunks(tg_draft *d);
+
+#endif

@@ -1,0 +1,84 @@
+/* Where the loops of a block are cut: a block should be so large that it hides the cost of a call, and so small that
+ * both of its sides stay in a cache and that there are enough of them to share out.
+ *
+ * A loop of the block that is too long takes at most so many steps at a time; the chunks are counted by a loop around
+ * the blocks. Runs are cut at multiples of what the padding's pattern and whole lines need. */
+#include "base/checked.h"
+#include "relayout/box.h"
+
+enum {
+    BLOCKS_WANTED = 16, /* of a small move */
+    LINE_PAIR = 128,
+    STRIDED_TILE = 64 /* elements */
+};
+
+/* Bytes of n steps, or of n packed elements. */
+static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
+    return packed ? n * bits / 8 : n * step;
+}
+
+/* The loop `which` of the block takes at most `most` steps at a time. */
+static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
+    tg_block      *b = &d->box->block;
+    const bool     outer = which == TG_BLOCK_OUTER, rows = which == TG_BLOCK_ROWS, cols = which == TG_BLOCK_COLS;
+    int64_t *const n = outer ? &b->outer : rows ? &b->rows : &b->cols;
+    const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
+    const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
+    const bool     along_src = d->box->route == TG_ROUTE_TILE ? rows : cols; /* where src may be packed */
+    const tg_loop  chunks = {tg_ceil_div(*n, most), walk_bytes(most, dst, d->plan->dst_bits, cols && dst == 0),
+                             walk_bytes(most, src, d->plan->src_bits, d->src_width == 0 && along_src && src == 0),
+                             (int32_t)which};
+    d->left |= (uint64_t)1 << d->n;
+    d->loop[d->n++] = chunks; /* there is room: nest.c leaves it */
+    d->box->total[which] = *n;
+    *n = most;
+}
+
+static void cut_outer(tg_draft *d, int64_t most) {
+    if (d->box->block.outer > most) cut(d, TG_BLOCK_OUTER, most);
+}
+
+static void cut_rows(tg_draft *d, int64_t most) {
+    if (d->box->block.rows > most) cut(d, TG_BLOCK_ROWS, most);
+}
+
+static void cut_cols(tg_draft *d, int64_t most) {
+    if (d->box->block.cols > most) cut(d, TG_BLOCK_COLS, most);
+}
+
+/* A multiple of `grain` near what fits into `room`. */
+static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
+    if (n <= grain || n * each <= room) return n; /* fits: these are bytes of dst */
+    const int64_t most = room / each;
+    return most <= grain ? grain : most / grain * grain;
+}
+
+static void cut_tile(tg_draft *d) {
+    const int64_t side = tg_tile_side(d->box->width);
+    if (d->ncols == 1) cut_cols(d, side);
+    if (d->nrows == 1) cut_rows(d, side);
+}
+
+void tg_draft_chunks(tg_draft *d) {
+    const tg_box    *box = d->box;
+    const tg_block  *b = &box->block;
+    const tg_tuning *t = d->pair->tuning;
+    const int64_t    width = d->converts ? tg_max(d->dst_width, 1) : box->width;
+    const int64_t    room = tg_max(tg_min(d->plan->bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+    if (box->route == TG_ROUTE_TILE) {
+        cut_tile(d);
+        return;
+    }
+    if (box->family == TG_FAMILY_ROWS) {
+        cut_cols(d, fitting(room, b->cols, width, t->run_grain));
+        cut_rows(d, t->copy_rows);
+    } else if (box->family == TG_FAMILY_TRANSPOSE) {
+        cut_cols(d, tg_max(t->transpose_bytes / width, 1));
+        cut_rows(d, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
+    } else {
+        const int64_t line = tg_max(LINE_PAIR / width, 1);
+        cut_cols(d, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
+        cut_rows(d, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
+    }
+    cut_outer(d, fitting(room, b->outer, b->rows * b->cols * width, 1));
+}

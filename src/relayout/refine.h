@@ -1,0 +1,118 @@
+/* The digits of one dimension, and the common refinement of both sides.
+ *
+ * A side's digits are what its modes cut a coordinate by: weights 64 and 1 for sticks of 64, each with the stride of
+ * its mode. Digits that together walk evenly are one, so that most dimensions have a single digit on either side.
+ * Where the weights of both sides nest, all of them together are digits of both:
+ *
+ *     dst, weight (stride)     64 (1024)           1 (1)       sticks of 64, 16 rows
+ *     src                                8 (96)    1 (1)       tiles of 8
+ *     both (dst, src)          64 (1024, 768)   8 (8, 96)   1 (1, 1)
+ *
+ * Inline, because a plan should take no longer than moving some kilobytes. */
+#ifndef TG_RELAYOUT_REFINE_H
+#define TG_RELAYOUT_REFINE_H
+
+#include "base/checked.h"
+
+#include <tegula/tegula.h>
+
+enum { TG_BOTH_DIGITS = 12 /* of one dimension */ };
+
+/* One side alone has its strides in dst. */
+typedef struct tg_both_digit {
+    int64_t weight, dst, src; /* steps in elements */
+    int64_t size;             /* positions in dst */
+} tg_both_digit;
+
+typedef struct tg_both_digits {
+    int32_t       n;
+    tg_both_digit at[TG_BOTH_DIGITS]; /* by decreasing weight */
+} tg_both_digits;
+
+/* Below the others, or merged with the last one where both are one even walk. */
+static inline bool tg_append_digit(tg_both_digits *list, int64_t weight, int64_t stride, int64_t size) {
+    tg_both_digit *g = &list->at[list->n];
+    if (list->n > 0) {
+        tg_both_digit        *high = &g[-1];
+        const int64_t ratio = weight == 1 ? high->weight : high->weight / weight;
+        int64_t       step, whole;
+        if (ratio * weight == high->weight && size == ratio && tg_mul(&step, stride, ratio) && step == high->dst &&
+            tg_mul(&whole, high->size, ratio)) {
+            high->weight = weight;
+            high->dst = stride;
+            high->size = whole;
+            return true;
+        }
+    }
+    if (list->n == TG_BOTH_DIGITS) return false;
+    list->n++;
+    g->weight = weight;
+    g->dst = stride;
+    g->src = 0;
+    g->size = size;
+    return true;
+}
+
+/* The memory digits of one axis, from chain position *at on. */
+static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t axis, int32_t *at, bool padded) {
+    int32_t i = *at;
+    out->n = 0;
+    for (; i < l->nmodes; i++) {
+        const tg_mode *m = &l->mode[l->chain[i]];
+        if (m->axis != axis) break;
+        const int64_t size = padded ? m->size : m->count; /* src's own padding is nobody's */
+        if (size > 1 && !tg_append_digit(out, m->weight, m->stride, size)) return false;
+    }
+    *at = i;
+    return true;
+}
+
+/* Most sides are a single walk. */
+static inline bool tg_is_even(const tg_both_digits *g) { return g->n == 0 || (g->n == 1 && g->at[0].weight == 1); }
+
+/* Then a step of any weight is so many of its steps; `cut` are the digits of the other side, at least one. */
+static inline bool tg_refine_even(tg_both_digits *out, const tg_both_digits *cut, const tg_both_digits *even,
+                                  bool cut_is_dst) {
+    const int64_t step = even->n == 0 ? 0 : even->at[0].dst;
+    out->n = cut->n;
+    for (int32_t i = 0; i < cut->n; i++) {
+        const int64_t w = cut->at[i].weight;
+        int64_t       steps = step;
+        if (w != 1 && ((i > 0 && cut->at[i - 1].weight % w != 0) || !tg_mul(&steps, step, w))) return false;
+        out->at[i].weight = w;
+        out->at[i].dst = cut_is_dst ? cut->at[i].dst : steps;
+        out->at[i].src = cut_is_dst ? steps : cut->at[i].dst;
+    }
+    return true;
+}
+
+/* What one step of weight w moves a side whose first digit of weight <= w is `at`. */
+static inline bool tg_step_at(int64_t *out, const tg_both_digits *side, int32_t at, int64_t w) {
+    *out = 0;
+    if (at == side->n) return true;
+    const tg_both_digit *g = &side->at[at];
+    return g->weight == w ? (*out = g->dst, true) : tg_mul(out, g->dst, g->weight == 1 ? w : w / g->weight);
+}
+
+/* All weights of both sides, at least one; false if they do not nest. */
+static inline bool tg_refine(tg_both_digits *out, const tg_both_digits *dst, const tg_both_digits *src) {
+    static const tg_both_digits nowhere = {.n = 1, .at[0] = {.weight = 1}};
+    int32_t                     i = 0, j = 0;
+    if (tg_is_even(src)) return tg_refine_even(out, dst->n > 0 ? dst : &nowhere, src, true);
+    if (tg_is_even(dst)) return tg_refine_even(out, src, dst, false);
+    out->n = 0;
+    while (i < dst->n || j < src->n) {
+        const int64_t a = i < dst->n ? dst->at[i].weight : 0, b = j < src->n ? src->at[j].weight : 0;
+        const int64_t w = tg_max(a, b);
+        tg_both_digit *g = &out->at[out->n];
+        if (out->n == TG_BOTH_DIGITS || (out->n > 0 && w != 1 && g[-1].weight % w != 0)) return false;
+        g->weight = w;
+        if (!tg_step_at(&g->dst, dst, i, w) || !tg_step_at(&g->src, src, j, w)) return false;
+        i += a == w;
+        j += b == w;
+        out->n++;
+    }
+    return true;
+}
+
+#endif

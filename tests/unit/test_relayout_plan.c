@@ -1,0 +1,208 @@
+/* What plans are made of two layouts, and which are refused; that what they move is right, test_relayout.c says. */
+#include "layouts.h"
+#include "relayout/plan.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+/* ---- what plans are made ---- */
+
+static const tg_plan_private *plan_of(tg_plan *p, const tg_layout *d, const tg_layout *s) {
+    const tg_plan_params params = {.dst = d, .src = s};
+    tg_error             err;
+    if (tg_plan_init(p, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    return tg_plan_see(p);
+}
+
+/* Identical dense layouts are one run. */
+static void test_fusing(void **state) {
+    (void)state;
+    const int64_t   shape[] = {6, 5, 4, 3};
+    const tg_layout l = dense(TG_F32, 4, shape);
+    tg_plan         p;
+    const tg_nest  *nest = &plan_of(&p, &l, &l)->as.nest;
+    assert_int_equal(nest->nboxes, 1);
+    assert_int_equal(nest->box[0].nloops, 0);
+    assert_int_equal(nest->box[0].block.outer * nest->box[0].block.rows, 1);
+    assert_int_equal(nest->box[0].block.cols, 1440);
+}
+
+/* 16 rows of sticks at a time, all columns; a ragged stick is a box of its own, with its tail. */
+static void test_stick_blocks(void **state) {
+    (void)state;
+    const int64_t   shape[] = {1024, 500};
+    const tg_layout s = dense(TG_F16, 2, shape), d = sticks(TG_F16, 1024, 500, 64);
+    const uint16_t  zero = 0;
+    const tg_plan_params params = {.dst = &d, .src = &s, .pad = &zero};
+    tg_plan         p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+    assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+    assert_int_equal(nest->nboxes, 2);
+    assert_int_equal(nest->box[0].block.cols, 128);
+    assert_int_equal(nest->box[0].block.tail, 0);
+    assert_int_equal(nest->box[1].block.cols, 104);
+    assert_int_equal(nest->box[1].block.tail, 24);
+}
+
+/* Tiles of 48 against tiles of 64 walk; nothing else here does. */
+static void test_ways(void **state) {
+    (void)state;
+    const int64_t   shape[] = {96, 960};
+    const tg_layout s = sticks(TG_F16, 96, 960, 48), d = sticks(TG_F16, 96, 960, 64), plain = dense(TG_F16, 2, shape);
+    tg_plan         p;
+    char            text[1000];
+    assert_int_equal(plan_of(&p, &d, &s)->way, TG_WAY_WALK);
+    assert_true(tg_plan_describe(text, sizeof text, &p) < sizeof text);
+    assert_non_null(strstr(text, "the tiles of both sides do not nest"));
+    assert_int_equal(plan_of(&p, &d, &plain)->way, TG_WAY_NEST);
+    assert_int_equal(plan_of(&p, &plain, &s)->way, TG_WAY_NEST);
+}
+
+/* More than one step by size: 72 MiB on each side are two steps of about 64 MiB together. */
+static void test_steps_by_size(void **state) {
+    (void)state;
+    const int64_t        shape[] = {9 << 10, 4 << 10};
+    const tg_layout      s = dense(TG_F16, 2, shape), d = sticks(TG_F16, shape[0], shape[1], 64);
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
+    bool                 equal;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    const int64_t steps = tg_plan_steps(&p);
+    assert_in_range(steps, 2, 3);
+    uint16_t *const src = malloc(72 << 20), *const dst = malloc(72 << 20);
+    for (size_t i = 0; i < 36 << 20; i++) src[i] = (uint16_t)(i * 40503u >> 7);
+    for (int64_t i = 0; i < steps; i++) assert_int_equal(tg_plan_run_step(&p, i, dst, src, NULL, NULL), TG_OK);
+    assert_int_equal(tg_plan_verify(&equal, NULL, NULL, &params, dst, src, NULL), TG_OK);
+    assert_true(equal);
+    assert_int_equal(tg_plan_run_step(&p, steps, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_run_step(&p, -1, dst, src, NULL, NULL), TG_ERR_ARGUMENT);
+    free(src);
+    free(dst);
+}
+
+/* ---- what is refused, and how ---- */
+
+static void expect_refusal(const tg_layout *d, const tg_layout *s, tg_status status, const char *words) {
+    const tg_plan_params params = {.dst = d, .src = s};
+    tg_plan              p;
+    tg_error             err = {TG_OK, 0, 0, ""};
+    assert_int_equal(tg_plan_init(&p, &params, &err), status);
+    assert_int_equal(err.status, status);
+    if (strstr(err.message, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, err.message);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), status);
+}
+
+static void expect_box_refusal(const tg_layout *d, const tg_layout *s, const void *pad, const int64_t *begin,
+                               const int64_t *end, tg_status status, const char *words) {
+    const tg_plan_params params = {.dst = d, .src = s, .pad = pad, .begin = begin, .end = end};
+    tg_plan              p;
+    tg_error             err = {TG_OK, 0, 0, ""};
+    assert_int_equal(tg_plan_init(&p, &params, &err), status);
+    if (strstr(err.message, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, err.message);
+}
+
+static void test_box_refusals(void **state) {
+    (void)state;
+    const int64_t shape[] = {4, 6}, gaps[] = {20, 2}, low[] = {-1, 0}, far[] = {4, 7}, late[] = {0, 5},
+                  early[] = {4, 2};
+    const tg_layout s = dense(TG_F16, 2, shape);
+    const uint16_t  zero = 0;
+    tg_layout       d;
+    assert_int_equal(tg_layout_strided(&d, TG_F16, 2, shape, gaps, 0, NULL), TG_OK);
+    expect_box_refusal(&s, &s, NULL, low, NULL, TG_ERR_ARGUMENT, "[-1, 4) in dimension 0 of size 4");
+    expect_box_refusal(&s, &s, NULL, NULL, far, TG_ERR_ARGUMENT, "[0, 7) in dimension 1 of size 6");
+    expect_box_refusal(&s, &s, NULL, late, early, TG_ERR_ARGUMENT, "[5, 2) in dimension 1 of size 6");
+    expect_box_refusal(&d, &s, &zero, late, NULL, TG_ERR_UNSUPPORTED, "cannot be shared out");
+}
+
+/* Storage behind the last element that does not fill a byte makes no box. There was no reason to tell, and telling it
+ * crashed. */
+static void test_packed_rest(void **state) {
+    (void)state;
+    const int64_t   shape[] = {4}, second_half[] = {2};
+    const tg_layout s = dense(TG_S4, 1, shape);
+    const uint8_t   zero = 0;
+    tg_layout       d;
+    const tg_mode   digit = {4, 1, 1, 1, 0, TG_TO_MEMORY};
+    assert_int_equal(tg_layout_begin(&d, TG_S4, TG_FORMAT_NATIVE, 4, 1, shape, NULL), TG_OK);
+    assert_int_equal(tg_layout_push(&d, digit, NULL), TG_OK);
+    d.span = 5;
+    assert_int_equal(tg_layout_end(&d, NULL), TG_OK);
+    expect_box_refusal(&d, &s, &zero, second_half, NULL, TG_ERR_UNSUPPORTED, "packed elements begin inside a byte");
+}
+
+static void test_refusals(void **state) {
+    (void)state;
+    const int64_t   a[] = {2, 3}, b[] = {3, 2}, zero[] = {0, 1}, back[] = {-3, 1};
+    const tg_layout l = dense(TG_F16, 2, a), other = dense(TG_F16, 2, b), wide = dense(TG_F32, 2, a);
+    const tg_layout complex = dense(TG_C64, 2, a), doubles = dense(TG_F64, 2, a);
+    tg_layout       overlap, negative, odd = l, fp9 = l;
+    assert_int_equal(tg_layout_strided(&overlap, TG_F16, 2, a, zero, 0, NULL), TG_OK);
+    assert_int_equal(tg_layout_strided(&negative, TG_F16, 2, a, back, 0, NULL), TG_OK);
+    odd.elem_bits = 24;
+    fp9.format = TG_SENINT8;
+    fp9.elem_bits = 8;
+    expect_refusal(&other, &l, TG_ERR_ARGUMENT, "dst [3,2], src [2,3]");
+    expect_refusal(&wide, &l, TG_ERR_ARGUMENT, "dst f32, src f16");
+    tg_plan              p0;
+    const tg_plan_params converted = {.dst = &complex, .src = &doubles, .convert = true};
+    assert_int_equal(tg_plan_init(&p0, &converted, NULL), TG_ERR_UNSUPPORTED); /* as wide, and not the same */
+    expect_refusal(&overlap, &l, TG_ERR_ARGUMENT, "not unique");
+    expect_refusal(&negative, &l, TG_ERR_ARGUMENT, "-3");
+    expect_refusal(&l, &negative, TG_ERR_ARGUMENT, "-3");
+    expect_refusal(&odd, &odd, TG_ERR_UNSUPPORTED, "24 bits");
+    expect_refusal(&fp9, &l, TG_ERR_UNSUPPORTED, "f16 from native in 16 bits to SENINT8 in 8 bits");
+    expect_refusal(NULL, &l, TG_ERR_ARGUMENT, "dst is NULL");
+    expect_refusal(&l, NULL, TG_ERR_ARGUMENT, "src is NULL");
+    tg_layout broken = l;
+    broken.mode[0].weight = 0;
+    expect_refusal(&l, &broken, TG_ERR_ARGUMENT, "weight");
+    tg_plan        p;
+    tg_plan_params params = {.dst = &l, .src = &l, .threads = -1};
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
+    params.threads = 0;
+    params.hint = 7;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_init(NULL, &params, NULL), TG_ERR_ARGUMENT);
+    assert_int_equal(tg_plan_init(&p, NULL, NULL), TG_ERR_ARGUMENT);
+}
+
+static void test_overflow(void **state) {
+    (void)state;
+    const int64_t shape[] = {30, 40};
+    tg_layout     s = dense(TG_S64, 2, shape), d = s;
+    d.format = TG_IEEE_INT32;
+    d.elem_bits = 32;
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
+    tg_error             err = {TG_OK, 0, 0, ""};
+    static int64_t       src[1200];
+    static int32_t       dst[1200];
+    bool                 equal;
+    int64_t              coord[TG_MAX_NDIM], offset;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    for (int i = 0; i < 1200; i++) src[i] = i - 600;
+    assert_int_equal(tg_plan_run(&p, dst, src, NULL, &err), TG_OK);
+    for (int i = 0; i < 1200; i++) assert_int_equal(dst[i], i - 600);
+    src[1003] = 2147483648;
+    assert_int_equal(tg_plan_run(&p, dst, src, NULL, &err), TG_ERR_OVERFLOW);
+    assert_string_equal(err.message, "value 2147483648 at element 1003 of src does not fit IEEE_INT32 in 32 bits");
+    assert_int_equal(tg_plan_verify(&equal, coord, &offset, &params, dst, src, NULL), TG_OK);
+    assert_false(equal);
+    assert_true(coord[0] * 40 + coord[1] == offset && offset <= 1003);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_fusing),        cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_steps_by_size), cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
+        cmocka_unit_test(test_packed_rest),   cmocka_unit_test(test_overflow),
+    };
+    return cmocka_run_group_tests_name("relayout plan", tests, NULL, NULL);
+}
