@@ -25,7 +25,8 @@ static const char help[] =
     "                       layout, copy them as they are, or nothing; judged on all tile levels\n"
     "  --computation NAME   only this computation; also one inside a fusion, which reports leave out otherwise\n"
     "  --opcode WORD        only instructions with this opcode\n"
-    "  --limit N            at most N rows of a report\n"
+    "  --limit N            at most N rows of a report; as text 10 and 20 if not given. In text, arrays of one layout\n"
+    "                       are one row; in JSON, which has all rows if not given, each has its own\n"
     "\n"
     "A report counts results of instructions. XLA may give two of them the same memory, so sums are no peak.\n"
     "\n"
@@ -134,8 +135,25 @@ static int check_filter(const hlo_view *view) {
     return cli_fail(CLI_USAGE, "--computation", "there is no computation %s; tegula hlo FILE lists them", name.chars);
 }
 
+static bool begins_with(const cli_text *text, const char *word) {
+    const size_t len = strlen(word);
+    return text->len >= len && memcmp(text->bytes, word, len) == 0;
+}
+
+/* What is often taken for HLO text. */
+static const char *what_it_is(const cli_text *text) {
+    if (begins_with(text, "module ") || begins_with(text, "#loc") || begins_with(text, "func."))
+        return "this is MLIR, as lowered.as_text() prints it; compile().as_text() and lowered.as_text('hlo') print HLO";
+    if (begins_with(text, "\x1f\x8b")) return "this is compressed with gzip; tegula hlo <(zcat FILE) reads it";
+    if (begins_with(text, "\n") || text->len == 0) return NULL;
+    if (memchr(text->bytes, '\0', text->len) != NULL) return "this is no text; HLO protos are not read";
+    return NULL;
+}
+
 /* The complaint shows the place itself, so its words need not. */
 static int fail_reading(const cli_text *text, tg_error *err) {
+    const char *other = what_it_is(text);
+    if (other != NULL) return cli_fail(CLI_USAGE, text->name, "%s", other);
     int line = 0, column = 0, words = 0;
     if (sscanf(err->message, "line %d, column %d: %n", &line, &column, &words) == 2 && words > 0)
         memmove(err->message, err->message + words, strlen(err->message + words) + 1);

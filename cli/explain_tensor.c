@@ -141,11 +141,28 @@ static void add_owners(words *w, uint32_t owners) {
     words_add_dims(w, dims, n);
 }
 
+/* The step with the largest factor: the width of elements, a rounding, or the tail. */
 static void say_worst(explanation *e, const tg_padding *padding) {
-    const int32_t worst = tg_padding_worst(padding);
-    words         w = {NULL, 0, 0};
-    if (worst < 0 || padding->elements == 0) return;
-    const tg_padding_part *part = &padding->part[worst];
+    const int32_t          worst = tg_padding_worst(padding);
+    const tg_padding_part *part = worst >= 0 ? &padding->part[worst] : NULL;
+    const int64_t          before_tail = padding->physical_bytes - padding->tail_bytes;
+    words                  w = {NULL, 0, 0};
+    if (padding->elements == 0) return;
+    const double rounding = part != NULL && part->size > 0 ? (double)part->padded / (double)part->size : 1;
+    const double widening = (double)padding->stored_bits / (double)padding->logical_bits;
+    const double tail = before_tail > 0 ? (double)padding->physical_bytes / (double)before_tail : 1;
+    if (padding->widening_bytes > 0 && widening >= rounding && widening >= tail) {
+        words_add(&w, "The padding that weighs most: elements of %d bits are stored in %d.", padding->logical_bits,
+                  padding->stored_bits);
+        explain_say_words(e, &w);
+        return;
+    }
+    if (padding->tail_bytes > 0 && tail >= rounding) {
+        words_add(&w, "The padding that weighs most: the end is rounded up, by L(n).");
+        explain_say_words(e, &w);
+        return;
+    }
+    if (part == NULL) return;
     words_add(&w, "The padding that weighs most: tile level %d rounds ", part->level + 1);
     add_owners(&w, part->dims);
     words_add(&w, " from %lld up to %lld.", (long long)part->size, (long long)part->padded);

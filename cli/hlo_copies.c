@@ -1,6 +1,8 @@
 /* The copies report of `tegula hlo`: instructions that only move bytes, and what they really do. */
 #include "hlo.h"
 
+#include <tegula/xla.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,10 +17,31 @@ static tg_hlo_text shape_text(const tg_hlo_module *module, int64_t shape) {
     return shape == TG_HLO_NONE ? none : tg_hlo_get_shape(module, shape).text;
 }
 
-static tg_hlo_text source_text(const tg_hlo_module *module, const tg_hlo_move *m) {
+/* The element of a tuple that a path leads to, to be freed; NULL if there is none. */
+static char *element_text(const tg_hlo_module *module, int64_t shape, tg_hlo_text path_text) {
+    int64_t       path[TG_MAX_NDIM];
+    size_t        npath = 0, count = 0, first = 0, length = 0;
+    char         *text = NULL;
+    tg_xla_shape *nodes = shape != TG_HLO_NONE ? hlo_nodes(&count, module, shape) : NULL;
+    if (nodes != NULL && tg_hlo_read_path(path, TG_MAX_NDIM, &npath, path_text, NULL) == TG_OK &&
+        npath <= TG_MAX_NDIM && tg_xla_subshape(&first, &length, nodes, count, path, npath, NULL) == TG_OK &&
+        length == 1)
+        text = hlo_node_text(&nodes[first]);
+    free(nodes);
+    return text;
+}
+
+/* What the bytes come from, to be freed. */
+static char *source_text(const tg_hlo_module *module, const tg_hlo_move *m) {
     const tg_hlo_operand o = tg_hlo_get_operand(module, m->operand);
-    if (o.shape != TG_HLO_NONE) return shape_text(module, o.shape);
-    return shape_text(module, tg_hlo_get_instruction(module, o.instruction).shape);
+    const int64_t        shape = o.shape != TG_HLO_NONE ? o.shape : tg_hlo_get_instruction(module, o.instruction).shape;
+    char                *text = o.path.len > 0 ? element_text(module, shape, o.path) : NULL;
+    if (text != NULL) return text;
+    const tg_hlo_text whole = shape_text(module, o.instruction == TG_HLO_NONE ? o.shape : shape);
+    text = cli_allocate(whole.len + 1);
+    memcpy(text, whole.chars, whole.len);
+    text[whole.len] = '\0';
+    return text;
 }
 
 /* ---- text ------------------------------------------------------------------------------ */
@@ -51,7 +74,9 @@ static void print_row(const hlo_view *view, const tg_hlo_move *m, int64_t rank) 
     fputs(")\n     ", stdout);
     print_kind(m);
     fputs("\n     from ", stdout);
-    hlo_print(source_text(view->module, m));
+    char *source = source_text(view->module, m);
+    hlo_print((tg_hlo_text){source, strlen(source)});
+    free(source);
     fputs("\n     to   ", stdout);
     hlo_print(shape_text(view->module, i.shape));
     putchar('\n');
@@ -59,7 +84,7 @@ static void print_row(const hlo_view *view, const tg_hlo_move *m, int64_t rank) 
 
 typedef struct sum {
     int64_t n;
-    double  read, written; /* of millions of rows: as near as doubles are */
+    int64_t read, written; /* INT64_MAX: so many or more */
 } sum;
 
 static void print_sum(const char *what, const sum *s) {
@@ -67,20 +92,26 @@ static void print_sum(const char *what, const sum *s) {
     if (s->n == 0) return;
     printf("%-12s %s", what, hlo_plural(count, s->n, "instruction"));
     if (s->read > 0 || s->written > 0)
-        printf(", %s read, %s written", cli_human_bytes(read, (int64_t)s->read),
-               cli_human_bytes(written, (int64_t)s->written));
+        printf(", %s%s read, %s%s written", s->read == INT64_MAX ? "over " : "", cli_human_bytes(read, s->read),
+               s->written == INT64_MAX ? "over " : "", cli_human_bytes(written, s->written));
     putchar('\n');
 }
 
+static void add(int64_t *total, int64_t bytes) {
+    if (__builtin_add_overflow(*total, bytes, total)) *total = INT64_MAX;
+}
+
 static void print_sums(const tg_hlo_moves *list) {
-    sum sums[TG_HLO_MOVES_UNKNOWN + 1] = {{0, 0, 0}};
+    sum sums[TG_HLO_MOVES_UNKNOWN + 1] = {{0, 0, 0}}, wrong = {0, 0, 0};
     for (int64_t i = 0; i < list->nmoves; i++) {
         const tg_hlo_move *m = &list->move[i];
-        sums[m->kind].n++;
-        sums[m->kind].read += (double)m->read_bytes;
-        sums[m->kind].written += (double)m->written_bytes;
+        if (m->is_false_bitcast) wrong.n++;
+        else sums[m->kind].n++;
+        add(&sums[m->kind].read, m->read_bytes);
+        add(&sums[m->kind].written, m->written_bytes);
     }
     if (list->nmoves == 0) puts("there is no copy, transpose, reshape or bitcast");
+    print_sum("no bitcast:", &wrong);
     print_sum("relayout:", &sums[TG_HLO_MOVES_RELAYOUT]);
     print_sum("copy:", &sums[TG_HLO_MOVES_COPY]);
     print_sum("other space:", &sums[TG_HLO_MOVES_SPACE]);
@@ -111,7 +142,9 @@ static json_t *json_row(const hlo_view *view, const tg_hlo_move *m) {
     cli_json_put(object, "instruction", hlo_json_text(i.name));
     cli_json_put(object, "opcode", hlo_json_text(i.opcode));
     cli_json_put(object, "operand", hlo_json_text(from.name.len > 0 ? name : from.text));
-    cli_json_put(object, "from", hlo_json_text(source_text(view->module, m)));
+    char *source = source_text(view->module, m);
+    cli_json_put(object, "from", hlo_json_text((tg_hlo_text){source, strlen(source)}));
+    free(source);
     cli_json_put(object, "to", hlo_json_text(shape_text(view->module, i.shape)));
     cli_json_put(object, "kind", cli_json_text(tg_hlo_move_kind_name(m->kind)));
     cli_json_put(object, "false_bitcast", json_boolean(m->is_false_bitcast));

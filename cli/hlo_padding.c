@@ -84,6 +84,7 @@ static void print_choice(const char *what, const tg_padding_choice *c) {
 
 static void print_advice(const finding *f) {
     const tg_padding_advice *a = &f->advice;
+    if (!f->advised) puts("     what would be cheaper is too hard to find out");
     if (!f->advised) return;
     if (a->order.saved_bytes > 0) print_choice("cheaper order:", &a->order);
     if (a->tiling.saved_bytes > a->order.saved_bytes) print_choice("cheaper tiling:", &a->tiling);
@@ -91,8 +92,11 @@ static void print_advice(const finding *f) {
 }
 
 static void print_others(const hlo_view *view, const tg_hlo_buffers *list, int64_t at, int64_t n) {
+    char bytes[32];
+    const int64_t padding = list->buffer[at].physical_bytes - list->buffer[at].logical_bytes;
     if (n == 1) return;
-    printf("     and %lld more of this layout: ", (long long)(n - 1));
+    printf("     and %lld more of this layout, %s of padding together: ", (long long)(n - 1),
+           cli_human_bytes(bytes, padding > INT64_MAX / n ? INT64_MAX : padding * n));
     for (int64_t i = 1; i < n && i <= NAMES; i++) {
         if (i > 1) fputs(", ", stdout);
         hlo_print(tg_hlo_get_instruction(view->module, list->buffer[at + i].instruction).name);
@@ -133,13 +137,15 @@ static void print_sums(const tg_hlo_buffers *list) {
                cli_human_bytes(all, s->physical_bytes), hlo_times(times, factor));
     }
     if (list->unmeasured > 0)
-        printf("without a size (unbounded, or beyond 64 bits): %s\n", hlo_plural(arrays, list->unmeasured, "array"));
+        printf("without a size (unbounded, beyond 64 bits, or not valid): %s\n",
+               hlo_plural(arrays, list->unmeasured, "array"));
 }
 
 static int print_report(const hlo_view *view, const tg_hlo_buffers *list) {
     const int64_t limit = view->limit >= 0 ? view->limit : ROWS;
     int64_t       at = 0, rank = 0;
     int           status = CLI_OK;
+    char          count[64];
     print_sums(list);
     while (status == CLI_OK && at < list->nbuffers && is_padded(&list->buffer[at]) && rank < limit) {
         const int64_t n = alike(list, at);
@@ -148,7 +154,8 @@ static int print_report(const hlo_view *view, const tg_hlo_buffers *list) {
     }
     int64_t padded = at;
     while (padded < list->nbuffers && is_padded(&list->buffer[padded])) padded++;
-    if (padded > at) printf("\nand %lld more arrays with padding (--limit N shows more)\n", (long long)(padded - at));
+    if (padded > at)
+        printf("\nand %s with padding not shown (--limit N shows more)\n", hlo_plural(count, padded - at, "array"));
     if (padded == 0 && list->nbuffers > 0) puts("no array has padding");
     return status;
 }

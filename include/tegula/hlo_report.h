@@ -12,7 +12,8 @@
  *   - instructions of computations that only calculate for one instruction: what a fusion calls, and what reduce, sort,
  *     scatter and others apply to elements. Asked for by name, such a computation is looked at all the same.
  *
- * The conventions of tegula.h hold. Reports allocate: TG_ERR_NOMEM. */
+ * The conventions of tegula.h hold. Reports allocate: TG_ERR_NOMEM. What a list call that succeeded has made is given
+ * back by its free function, which leaves zeros behind and does nothing to zeros. */
 #ifndef TEGULA_HLO_REPORT_H
 #define TEGULA_HLO_REPORT_H
 
@@ -37,7 +38,7 @@ TG_API tg_status tg_hlo_find_inside(bool *inside, const tg_hlo_module *module, t
 typedef struct tg_hlo_buffer {
     int64_t instruction;
     size_t  node; /* of the instruction's shape (tg_hlo_shape); 0 unless it is a tuple */
-    int64_t layout; /* a number that arrays of the same text have in common, and no others */
+    int64_t layout; /* a number that arrays of the same text have in common, and no others of this list */
     int64_t memory_space;
     int64_t logical_bytes, physical_bytes; /* tg_padding_measure */
 } tg_hlo_buffer;
@@ -66,8 +67,9 @@ typedef enum tg_hlo_move_kind {
     TG_HLO_MOVES_NOTHING = 0, /* every byte is where it was: could be, or is, a bitcast */
     TG_HLO_MOVES_COPY,        /* the same bytes at another place of the same memory space */
     TG_HLO_MOVES_SPACE,       /* the same bytes in another memory space */
-    TG_HLO_MOVES_RELAYOUT,    /* bytes in another order, or with other padding, or another width */
-    TG_HLO_MOVES_UNKNOWN      /* shapes missing or without a size, or not decided; see tg_hlo_move.why */
+    TG_HLO_MOVES_RELAYOUT,    /* bytes in another order, or with other padding, or another E(n) */
+    TG_HLO_MOVES_UNKNOWN      /* shapes missing, not valid or without a size, sides that do not fit the operation (other
+                               * sizes, types or widths), or maps too hard to compare; see tg_hlo_move.why */
 } tg_hlo_move_kind;
 
 /* "relayout" and so on; NULL if there is none. */
@@ -76,18 +78,18 @@ TG_API const char *tg_hlo_move_kind_name(tg_hlo_move_kind kind);
 /* A copy, copy-done, transpose, reshape, bitcast or bitcast-convert. */
 typedef struct tg_hlo_move {
     int64_t          instruction;
-    int64_t operand; /* of the module (tg_hlo_get_operand): where the bytes come from; of copy-done it is that of
-                      * its copy-start */
+    int64_t operand; /* where the bytes come from (tg_hlo_get_operand); of copy-done it is that of its copy-start;
+                      * TG_HLO_NONE if there is none */
     tg_hlo_move_kind kind;
-    bool             is_false_bitcast; /* a bitcast whose two layouts no reshape and transpose without a move explains:
-                                        * its bytes stay, its elements do not */
+    bool is_false_bitcast; /* kind NOTHING, and yet wrong: a bitcast whose two layouts no reshape and transpose without
+                            * a move explains: its bytes stay, its elements do not */
     int64_t          read_bytes, written_bytes; /* physical; 0 for kinds NOTHING and UNKNOWN */
     const char      *why; /* kind UNKNOWN: what is missing; static text. Else NULL */
 } tg_hlo_move;
 
 typedef struct tg_hlo_moves {
     int64_t      nmoves;
-    tg_hlo_move *move; /* by decreasing read + written, then in the order of the text */
+    tg_hlo_move *move; /* false bitcasts, then by decreasing read + written; then in the order of the text */
 } tg_hlo_moves;
 
 /* A copy with equal layouts is one of bytes; copies, transposes and reshapes are decided as maps (tg_xla_shape_equal,

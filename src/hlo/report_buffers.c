@@ -96,8 +96,8 @@ static tg_status add_buffer(making *m, tg_hlo_buffer buffer, int64_t instruction
     if (tg_add(&space->logical_bytes, space->logical_bytes, buffer.logical_bytes) &&
         tg_add(&space->physical_bytes, space->physical_bytes, buffer.physical_bytes))
         return TG_OK;
-    return tg_fail(m->err, TG_ERR_OVERFLOW, "the arrays of memory space %lld have more than 2^63 - 1 bytes together",
-                   (long long)buffer.memory_space);
+    return tg_fail(m->err, TG_ERR_OVERFLOW, "the arrays of memory space %d have more than 2^63 - 1 bytes together",
+                   buffer.memory_space);
 }
 
 static tg_status add_instruction(making *m, int64_t id, bool in_entry) {

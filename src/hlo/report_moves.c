@@ -4,7 +4,7 @@
  *     copy, copy-done    -                                            a copy; to another space; a relayout
  *     transpose          the transposed map is the result's           a relayout
  *     reshape            the reshaped map is the result's             a relayout
- *     bitcast-convert    the same, of elements as wide                a relayout
+ *     bitcast-convert    the same; of elements as wide, else unknown  a relayout
  *     bitcast            always; but it should be a reshape, a transpose, or one between two others */
 #include "hlo/report.h"
 
@@ -26,7 +26,8 @@ static const char *const movers[] = {"copy", "copy-done", "transpose", "reshape"
 /* One instruction with the arrays on both of its sides. */
 typedef struct sides {
     const tg_hlo_module *module;
-    tg_hlo_instruction   instruction;
+    int64_t              id;
+    tg_hlo_instruction   instruction; /* of that id */
     tg_xla_shape         from, to;
     tg_status            status; /* TG_ERR_NOMEM ends the report */
     tg_error             error;
@@ -79,39 +80,74 @@ static const char *find_sides(sides *s, tg_hlo_move *move) {
 
 /* ---- what happens ----------------------------------------------------------------------- */
 
-/* The permutation of a transpose. */
-static bool read_perm(const sides *s, int32_t id_count, int32_t *perm) {
-    tg_hlo_text value = {0};
-    int64_t     dims[TG_MAX_NDIM];
-    size_t      n = 0;
-    for (int64_t a = s->instruction.first_attribute; a < s->instruction.first_attribute + s->instruction.nattributes;
-         a++) {
-        const tg_hlo_attribute attribute = tg_hlo_get_attribute(s->module, a);
-        if (tg_hlo_text_is(attribute.key, "dimensions")) value = attribute.value;
+static bool is_copy(const sides *s) {
+    return tg_hlo_text_is(s->instruction.opcode, "copy") || tg_hlo_text_is(s->instruction.opcode, "copy-done");
+}
+
+/* What a failure of the library means for the two arrays. */
+static const char *reason(tg_status status) {
+    switch (status) {
+    case TG_OK: return NULL;
+    case TG_ERR_UNREPRESENTABLE: return "a size is unbounded";
+    case TG_ERR_OVERFLOW: return "a size is beyond 64 bits";
+    case TG_ERR_LIMIT: return "the two maps are too hard to compare";
+    default: return "a layout does not fit its shape";
     }
-    if (tg_hlo_read_ints(dims, TG_MAX_NDIM, &n, value, NULL) != TG_OK || n != (size_t)id_count) return false;
+}
+
+/* The permutation of a transpose. */
+static bool read_perm(const sides *s, int32_t *perm) {
+    const int32_t ndim = s->from.ndim;
+    tg_hlo_text   value = {0};
+    int64_t       dims[TG_MAX_NDIM];
+    uint32_t      seen = 0;
+    size_t        n = 0;
+    (void)tg_hlo_find_attribute(&value, s->module, s->id, "dimensions");
+    if (tg_hlo_read_ints(dims, TG_MAX_NDIM, &n, value, NULL) != TG_OK || n != (size_t)ndim) return false;
     for (size_t i = 0; i < n; i++) {
-        if (dims[i] < 0 || dims[i] >= id_count) return false;
+        if (dims[i] < 0 || dims[i] >= ndim || (seen >> dims[i] & 1) != 0) return false;
+        seen |= (uint32_t)1 << dims[i];
         perm[i] = (int32_t)dims[i];
     }
     return true;
 }
 
-/* Would the bytes be the same if both were in one memory space? */
+static bool same_sizes(const tg_xla_shape *from, const tg_xla_shape *to, const int32_t *perm) {
+    if (from->ndim != to->ndim) return false;
+    for (int32_t d = 0; d < to->ndim; d++)
+        if (to->dims[d] != from->dims[perm != NULL ? perm[d] : d]) return false;
+    return true;
+}
+
+/* Would the bytes be the same if both were in one memory space? First: does the operation make sense? */
 static const char *same_bytes(sides *s, bool *same) {
-    const tg_hlo_text opcode = s->instruction.opcode;
-    tg_xla_shape      to = s->to;
-    int32_t           perm[TG_MAX_NDIM];
+    const bool   casts = tg_hlo_text_is(s->instruction.opcode, "bitcast-convert");
+    tg_xla_shape to = s->to;
+    int64_t      a = 0, b = 0;
+    int32_t      perm[TG_MAX_NDIM];
     to.layout.memory_space = s->from.layout.memory_space;
-    if (tg_hlo_text_is(opcode, "transpose")) {
-        if (!read_perm(s, s->from.ndim, perm)) return "its dimensions are no permutation";
+    s->status = tg_xla_shape_validate(&s->from, 1, &s->error);
+    if (s->status == TG_OK) s->status = tg_xla_shape_validate(&s->to, 1, &s->error);
+    if (s->status != TG_OK) return reason(s->status);
+    if (!casts && !tg_hlo_text_is(s->instruction.opcode, "bitcast") && s->from.dtype != to.dtype)
+        return "the element types differ";
+    if (tg_hlo_text_is(s->instruction.opcode, "transpose")) {
+        if (!read_perm(s, perm)) return "its dimensions are no permutation";
+        if (!same_sizes(&s->from, &to, perm)) return "the sizes are not those of the transpose";
         s->status = tg_xla_transpose_is_bitcast(same, NULL, &s->from, &to, perm, false, &s->error);
-    } else if (tg_hlo_text_is(opcode, "copy") || tg_hlo_text_is(opcode, "copy-done")) {
+    } else if (is_copy(s)) {
+        if (!same_sizes(&s->from, &to, NULL)) return "the sizes differ";
         s->status = tg_xla_shape_equal(same, NULL, &s->from, 1, &to, 1, &s->error);
     } else {
+        s->status = tg_xla_elements(&a, &s->from, 1, &s->error);
+        if (s->status == TG_OK) s->status = tg_xla_elements(&b, &to, 1, &s->error);
+        if (s->status != TG_OK) return reason(s->status);
+        if (casts && tg_dtype_storage_bits(s->from.dtype) != tg_dtype_storage_bits(to.dtype))
+            return "elements of another width";
+        if (a != b && !tg_hlo_text_is(s->instruction.opcode, "bitcast")) return "the numbers of elements differ";
         s->status = tg_xla_reshape_is_bitcast(same, NULL, &s->from, &to, true, &s->error);
     }
-    return s->status == TG_OK ? NULL : "a size is unbounded or too large, or the maps are too hard to compare";
+    return reason(s->status);
 }
 
 /* A bitcast that is a reshape needs no further look. */
@@ -121,19 +157,17 @@ static const char *judge_bitcast(sides *s, tg_hlo_move *move, bool same) {
     tg_xla_shape to = s->to;
     to.layout.memory_space = s->from.layout.memory_space;
     s->status = tg_xla_decompose_bitcast(&explained, &s->from, &to, &s->error);
-    if (s->status != TG_OK) return "the maps are too hard to compare";
-    move->is_false_bitcast = explained.kind == TG_XLA_BITCAST_NONE;
-    return NULL;
+    move->is_false_bitcast = s->status == TG_OK && explained.kind == TG_XLA_BITCAST_NONE;
+    return reason(s->status);
 }
 
 static const char *judge(sides *s, tg_hlo_move *move) {
-    const tg_hlo_text opcode = s->instruction.opcode;
-    const bool        copies = tg_hlo_text_is(opcode, "copy") || tg_hlo_text_is(opcode, "copy-done");
-    bool              same = false;
-    const char       *why = find_sides(s, move);
+    const bool  copies = is_copy(s);
+    bool        same = false;
+    const char *why = find_sides(s, move);
     if (why == NULL) why = same_bytes(s, &same);
     if (why != NULL) return why;
-    if (tg_hlo_text_is(opcode, "bitcast")) return judge_bitcast(s, move, same);
+    if (tg_hlo_text_is(s->instruction.opcode, "bitcast")) return judge_bitcast(s, move, same);
     const bool same_space = s->from.layout.memory_space == s->to.layout.memory_space;
     move->kind = !same        ? TG_HLO_MOVES_RELAYOUT
                  : !same_space ? TG_HLO_MOVES_SPACE
@@ -142,11 +176,11 @@ static const char *judge(sides *s, tg_hlo_move *move) {
     if (move->kind == TG_HLO_MOVES_NOTHING) return NULL;
     s->status = tg_xla_array_size(&move->read_bytes, &s->from, &s->error);
     if (s->status == TG_OK) s->status = tg_xla_array_size(&move->written_bytes, &s->to, &s->error);
-    return s->status == TG_OK ? NULL : "a size is too large";
+    return reason(s->status);
 }
 
 static tg_status add_move(move_table *found, const tg_report_scope *scope, int64_t id, tg_error *err) {
-    sides s = {.module = scope->module, .instruction = tg_hlo_get_instruction(scope->module, id)};
+    sides s = {.module = scope->module, .id = id, .instruction = tg_hlo_get_instruction(scope->module, id)};
     if (!tg_report_is_one_of(s.instruction.opcode, movers) || !tg_report_counts_opcode(scope, s.instruction.opcode))
         return TG_OK;
     tg_hlo_move move = {.instruction = id, .operand = TG_HLO_NONE};
@@ -165,6 +199,7 @@ static uint64_t moved(const tg_hlo_move *m) { return (uint64_t)m->read_bytes + (
 
 static int by_bytes(const void *x, const void *y) {
     const tg_hlo_move *a = x, *b = y;
+    if (a->is_false_bitcast != b->is_false_bitcast) return a->is_false_bitcast ? -1 : 1;
     if (moved(a) != moved(b)) return moved(a) > moved(b) ? -1 : 1;
     return a->instruction < b->instruction ? -1 : a->instruction > b->instruction;
 }

@@ -108,8 +108,7 @@ tg_status tg_report_scope_make(tg_report_scope *out, const tg_hlo_module *module
         out->first = tg_hlo_find_computation(module, f->computation);
         out->end = out->first + 1;
         if (out->first != TG_HLO_NONE) return TG_OK;
-        return tg_fail(err, TG_ERR_ARGUMENT, "there is no computation %.*s", (int)f->computation.len,
-                       f->computation.chars);
+        return tg_fail(err, TG_ERR_ARGUMENT, "there is no computation %t", f->computation.chars, f->computation.len);
     }
     out->inside = calloc((size_t)out->end + 1, sizeof(bool));
     if (out->inside == NULL) return tg_report_no_memory(err);

@@ -85,13 +85,15 @@ def environment(folder):
     path = [str(programs), str(pathlib.Path(sys.executable).parent), os.environ["PATH"]]
     kept = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "COLUMNS", "LANG")}
     return kept | {"PATH": os.pathsep.join(path), "TMPDIR": str(folder / "tmp"), "LC_ALL": "C.UTF-8",
-                   "PYTHONDONTWRITEBYTECODE": "1", "EXAMPLES": str(ROOT / "examples")}
+                   "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 def run(command, folder, env):
     """What the command prints, as lines, and its exit status."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
+    if not (work / "examples").exists():
+        (work / "examples").symlink_to(ROOT / "examples")
     done = subprocess.run(["bash", "-c", command.text], cwd=work, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
     lines = done.stdout.decode("utf-8", "backslashreplace").split("\n")

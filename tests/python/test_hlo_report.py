@@ -215,13 +215,24 @@ def test_copy_done_reads_what_its_start_read():
 @pytest.mark.parametrize("line, why", [
     ("%r = f32[4]{0} copy(%nobody)", "a shape is missing"),
     ("%r = f32[4]{0} copy()", "the operand is missing"),
-    ("%r = f32[?]{0} copy(%a)", "a size is unbounded or too large, or the maps are too hard to compare"),
+    ("%r = f32[4]{0} copy(%u)", "the sizes differ"),
+    ("%r = f32[?]{0} copy(%u)", "a size is unbounded"),
+    ("%r = f32[4611686018427387904]{0} copy(%big)", "a size is beyond 64 bits"),
     ("%r = f32[4]{0} copy(%t)", "a side is no array"),
+    ("%r = s32[4]{0} copy(%a)", "the element types differ"),
+    ("%r = f32[5]{0} copy(%a)", "the sizes differ"),
+    ("%r = f32[5]{0} reshape(%a)", "the numbers of elements differ"),
     ("%r = f32[4]{0} transpose(%a), dimensions={7}", "its dimensions are no permutation"),
+    ("%r = f32[2,3]{1,0} transpose(%m), dimensions={0,0}", "its dimensions are no permutation"),
+    ("%r = f32[2,3]{1,0} transpose(%m), dimensions={1,0}", "the sizes are not those of the transpose"),
+    ("%r = f32[2,3]{1,1} copy(%m)", "a layout does not fit its shape"),
+    ("%r = f16[4,2]{1,0} bitcast-convert(%a)", "elements of another width"),
     ("%r = f32[4]{0} copy-done(%a)", "the copy-start is missing"),
 ])
 def test_what_cannot_be_decided_says_why(line, why):
-    text = f"HloModule m\nENTRY %e {{\n  %a = f32[4]{{0}} parameter(0)\n  %t = (f32[4]{{0}}) tuple(%a)\n  {line}\n}}\n"
+    text = f"HloModule m\nENTRY %e {{\n  %a = f32[4]{{0}} parameter(0)\n  %t = (f32[4]{{0}}) tuple(%a)\n"
+    text += "  %u = f32[?]{0} parameter(1)\n  %m = f32[2,3]{1,0} parameter(2)\n"
+    text += f"  %big = f32[4611686018427387904]{{0}} parameter(3)\n  {line}\n}}\n"
     (move,) = report(text, "--report", "copies")["moves"]
     assert (move["kind"], move["why"]) == ("unknown", why)
     assert (move["read_bytes"], move["written_bytes"]) == (0, 0)
@@ -232,3 +243,30 @@ def test_arrays_without_a_size_are_told():
     found = report(f"HloModule m\nENTRY %e {{\n  %a = f32[?,2]{{1,0}} parameter(0)\n  %b = {big} parameter(1)\n}}\n",
                    "--report", "padding")
     assert (found["unmeasured"], found["arrays"]) == (2, [])
+
+
+def test_false_bitcasts_come_first():
+    lines = "".join(f"  %c{i} = f32[64,64]{{0,1}} copy(%a)\n" for i in range(30))
+    text = ("HloModule m\nENTRY %e {\n  %a = f32[64,64]{1,0:T(8,128)} parameter(0)\n" + lines +
+            "  %f = f32[32,128]{1,0:T(8,128)} bitcast(%a)\n}\n")
+    first = report(text, "--report", "copies")["moves"][0]
+    assert (first["instruction"], first["kind"], first["false_bitcast"]) == ("f", "nothing", True)
+    done = subprocess.run([console.TEGULA, "hlo", "-", "--report", "copies"], input=text.encode(), capture_output=True)
+    assert "no bitcast:  1 instruction\n" in done.stdout.decode()
+
+
+def test_sums_of_copies_do_not_wrap():
+    lines = "".join(f"  %c{i} = s8[4611686018427387904]{{0}} copy(%a)\n" for i in range(6))
+    text = "HloModule m\nENTRY %e {\n  %a = s8[4611686018427387904]{0} parameter(0)\n" + lines + "}\n"
+    done = subprocess.run([console.TEGULA, "hlo", "-", "--report", "copies"], input=text.encode(), capture_output=True)
+    assert "6 instructions, over 8.00 EiB read, over 8.00 EiB written" in done.stdout.decode()
+    refused = subprocess.run([console.TEGULA, "hlo", "-", "--report", "padding"], input=text.encode(),
+                             capture_output=True)
+    assert refused.returncode == 2 and b"the arrays of memory space 0 have more than" in refused.stderr
+
+
+def test_a_path_names_the_element_that_is_read():
+    text = ("HloModule m\nENTRY %e {\n  %g = (f32[2]{0}, f32[64,64]{1,0}) parameter(0)\n"
+            "  %c = f32[64,64]{1,0} copy(%g#1)\n}\n")
+    (move,) = report(text, "--report", "copies")["moves"]
+    assert move["from"] == "f32[64,64]{1,0}"
