@@ -92,8 +92,6 @@ def run(command, folder, env):
     """What the command prints, as lines, and its exit status."""
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    if not (work / "examples").exists():
-        (work / "examples").symlink_to(ROOT / "examples")
     done = subprocess.run(["bash", "-c", command.text], cwd=work, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS)
     lines = done.stdout.decode("utf-8", "backslashreplace").split("\n")
@@ -119,12 +117,15 @@ def problem(name, command, lines, status, check_status):
     return f"{name}:{command.line}: $ {command.text}\n{said}" + "\n".join(diff)
 
 
-def problems(name, commands, check_status):
-    """Run a session; the list of what went wrong."""
+def problems(name, commands, check_status, examples=False):
+    """Run a session, with the folder examples/ in reach if asked for; the list of what went wrong."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         env = environment(folder)
+        (folder / "work").mkdir()
+        if examples:
+            (folder / "work" / "examples").symlink_to(ROOT / "examples")
         for command in commands:
             lines, status = run(command, folder, env)
             found.append(problem(name, command, lines, status, check_status))

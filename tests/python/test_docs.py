@@ -13,7 +13,7 @@ SESSIONS = {path.name: console.read_document(path.read_text()) for path in DOCUM
 
 @pytest.mark.parametrize("name", [name for name, commands in SESSIONS.items() if commands])
 def test_examples(name):
-    found = console.problems(name, SESSIONS[name], check_status=False)
+    found = console.problems(name, SESSIONS[name], check_status=False, examples=True)
     assert not found, "\n\n" + "\n\n".join(found)
 
 
