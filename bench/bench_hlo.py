@@ -28,14 +28,14 @@ KINDS = ("layers", "dense", "old")
 ADD = """%add.N (x.N: f32[], y.N: f32[]) -> f32[] {
   %x.N = f32[] parameter(0)
   %y.N = f32[] parameter(1)
-  ROOT %sum.N = f32[] add(%x.N, %y.N), metadata={op_name="jit(step)/jvp(layer_N)/reduce_sum" stack_frame_id=17}
+  ROOT %sum.N = f32[] add(%x.N, %y.N), metadata={op_name="jit(step)/jvp(layer_N)/reduce_sum"}
 }
 
 %fused_computation.N (param_0.N: f32[256,512], param_1.N: f32[512]) -> f32[256,512] {
   %param_0.N = f32[256,512]{1,0:T(8,128)} parameter(0)
   %param_1.N = f32[512]{0:T(512)} parameter(1)
   %broadcast.N = f32[256,512]{1,0:T(8,128)} broadcast(%param_1.N), dimensions={1}, \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/broadcast_in_dim" source_file="/home/user/model/layers.py" source_line=118}
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/broadcast" source_file="/home/user/model/layers.py" source_line=118}
   %multiply.N = f32[256,512]{1,0:T(8,128)} multiply(%param_0.N, %broadcast.N), \
 metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/mul" source_file="/home/user/model/layers.py" source_line=119}
   ROOT %tanh.N = f32[256,512]{1,0:T(8,128)} tanh(%multiply.N), \
@@ -75,7 +75,8 @@ def layers(nbytes, old):
     count = max(1, nbytes // (len(add) + len(entry) + 2 * 60))
     parts = [HEAD]
     parts += (add.replace("N", str(i)) for i in range(count))
-    parts.append("ENTRY %main (p: f32[256,512]) -> f32[256,512] {\n  %fusion.x = f32[256,512]{1,0:T(8,128)} parameter(0)\n")
+    parts.append("ENTRY %main (p: f32[256,512]) -> f32[256,512] {\n"
+                 "  %fusion.x = f32[256,512]{1,0:T(8,128)} parameter(0)\n")
     parts += (entry.replace("N", str(i)).replace("fusion.P", f"fusion.{i - 1 if i else 'x'}") for i in range(count))
     parts.append(f"  ROOT %out = f32[256,512]{{1,0:T(8,128)}} negate(%fusion.{count - 1})\n}}\n")
     return "".join(parts).encode()
@@ -85,8 +86,9 @@ def dense(nbytes):
     count = max(1, nbytes // 47)
     lines = (f"  %v.{i} = f32[8,128]{{1,0}} add(%v.{i - 1}, %v.{i // 2})\n" for i in range(1, count))
     body = "".join(lines)
-    return (f"HloModule dense\n\nENTRY %main (p: f32[8,128]) -> f32[8,128] {{\n  %v.0 = f32[8,128]{{1,0}} parameter(0)\n"
-            f"{body}  ROOT %out = f32[8,128]{{1,0}} negate(%v.{count - 1})\n}}\n").encode()
+    return ("HloModule dense\n\nENTRY %main (p: f32[8,128]) -> f32[8,128] {\n"
+            f"  %v.0 = f32[8,128]{{1,0}} parameter(0)\n{body}"
+            f"  ROOT %out = f32[8,128]{{1,0}} negate(%v.{count - 1})\n}}\n").encode()
 
 
 def make_text(kind, nbytes):

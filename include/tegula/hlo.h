@@ -242,8 +242,8 @@ TG_API bool tg_hlo_is_json_dict(const char *text, size_t len);
 
 /* ---- printing ----------------------------------------------------------------- */
 
-/* The whole module: comments dropped, one instruction on a line, `%` before names, shapes and values as they
- * are written (less the `{}` of old dumps). post: where XLA's parser reads the text that the module came
+/* The whole module: comments dropped, one instruction on a line, `%` before names that are defined, shapes and
+ * values as they are written (less the `{}` of old dumps). post: where XLA's parser reads the text that the module came
  * from, it reads this one as the same module; reading and printing it again gives the same text. */
 TG_API size_t tg_hlo_print(char *buf, size_t cap, const tg_hlo_module *module);
 

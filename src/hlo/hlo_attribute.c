@@ -8,19 +8,21 @@
  *     literal=c64[] (1, 2)                   goes on, and only behind `literal`: `(` may begin one
  *     calls=%a, %b                           goes on behind the comma: what follows is no `key=`
  *
- * Two values have rules of their own. backend_config={...} is JSON, in which only braces and "..." count. And
- * where canonical dumps refer to a computation they have its body: to_apply={ ... }. */
+ * Some values have rules of their own. backend_config={...} is JSON, in which only braces and "..." count, and so
+ * may be what the fields of frontend_attributes hold. Where canonical dumps refer to a computation they have its
+ * body: to_apply={ ... }. */
 #include "hlo/hlo_parser.h"
 
 #include "base/text.h"
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-typedef enum value_kind { PLAIN, JSON, COMPUTATIONS, SHAPES, LITERAL } value_kind;
+typedef enum value_kind { PLAIN, JSON, FIELDS, COMPUTATIONS, SHAPES, LITERAL } value_kind;
 
 /* Those whose values are more than text to this reader. */
 static const struct { const char *key; value_kind kind; } kinds[] = {
     {"backend_config", JSON},
+    {"frontend_attributes", FIELDS},
     {"to_apply", COMPUTATIONS},
     {"calls", COMPUTATIONS},
     {"body", COMPUTATIONS},
@@ -132,6 +134,7 @@ static bool read_value(tg_hlo_parser *p, value_kind kind, bool of_instruction) {
     const size_t start = p->s.pos;
     const bool   braces = tg_hlo_peek(&p->s) == '{';
     if (kind == JSON && braces) tg_hlo_skip_json_dict(&p->s);
+    if (kind == FIELDS && braces) tg_hlo_skip_fields(&p->s);
     if (kind == COMPUTATIONS && braces && of_instruction && !read_computations(p)) return false;
     skip_value(&p->s, of_instruction, kind == LITERAL);
     if ((kind == SHAPES || kind == LITERAL) && !tg_hlo_judge_shapes(p, start, p->s.pos)) return false;

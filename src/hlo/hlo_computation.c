@@ -25,6 +25,7 @@ static bool is_stack_block(const tg_hlo_scanner *s, size_t start) {
 static tg_hlo_statement classify_word(const tg_hlo_scanner *s, size_t start, bool percent) {
     const size_t   len = s->pos - start;
     tg_hlo_scanner next = *s;
+    (void)tg_hlo_take(&next, ':'); /* XLA takes it for a part of the word */
     tg_hlo_skip_blanks(&next);
     const int  c = tg_hlo_peek(&next);
     const bool line_end = memchr(s->text + s->pos, '\n', next.pos - s->pos) != NULL;
@@ -210,6 +211,7 @@ static bool read_head(tg_hlo_parser *p, tg_hlo_computation_row *row) {
     (void)tg_hlo_take(s, '%');
     row->name = (uint32_t)s->pos;
     row->name_len = (uint32_t)tg_hlo_skip_word(s);
+    (void)tg_hlo_take(s, ':');
     tg_hlo_skip_blanks(s);
     if (!read_signature(p, row)) return false;
     tg_hlo_skip_blanks(s);
@@ -234,6 +236,7 @@ bool tg_hlo_read_loose(tg_hlo_parser *p) {
     do {
         if (!tg_hlo_read_instruction(p)) return false;
         tg_hlo_skip_blanks(&p->s);
+        if (tg_hlo_classify(&p->s) == TG_HLO_IS_STACK_FRAMES && !tg_hlo_read_stack_frames(p)) return false;
     } while (tg_hlo_classify(&p->s) == TG_HLO_IS_INSTRUCTION);
     end(p, &f);
     return true;

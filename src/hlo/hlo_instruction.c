@@ -145,6 +145,7 @@ static bool read_name(tg_hlo_parser *p, tg_hlo_instruction_row *row, size_t *len
     const size_t    start = s->pos;
     row->pos = (uint32_t)start;
     *len = tg_hlo_skip_word(s);
+    (void)tg_hlo_take(s, ':'); /* XLA takes it for a part of the name */
     tg_hlo_skip_blanks(s);
     if (*len > 0 && tg_hlo_take(s, '=')) {
         tg_hlo_skip_blanks(s);

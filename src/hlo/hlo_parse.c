@@ -93,12 +93,17 @@ static bool read_header(tg_hlo_parser *p) {
 
 /* ---- stack frames ------------------------------------------------------------------- */
 
+static bool at_number(const tg_hlo_scanner *s) {
+    const int c = tg_hlo_peek(s);
+    return (c >= '0' && c <= '9') || c == '-';
+}
+
 /* A keyword, then lines of a number and a string or braces. */
 static bool read_stack_block(tg_hlo_parser *p, size_t *end) {
     tg_hlo_scanner *s = &p->s;
     (void)tg_hlo_skip_word(s);
     *end = s->pos;
-    for (tg_hlo_skip_blanks(s); tg_hlo_peek(s) >= '0' && tg_hlo_peek(s) <= '9'; tg_hlo_skip_blanks(s)) {
+    for (tg_hlo_skip_blanks(s); at_number(s); tg_hlo_skip_blanks(s)) {
         (void)tg_hlo_skip_word(s);
         tg_hlo_skip_blanks(s);
         if (tg_hlo_peek(s) != '"' && tg_hlo_peek(s) != '{')
@@ -110,7 +115,7 @@ static bool read_stack_block(tg_hlo_parser *p, size_t *end) {
 }
 
 /* Blocks that follow each other; those of a second place are not kept. */
-static bool read_stack_frames(tg_hlo_parser *p) {
+bool tg_hlo_read_stack_frames(tg_hlo_parser *p) {
     const size_t start = p->s.pos;
     size_t       end = start;
     do {
@@ -128,7 +133,7 @@ static bool read_statement(tg_hlo_parser *p) {
     switch (tg_hlo_classify(&p->s)) {
     case TG_HLO_IS_COMPUTATION: return tg_hlo_read_computation(p);
     case TG_HLO_IS_INSTRUCTION: return tg_hlo_read_loose(p);
-    case TG_HLO_IS_STACK_FRAMES: return read_stack_frames(p);
+    case TG_HLO_IS_STACK_FRAMES: return tg_hlo_read_stack_frames(p);
     case TG_HLO_IS_NOTHING: break;
     }
     return tg_hlo_fail_seen(p, "expects a computation or an instruction");

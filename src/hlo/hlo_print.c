@@ -20,10 +20,24 @@ static void put(printer *p, const char *text, size_t len) {
 
 static void put_word(printer *p, const char *word) { put(p, word, strlen(word)); }
 
+/* A single quote in the text has no partner in it. */
+static bool has_lone_quote(tg_hlo_text text) {
+    tg_hlo_scanner s = tg_hlo_scanner_make(text.chars, text.len, 0);
+    if (text.len == 0 || memchr(text.chars, '\'', text.len) == NULL) return false;
+    while (s.pos < s.len) {
+        const size_t   before = s.pos;
+        const unsigned classes = tg_hlo_peek_class(&s);
+        if (classes & TG_HLO_QUOTE) tg_hlo_skip_string(&s);
+        else if (!(classes & TG_HLO_SLASH) || !tg_hlo_skip_comment(&s)) s.pos++;
+        if ((classes & TG_HLO_QUOTE) && s.pos == before + 1) return true;
+    }
+    return false;
+}
+
 /* As it stands in the text. */
 static void put_piece(printer *p, tg_hlo_text text) {
     put(p, text.chars, text.len);
-    if (text.len > 0 && memchr(text.chars, '\'', text.len) != NULL) p->quote = true;
+    if (has_lone_quote(text)) p->quote = true;
 }
 
 /* A single quote without a partner on its line is a letter, so it must not find one in what follows. */
@@ -51,11 +65,10 @@ static void put_shape(printer *p, int64_t id) {
         put(p, text, row->len);
         return;
     }
-    const char *masked = p->m->masked.rows + row->masked;
-    size_t      len = row->len;
-    if (masked[len - 1] == ' ') /* the layout of an array: with what stands between it and the array */
-        while (masked[len - 1] != ']') len--;
-    for (size_t i = 0; i < len; i++) {
+    const char    *masked = p->m->masked.rows + row->masked;
+    tg_hlo_scanner s = tg_hlo_scanner_make(text, row->len, 0);
+    (void)tg_hlo_skip_shape(&s, TG_HLO_BRACE_BODY); /* up to the empty layout of an array */
+    for (size_t i = 0; i < s.pos; i++) {
         if (masked[i] == text[i]) put(p, text + i, 1);
         else
             while (text[i] != '}') i++;
@@ -86,7 +99,7 @@ static void put_operand(printer *p, const tg_hlo_operand *operand) {
         put_shape(p, operand->shape);
         put_word(p, " ");
     }
-    put_word(p, "%");
+    if (operand->instruction != TG_HLO_NONE || operand->name.chars[-1] == '%') put_word(p, "%");
     put_piece(p, operand->name);
     put_piece(p, operand->path);
 }

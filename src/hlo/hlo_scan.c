@@ -148,6 +148,17 @@ void tg_hlo_skip_json_dict(tg_hlo_scanner *s) {
     note_fault(s, "a brace that is not closed", start);
 }
 
+void tg_hlo_skip_fields(tg_hlo_scanner *s) {
+    const size_t start = s->pos++;
+    while (s->pos < s->len && s->text[s->pos] != '}') {
+        if (s->text[s->pos] == '{') tg_hlo_skip_json_dict(s);
+        else if (tg_hlo_peek_class(s) & TG_HLO_OPEN) s->pos++;
+        else tg_hlo_skip_item(s);
+    }
+    if (s->pos == s->len) note_fault(s, "a brace that is not closed", start);
+    else s->pos++;
+}
+
 void tg_hlo_skip_item(tg_hlo_scanner *s) {
     const unsigned classes = tg_hlo_peek_class(s);
     if (classes & TG_HLO_OPEN) tg_hlo_skip_balanced(s);

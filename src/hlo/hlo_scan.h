@@ -93,6 +93,9 @@ void tg_hlo_skip_balanced(tg_hlo_scanner *s);
 /* At `{`: behind the closing brace by XLA's rule for JSON: only braces and "..." count. */
 void tg_hlo_skip_json_dict(tg_hlo_scanner *s);
 
+/* At the `{` of `{key="string",key={JSON}}`: behind the closing brace. */
+void tg_hlo_skip_fields(tg_hlo_scanner *s);
+
 /* Over one of: string, brackets, comment, any other byte. pre: not at the end. */
 void tg_hlo_skip_item(tg_hlo_scanner *s);
 

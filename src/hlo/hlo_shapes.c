@@ -53,29 +53,30 @@ uint32_t tg_hlo_find_shape(const tg_hlo_module *m, size_t pos, size_t len) {
 
 /* ---- judging -------------------------------------------------------------------- */
 
-/* The position of the next `{}` at or after i, blanks inside allowed, or len. */
-static size_t find_empty_layout(const char *text, size_t len, size_t i) {
-    for (; i < len; i++) {
-        if (text[i] != '{') continue;
-        size_t end = i + 1;
-        while (end < len && (tg_hlo_class[(unsigned char)text[end]] & TG_HLO_BLANK)) end++;
-        if (end < len && text[end] == '}') return i;
+/* To the next `{}` behind a `]`, blanks between and inside allowed; false if there is none. */
+static bool find_empty_layout(tg_hlo_scanner *s) {
+    int before = 0;
+    for (tg_hlo_skip_blanks(s); s->pos < s->len; tg_hlo_skip_blanks(s)) {
+        const size_t inside = tg_hlo_span(s, s->pos + 1, TG_HLO_BLANK);
+        if (before == ']' && s->text[s->pos] == '{' && inside < s->len && s->text[inside] == '}') return true;
+        before = s->text[s->pos++];
     }
-    return len;
+    return false;
 }
 
 /* Copies the text of the row to `masked` without its empty layouts, if it has any. */
 static bool mask_empty_layouts(tg_hlo_module *m, tg_hlo_shape_row *row) {
-    const char *text = m->text + row->pos;
-    size_t      at = find_empty_layout(text, row->len, 0);
-    if (at == row->len) return true;
+    tg_hlo_scanner s = tg_hlo_scanner_make(m->text + row->pos, row->len, 0);
+    if (!find_empty_layout(&s)) return true;
     if (!tg_hlo_bytes_reserve(&m->masked, row->len)) return false;
     char *copy = m->masked.rows + m->masked.count;
-    memcpy(copy, text, row->len);
-    for (; at < row->len; at = find_empty_layout(text, row->len, at)) {
-        for (; text[at] != '}'; at++) copy[at] = ' ';
-        copy[at] = ' ';
-    }
+    memcpy(copy, s.text, row->len);
+    do
+        for (bool more = true; more; s.pos++) {
+            more = copy[s.pos] != '}';
+            copy[s.pos] = ' ';
+        }
+    while (find_empty_layout(&s));
     row->masked = (uint32_t)m->masked.count;
     m->masked.count += row->len;
     return true;

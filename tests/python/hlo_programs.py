@@ -102,7 +102,8 @@ def sharded():
 
     def collectives(a):
         s = jax.lax.psum(a, "x") + jax.lax.ppermute(a, "y", [(0, 1), (1, 0)])
-        return jax.lax.all_gather(s, "y"), jax.lax.psum_scatter(s, "x", tiled=True), jax.lax.all_to_all(s, "y", 0, 1, tiled=True)
+        scattered = jax.lax.psum_scatter(s, "x", tiled=True)
+        return jax.lax.all_gather(s, "y"), scattered, jax.lax.all_to_all(s, "y", 0, 1, tiled=True)
 
     sharded_map = jax.shard_map(collectives, mesh=mesh, in_specs=P("x", "y"), out_specs=P("x", "y"), check_vma=False)
     yield sharded_map, (jnp.ones((8, 4)),)

@@ -267,7 +267,8 @@ def test_nested_bodies_are_what_others_refer_to(emitted):
 
 PIECES = ["(", ")", "[", "]", "{", "}", ",", "=", ":", "->", "%", "#0", "\"", "'", " ", "\n", "/*", "*/", "//", "\0",
           "ROOT ", "ENTRY ", "HloModule m", "f32[2]", "f32[]{}", "{0}", "(f32[2], s8[])", "a", "%a", ", k=v", "k={",
-          "...(+2)", "-1", "7", "constant(1)", "parameter(0)", "calls=%a, %b", "to_apply={ ROOT a = f32[] parameter(0) }"]
+          "...(+2)", "-1", "7", "constant(1)", "parameter(0)", "calls=%a, %b",
+          "to_apply={ ROOT a = f32[] parameter(0) }"]
 
 
 def damaged(rng, text):
