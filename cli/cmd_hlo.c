@@ -162,14 +162,17 @@ static int fail_reading(const cli_text *text, tg_error *err) {
 
 static int show(const dump *d, const cli_args *args, report *shows, int64_t limit) {
     tg_hlo_module *module = NULL;
+    hlo_tree       tree = {TG_HLO_NONE, 0, NULL};
     tg_error       err;
     if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return fail_reading(&d->text, &err);
     const hlo_view view = {module,
                            {word_of(args->option[OPT_COMPUTATION]), word_of(args->option[OPT_OPCODE])},
                            limit,
-                           args->json};
+                           args->json,
+                           &tree};
     int status = check_filter(&view);
     if (status == CLI_OK) status = shows(&view);
+    free(tree.nodes);
     tg_hlo_destroy(&module);
     return status;
 }

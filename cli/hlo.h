@@ -6,11 +6,19 @@
 
 #include <tegula/hlo_report.h>
 
+/* The tree of a shape that was asked for last: tuples may have thousands of elements, and rows about each of them. */
+typedef struct hlo_tree {
+    int64_t       shape;
+    size_t        count;
+    tg_xla_shape *nodes; /* NULL: none yet */
+} hlo_tree;
+
 typedef struct hlo_view {
     const tg_hlo_module *module;
     tg_hlo_filter        filter;
     int64_t              limit; /* rows of a report, at most; -1: the report's own habit */
     bool                 json;
+    hlo_tree            *tree;
 } hlo_view;
 
 /* Each returns an exit status, and has complained if that is not CLI_OK. */
@@ -29,8 +37,8 @@ char *hlo_node_text(const tg_xla_shape *node);
 /* Bytes that are no UTF-8 become `?`. */
 json_t *hlo_json_text(tg_hlo_text text);
 
-/* The tree of an instruction's shape, to be freed; NULL, having complained, if it cannot be read. */
-tg_xla_shape *hlo_nodes(size_t *count, const tg_hlo_module *module, int64_t shape);
+/* The tree of a shape, until the next one is asked for; NULL, having complained, if it cannot be read. */
+const tg_xla_shape *hlo_nodes(size_t *count, const hlo_view *view, int64_t shape);
 
 /* "main / dot.3 = " and the opcode; the entry is marked. */
 void hlo_print_instruction(const tg_hlo_module *module, int64_t instruction, const char *shape);

@@ -18,24 +18,24 @@ static tg_hlo_text shape_text(const tg_hlo_module *module, int64_t shape) {
 }
 
 /* The element of a tuple that a path leads to, to be freed; NULL if there is none. */
-static char *element_text(const tg_hlo_module *module, int64_t shape, tg_hlo_text path_text) {
+static char *element_text(const hlo_view *view, int64_t shape, tg_hlo_text path_text) {
     int64_t       path[TG_MAX_NDIM];
     size_t        npath = 0, count = 0, first = 0, length = 0;
     char         *text = NULL;
-    tg_xla_shape *nodes = shape != TG_HLO_NONE ? hlo_nodes(&count, module, shape) : NULL;
+    const tg_xla_shape *nodes = shape != TG_HLO_NONE ? hlo_nodes(&count, view, shape) : NULL;
     if (nodes != NULL && tg_hlo_read_path(path, TG_MAX_NDIM, &npath, path_text, NULL) == TG_OK &&
         npath <= TG_MAX_NDIM && tg_xla_subshape(&first, &length, nodes, count, path, npath, NULL) == TG_OK &&
         length == 1)
         text = hlo_node_text(&nodes[first]);
-    free(nodes);
     return text;
 }
 
 /* What the bytes come from, to be freed. */
-static char *source_text(const tg_hlo_module *module, const tg_hlo_move *m) {
+static char *source_text(const hlo_view *view, const tg_hlo_move *m) {
+    const tg_hlo_module *const module = view->module;
     const tg_hlo_operand o = tg_hlo_get_operand(module, m->operand);
     const int64_t        shape = o.shape != TG_HLO_NONE ? o.shape : tg_hlo_get_instruction(module, o.instruction).shape;
-    char                *text = o.path.len > 0 ? element_text(module, shape, o.path) : NULL;
+    char                *text = o.path.len > 0 ? element_text(view, shape, o.path) : NULL;
     if (text != NULL) return text;
     const tg_hlo_text whole = shape_text(module, o.instruction == TG_HLO_NONE ? o.shape : shape);
     text = cli_allocate(whole.len + 1);
@@ -74,7 +74,7 @@ static void print_row(const hlo_view *view, const tg_hlo_move *m, int64_t rank) 
     fputs(")\n     ", stdout);
     print_kind(m);
     fputs("\n     from ", stdout);
-    char *source = source_text(view->module, m);
+    char *source = source_text(view, m);
     hlo_print((tg_hlo_text){source, strlen(source)});
     free(source);
     fputs("\n     to   ", stdout);
@@ -142,7 +142,7 @@ static json_t *json_row(const hlo_view *view, const tg_hlo_move *m) {
     cli_json_put(object, "instruction", hlo_json_text(i.name));
     cli_json_put(object, "opcode", hlo_json_text(i.opcode));
     cli_json_put(object, "operand", hlo_json_text(from.name.len > 0 ? name : from.text));
-    char *source = source_text(view->module, m);
+    char *source = source_text(view, m);
     cli_json_put(object, "from", hlo_json_text((tg_hlo_text){source, strlen(source)}));
     free(source);
     cli_json_put(object, "to", hlo_json_text(shape_text(view->module, i.shape)));

@@ -20,15 +20,14 @@ typedef struct finding {
     tg_padding_advice advice;
 } finding;
 
-static int find(finding *out, const tg_hlo_module *module, const tg_hlo_buffer *b) {
-    const int64_t shape = tg_hlo_get_instruction(module, b->instruction).shape;
+static int find(finding *out, const hlo_view *view, const tg_hlo_buffer *b) {
+    const int64_t shape = tg_hlo_get_instruction(view->module, b->instruction).shape;
     size_t        count = 0;
     tg_error      err;
-    tg_xla_shape *nodes = hlo_nodes(&count, module, shape);
+    const tg_xla_shape *nodes = hlo_nodes(&count, view, shape);
     if (nodes == NULL) return CLI_USAGE;
     out->array = nodes[b->node];
     tg_status status = tg_xla_shape_index(out->path, TG_MAX_NDIM, &out->npath, nodes, count, b->node, &err);
-    free(nodes);
     if (status == TG_OK) status = tg_padding_measure(&out->padding, &out->array, &err);
     if (status != TG_OK) return cli_fail_error("padding", &err);
     if (out->npath > TG_MAX_NDIM) out->npath = TG_MAX_NDIM;
@@ -108,7 +107,7 @@ static int print_row(const hlo_view *view, const tg_hlo_buffers *list, int64_t a
     const tg_hlo_buffer *b = &list->buffer[at];
     char                 lost[32], all[32], data[32], times[32];
     finding              f;
-    const int            status = find(&f, view->module, b);
+    const int            status = find(&f, view, b);
     if (status != CLI_OK) return status;
     printf("\n%3lld. ", (long long)rank);
     hlo_print_instruction(view->module, b->instruction, f.text);
@@ -241,9 +240,8 @@ static json_t *path_of(const hlo_view *view, const tg_hlo_buffer *b) {
     size_t        count = 0, npath = 0;
     int64_t       path[TG_MAX_NDIM];
     if (tg_hlo_get_shape(view->module, shape).nnodes == 1) return cli_json_array();
-    tg_xla_shape *nodes = hlo_nodes(&count, view->module, shape);
+    const tg_xla_shape *nodes = hlo_nodes(&count, view, shape);
     if (nodes != NULL) (void)tg_xla_shape_index(path, TG_MAX_NDIM, &npath, nodes, count, b->node, NULL);
-    free(nodes);
     return cli_json_ints(path, (int32_t)(npath < TG_MAX_NDIM ? npath : TG_MAX_NDIM));
 }
 
@@ -259,7 +257,7 @@ static int put_report(const hlo_view *view, const tg_hlo_buffers *list) {
     for (int64_t at = 0; status == CLI_OK && at < list->nbuffers && at < limit;) {
         finding       f;
         const int64_t n = alike(list, at);
-        status = find(&f, view->module, &list->buffer[at]);
+        status = find(&f, view, &list->buffer[at]);
         if (status != CLI_OK) break;
         for (int64_t i = 0; i < n && at < limit; i++, at++) {
             if (at > 0) putchar(',');

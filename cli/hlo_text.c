@@ -36,14 +36,22 @@ json_t *hlo_json_text(tg_hlo_text text) {
     return value;
 }
 
-tg_xla_shape *hlo_nodes(size_t *count, const tg_hlo_module *module, int64_t shape) {
-    const size_t  n = (size_t)tg_hlo_get_shape(module, shape).nnodes;
-    tg_xla_shape *nodes = cli_allocate(n * sizeof *nodes);
-    tg_error      err;
-    if (tg_hlo_shape(nodes, n, count, module, shape, &err) == TG_OK) return nodes;
-    (void)cli_fail_error("shape", &err);
-    free(nodes);
-    return NULL;
+const tg_xla_shape *hlo_nodes(size_t *count, const hlo_view *view, int64_t shape) {
+    hlo_tree *const t = view->tree;
+    const size_t    n = (size_t)tg_hlo_get_shape(view->module, shape).nnodes;
+    tg_error        err;
+    if (t->nodes == NULL || t->shape != shape) {
+        free(t->nodes);
+        t->shape = shape;
+        t->nodes = cli_allocate(n * sizeof *t->nodes);
+        if (tg_hlo_shape(t->nodes, n, &t->count, view->module, shape, &err) != TG_OK) {
+            (void)cli_fail_error("shape", &err);
+            free(t->nodes);
+            t->nodes = NULL;
+        }
+    }
+    *count = t->count;
+    return t->nodes;
 }
 
 tg_hlo_computation hlo_computation_of(const tg_hlo_module *module, int64_t instruction) {

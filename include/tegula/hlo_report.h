@@ -6,8 +6,9 @@
  * sums are of results and not of what is alive at one time.
  *
  * Results that have no storage of their own do not count:
- *   - tuple, get-tuple-element, bitcast, opt-barrier, add-dependency, after-all, domain, while, conditional, call, and
- *     everything that ends in -start or -update: they name storage of others, or what their -done counts;
+ *   - tuple, get-tuple-element, bitcast, opt-barrier, add-dependency, after-all, domain, while, conditional, call and
+ *     async-done: they name storage of others, which is counted where it is made, in a called computation for example;
+ *   - everything that ends in -start or -update: its -done counts;
  *   - parameters of computations other than the entry;
  *   - instructions of computations that only calculate for one instruction: what a fusion calls, and what reduce, sort,
  *     scatter and others apply to elements. Asked for by name, such a computation is looked at all the same.

@@ -74,8 +74,8 @@ typedef struct tg_padding_advice {
 } tg_padding_advice;
 
 /* What would be cheaper. Every order is considered, for any number of dimensions. Of orders with the same number of
- * elements the one that changes fewest entries of minor_to_major is taken, of these the first as a list of numbers; of
- * tilings with the same bytes the one whose order changes fewest entries, then the first of this list:
+ * elements before L(n) the one that changes fewest entries of minor_to_major is taken, of these the first as a list of
+ * numbers; of tilings with the same bytes the one whose order changes fewest entries, then the first of this list:
  *
  *     stored in  dimensions  tilings
  *     32 bits    2 or more   T(8,128) T(4,128) T(2,128) T(1,128)

@@ -172,8 +172,8 @@ TG_API tg_status tg_xla_is_effectively_most_major(bool *out, const tg_xla_shape 
 
 /* Tile numbers follow the dimensions that they cut: a dimension that goes takes its numbers at every level along
  * (a number that it shared by `*` stays with the rest), a new dimension is not cut (number 1; between dimensions that
- * `*` joins it is joined too). So what remains is ordered as before, and a dimension put in and taken out again leaves
- * the map as it was. XLA leaves tiles as they are, where they then cut other dimensions: bf16[16,32,256]
+ * `*` joins it is joined too). So, without `*`, what remains is ordered as before; a dimension put in and taken out
+ * again leaves the map as it was. XLA leaves tiles as they are, where they then cut other dimensions: bf16[16,32,256]
  * {2,1,0:T(8,128)(2,1)} without dimension 1 is bf16[16,256]{1,0:T(128)} here and {1,0:T(8,128)(2,1)} there;
  * tg_xla_copy_tiles(&out->layout, &in->layout, err) gives XLA's. Arrays without a layout stay without. */
 

@@ -33,7 +33,8 @@ typedef struct making {
 /* ---- which results have storage ------------------------------------------------------- */
 
 static const char *const names_of_others[] = {"tuple", "get-tuple-element", "bitcast", "opt-barrier", "add-dependency",
-                                              "after-all", "domain", "while", "conditional", "call", NULL};
+                                              "after-all", "domain", "while", "conditional", "call",
+                                              "async-done", NULL};
 
 static bool ends_with(tg_hlo_text word, const char *end) {
     const size_t len = strlen(end);

@@ -19,7 +19,15 @@
 
 TG_HLO_TABLE(move_table, tg_hlo_move)
 
-enum { MAX_PATH = 32 };
+enum { MAX_PATH = 32, TREES = 8 };
+
+/* Tuples of thousands of elements are copied element by element: their trees are kept for a while. */
+typedef struct trees {
+    int64_t       shape[TREES]; /* whose tree nodes[i] is; TG_HLO_NONE if there is none */
+    tg_xla_shape *nodes[TREES];
+    size_t        count[TREES];
+    unsigned      next; /* place of the next tree */
+} trees;
 
 static const char *const movers[] = {"copy", "copy-done", "transpose", "reshape", "bitcast", "bitcast-convert", NULL};
 
@@ -28,6 +36,7 @@ typedef struct sides {
     const tg_hlo_module *module;
     int64_t              id;
     tg_hlo_instruction   instruction; /* of that id */
+    trees               *trees;
     tg_xla_shape         from, to;
     tg_status            status; /* TG_ERR_NOMEM ends the report */
     tg_error             error;
@@ -40,25 +49,49 @@ const char *tg_hlo_move_kind_name(tg_hlo_move_kind kind) {
 
 /* ---- the arrays ------------------------------------------------------------------------ */
 
+/* The place of a shape's tree in s->trees; TREES if there is no memory. */
+static unsigned find_tree(sides *s, int64_t shape) {
+    trees *const t = s->trees;
+    for (unsigned i = 0; i < TREES; i++)
+        if (t->nodes[i] != NULL && t->shape[i] == shape) return i;
+    const unsigned i = t->next;
+    size_t         count = (size_t)tg_hlo_get_shape(s->module, shape).nnodes;
+    tg_xla_shape  *nodes = malloc((count + 1) * sizeof *nodes); /* fits: nodes are a part of a text below 4 GiB */
+    if (nodes == NULL || tg_hlo_shape(nodes, count, &count, s->module, shape, &s->error) != TG_OK) {
+        free(nodes);
+        return TREES;
+    }
+    free(t->nodes[i]);
+    t->nodes[i] = nodes;
+    t->shape[i] = shape;
+    t->count[i] = count;
+    t->next = (i + 1) % TREES;
+    return i;
+}
+
 /* The array that a path of element numbers leads to in a shape; what is missing, or NULL. */
 static const char *find_array(sides *s, tg_xla_shape *out, int64_t shape, tg_hlo_text path_text) {
     int64_t path[MAX_PATH];
-    size_t  npath = 0, count = (size_t)tg_hlo_get_shape(s->module, shape).nnodes, first = 0, length = 1;
+    size_t  npath = 0, first = 0, length = 1;
     if (shape == TG_HLO_NONE) return "a shape is missing";
     if (path_text.len > 0 && tg_hlo_read_path(path, MAX_PATH, &npath, path_text, NULL) != TG_OK)
         return "an operand's path is no list of numbers";
     if (npath > MAX_PATH) return "an operand's path is too long";
-    tg_xla_shape *nodes = malloc((count + 1) * sizeof *nodes); /* fits: nodes are a part of a text below 4 GiB */
-    if (nodes == NULL) {
+    if (npath == 0) {
+        if (tg_hlo_get_shape(s->module, shape).kind != TG_XLA_ARRAY) return "a side is no array";
+        return tg_hlo_shape(out, 1, &length, s->module, shape, NULL) == TG_OK ? NULL : "a shape is missing";
+    }
+    const unsigned at = find_tree(s, shape);
+    if (at == TREES) {
         s->status = TG_ERR_NOMEM;
         return "memory";
     }
-    bool found = tg_hlo_shape(nodes, count, &count, s->module, shape, NULL) == TG_OK;
-    if (found && npath > 0) found = tg_xla_subshape(&first, &length, nodes, count, path, npath, NULL) == TG_OK;
-    found = found && length == 1 && nodes[first].kind == TG_XLA_ARRAY;
-    if (found) *out = nodes[first];
-    free(nodes);
-    return found ? NULL : "a side is no array";
+    const tg_xla_shape *const nodes = s->trees->nodes[at];
+    if (tg_xla_subshape(&first, &length, nodes, s->trees->count[at], path, npath, NULL) != TG_OK)
+        return "a path leads nowhere";
+    if (length != 1 || nodes[first].kind != TG_XLA_ARRAY) return "a side is no array";
+    *out = nodes[first];
+    return NULL;
 }
 
 static const char *find_sides(sides *s, tg_hlo_move *move) {
@@ -179,8 +212,9 @@ static const char *judge(sides *s, tg_hlo_move *move) {
     return reason(s->status);
 }
 
-static tg_status add_move(move_table *found, const tg_report_scope *scope, int64_t id, tg_error *err) {
-    sides s = {.module = scope->module, .id = id, .instruction = tg_hlo_get_instruction(scope->module, id)};
+static tg_status add_move(move_table *found, const tg_report_scope *scope, trees *known, int64_t id, tg_error *err) {
+    sides s = {
+        .module = scope->module, .trees = known, .id = id, .instruction = tg_hlo_get_instruction(scope->module, id)};
     if (!tg_report_is_one_of(s.instruction.opcode, movers) || !tg_report_counts_opcode(scope, s.instruction.opcode))
         return TG_OK;
     tg_hlo_move move = {.instruction = id, .operand = TG_HLO_NONE};
@@ -208,15 +242,17 @@ tg_status tg_hlo_moves_list(tg_hlo_moves *out, const tg_hlo_module *module, cons
                             tg_error *err) {
     tg_report_scope scope;
     move_table      found = {0};
+    trees           known = {0};
     tg_status       status = tg_report_scope_make(&scope, module, filter, err);
     if (status != TG_OK) return status;
     for (int64_t c = scope.first; status == TG_OK && c < scope.end; c++) {
         if (!tg_report_counts_computation(&scope, c)) continue;
         const tg_hlo_computation at = tg_hlo_get_computation(module, c);
         for (int64_t i = 0; status == TG_OK && i < at.ninstructions; i++)
-            status = add_move(&found, &scope, at.first_instruction + i, err);
+            status = add_move(&found, &scope, &known, at.first_instruction + i, err);
     }
     tg_report_scope_free(&scope);
+    for (unsigned i = 0; i < TREES; i++) free(known.nodes[i]);
     if (status != TG_OK) {
         free(found.rows);
         return status;

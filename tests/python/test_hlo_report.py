@@ -171,6 +171,10 @@ SCOPES = """HloModule scopes
   %p = f32[3]{0:T(4)} parameter(0)
   ROOT %f = f32[3]{0:T(4)} map(%p), to_apply=%inner
 }
+%wrapped (p: f32[3]) -> f32[3] {
+  %p = f32[3]{0:T(4)} parameter(0)
+  ROOT %far = f32[3]{0:T(4)S(5)} copy(%p)
+}
 %body (t: (f32[3], s32[])) -> (f32[3], s32[]) {
   %t = (f32[3]{0:T(4)}, s32[]) parameter(0)
   %g = f32[3]{0:T(4)} get-tuple-element(%t), index=0
@@ -189,6 +193,8 @@ ENTRY %e (a: f32[3]) -> f32[3] {
   %loop = (f32[3]{0:T(4)}, s32[]) while(%init), condition=%cond, body=%body
   %start = (f32[3]{0:T(4)S(1)}, f32[3]{0:T(4)}, u32[]) copy-start(%a)
   %done = f32[3]{0:T(4)S(1)} copy-done(%start)
+  %begun = ((f32[3]{0:T(4)}), f32[3]{0:T(4)S(5)}, s32[]) async-start(%a), calls=%wrapped
+  %ended = f32[3]{0:T(4)S(5)} async-done(%begun)
   %sorted = (f32[3]{0:T(4)}, s32[3]{0:T(8)}) sort(%a, %a), to_apply=%inner
   ROOT %out = f32[3]{0:T(4)} get-tuple-element(%loop), index=0
 }
@@ -199,6 +205,7 @@ def test_results_without_storage_do_not_count():
     rows = report(SCOPES, "--report", "padding")["arrays"]
     counted = {(r["computation"], r["instruction"], *r["path"]) for r in rows}
     assert counted == {("body", "work"), ("body", "c"), ("cond", "stop"), ("e", "a"), ("e", "zero"), ("e", "done"),
+                       ("wrapped", "far"),
                        ("e", "sorted", 0), ("e", "sorted", 1)}
     inside = report(SCOPES, "--report", "padding", "--computation", "fused")["arrays"]
     assert [r["instruction"] for r in inside] == ["f"]
@@ -207,7 +214,7 @@ def test_results_without_storage_do_not_count():
 
 
 def test_copy_done_reads_what_its_start_read():
-    (move,) = report(SCOPES, "--report", "copies")["moves"]
+    (move,) = report(SCOPES, "--report", "copies", "--computation", "e")["moves"]
     assert (move["instruction"], move["operand"], move["kind"]) == ("done", "a", "space")
     assert (move["read_bytes"], move["written_bytes"]) == (16, 16)
 
@@ -219,6 +226,7 @@ def test_copy_done_reads_what_its_start_read():
     ("%r = f32[?]{0} copy(%u)", "a size is unbounded"),
     ("%r = f32[4611686018427387904]{0} copy(%big)", "a size is beyond 64 bits"),
     ("%r = f32[4]{0} copy(%t)", "a side is no array"),
+    ("%r = f32[4]{0} copy(%t#3)", "a path leads nowhere"),
     ("%r = s32[4]{0} copy(%a)", "the element types differ"),
     ("%r = f32[5]{0} copy(%a)", "the sizes differ"),
     ("%r = f32[5]{0} reshape(%a)", "the numbers of elements differ"),
@@ -263,6 +271,15 @@ def test_sums_of_copies_do_not_wrap():
     refused = subprocess.run([console.TEGULA, "hlo", "-", "--report", "padding"], input=text.encode(),
                              capture_output=True)
     assert refused.returncode == 2 and b"the arrays of memory space 0 have more than" in refused.stderr
+
+
+def test_elements_of_a_large_tuple_are_found_in_linear_time():
+    n = 3000
+    array = "f32[8]{0:T(128)}"
+    text = (f"HloModule m\nENTRY %e {{\n  %t = ({', '.join([array] * n)}) parameter(0)\n" +
+            "".join(f"  %c{i} = {array} copy(%t#{i})\n" for i in range(n)) + "}\n")
+    assert len(report(text, "--report", "copies")["moves"]) == n  # 26 s for 4000 when each copy read the tuple again
+    assert len(report(text, "--report", "padding")["arrays"]) == 2 * n
 
 
 def test_a_path_names_the_element_that_is_read():
