@@ -9,7 +9,7 @@
 
 MB/s counts bytes of the text. The two take turns, round by round; a ratio is taken inside a round, and the median
 over rounds is what counts. What is kept is told in bytes of memory for a byte of text. Without jaxlib the peer is
-left out; with --rounds 1 a 100 MB text takes jaxlib about a minute and some gigabytes.
+left out; it wants some gigabytes for a text of 100 MB.
 """
 
 import argparse
@@ -44,8 +44,8 @@ metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="/home/user/mode
 
 """
 
-ENTRY = """  %w.N = f32[512,512]{1,0:T(8,128)} constant({...})
-  %b.N = f32[512]{0:T(512)} constant({...})
+ENTRY = """  %w.N = f32[512,512]{1,0:T(8,128)} get-tuple-element(%weights), index=0
+  %b.N = f32[512]{0:T(512)} get-tuple-element(%weights), index=1, metadata={op_name="args[0]['bias']"}
   %dot.N = f32[256,512]{1,0:T(8,128)} dot(%fusion.P, %w.N), lhs_contracting_dims={1}, rhs_contracting_dims={0}, \
 metadata={op_name="jit(step)/jvp(layer_N)/mlp/dot_general" source_file="/home/user/model/layers.py" source_line=117}, \
 backend_config={"window_config":{"kernel_window_bounds":["16","4"],"output_window_bounds":["32","1"]},"x":"}{"}
@@ -60,13 +60,19 @@ metadata={op_name="jit(step)/jvp(layer_N)/reduce_sum" source_file="/home/user/mo
   %tuple.N = (f32[128]{0:T(512)}, f32[512]{0:T(512)}, f32[256,512]{1,0:T(8,128)}) tuple(%slice.N, %reduce.N, %fusion.N)
 """
 
-HEAD = ("HloModule jit_step, is_scheduled=true, entry_computation_layout="
-        "{(f32[256,512]{1,0:T(8,128)})->f32[256,512]{1,0:T(8,128)}}\n\n")
+HEAD = ("HloModule jit_step, is_scheduled=true, entry_computation_layout={(f32[256,512]{1,0:T(8,128)}, "
+        "(f32[512,512]{1,0:T(8,128)}, f32[512]{0:T(512)}))->f32[256,512]{1,0:T(8,128)}}\n\n")
+
+MAIN = """ENTRY %main (p: f32[256,512], w: (f32[512,512], f32[512])) -> f32[256,512] {
+  %fusion.x = f32[256,512]{1,0:T(8,128)} parameter(0)
+  %weights = (f32[512,512]{1,0:T(8,128)}, f32[512]{0:T(512)}) parameter(1)
+"""
 
 
 def with_operand_shapes(text):
     """The form of older dumps: each operand in front of a shape of its own."""
-    shapes = dict(re.findall(r"(%[\w.]+) = (\S+\[\S*) ", text)) | {"%fusion.P": "f32[256,512]{1,0:T(8,128)}"}
+    shapes = dict(re.findall(r"(%[\w.]+) = (\S+\[\S*) ", text + MAIN)) | {"%fusion.P": "f32[256,512]{1,0:T(8,128)}"}
+    shapes["%weights"] = "(f32[512,512]{1,0:T(8,128)}, f32[512]{0:T(512)})"
     return re.sub(r"(?<=[(,]) ?(%[\w.]+)(?=[,)])", lambda m: f"{shapes.get(m[1], '')} {m[1]}", text)
 
 
@@ -75,8 +81,7 @@ def layers(nbytes, old):
     count = max(1, nbytes // (len(add) + len(entry) + 2 * 60))
     parts = [HEAD]
     parts += (add.replace("N", str(i)) for i in range(count))
-    parts.append("ENTRY %main (p: f32[256,512]) -> f32[256,512] {\n"
-                 "  %fusion.x = f32[256,512]{1,0:T(8,128)} parameter(0)\n")
+    parts.append(MAIN)
     parts += (entry.replace("N", str(i)).replace("fusion.P", f"fusion.{i - 1 if i else 'x'}") for i in range(count))
     parts.append(f"  ROOT %out = f32[256,512]{{1,0:T(8,128)}} negate(%fusion.{count - 1})\n}}\n")
     return "".join(parts).encode()

@@ -48,7 +48,8 @@ typedef struct tg_hlo_module tg_hlo_module;
 
 /* Read a whole text: a module with its header, or computations or loose instructions alone. Time is linear
  * in len. Memory is in proportion to what is kept: 20 bytes for an instruction, 8 for an operand or an
- * attribute, some 30 for a distinct shape (the same text again is the same shape), some 50 for a computation.
+ * attribute, some 40 for a distinct shape (the same text again is the same shape), some 60 for a computation;
+ * while reading, up to 40 more for an instruction of the largest computation.
  * TG_ERR_PARSE with the place (error.pos; the message starts with line and column, both from 1); what
  * tg_xla_shape_parse says of a shape, with the place in the whole text; TG_ERR_LIMIT for texts of 4 GiB and
  * more and for nesting beyond TG_HLO_MAX_DEPTH; TG_ERR_NOMEM. */
@@ -116,8 +117,8 @@ typedef struct tg_hlo_operand {
     tg_hlo_text name;        /* without `%`; empty for an instruction in the operand's place, and in fingerprints */
     tg_hlo_text path;        /* "#1#0" of `%x#1#0`, which is element 0 of element 1 of %x; for tg_hlo_read_path */
     int64_t     shape;       /* its own, where the text repeats it (dumps up to 2025); else TG_HLO_NONE */
-    int64_t     instruction; /* that it names, in the same computation, defined before or after; the nearest one
-                              * before, if several have the name. TG_HLO_NONE if none has */
+    int64_t     instruction; /* that stands in its place, or that it names in the same computation: the nearest one
+                              * before, if several have the name, else one behind, or itself; else TG_HLO_NONE */
     size_t      pos;
 } tg_hlo_operand;
 
@@ -243,8 +244,8 @@ TG_API bool tg_hlo_is_json_dict(const char *text, size_t len);
 /* ---- printing ----------------------------------------------------------------- */
 
 /* The whole module: comments dropped, one instruction on a line, `%` before names that are defined, shapes and
- * values as they are written (less the `{}` of old dumps). post: where XLA's parser reads the text that the module came
- * from, it reads this one as the same module; reading and printing it again gives the same text. */
+ * values as they are written (less the `{}` of old dumps). post: where XLA's parser reads the text that the
+ * module came from, it reads this one as the same module; reading and printing it again gives the same text. */
 TG_API size_t tg_hlo_print(char *buf, size_t cap, const tg_hlo_module *module);
 
 /* One instruction in the same way, without ROOT and line end; nested bodies are in it, with line ends. */

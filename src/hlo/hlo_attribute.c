@@ -106,13 +106,17 @@ static bool skip_gap(tg_hlo_scanner *s, bool of_instruction, bool literal) {
     return true;
 }
 
-/* At a bracket or quote: behind it, unless the value is over there: braces and strings need no blank behind them. */
+/* Behind braces or a string, which need no blank behind them: is the value over? */
+static bool is_over(const tg_hlo_scanner *s, bool of_instruction, bool literal) {
+    const bool word = tg_hlo_peek(s) == '%' || (tg_hlo_peek_class(s) & TG_HLO_FIRST);
+    return word && (!of_instruction || begins_anew(s, literal));
+}
+
+/* At a bracket or quote: behind it; false if the value is over there. */
 static bool skip_enclosed(tg_hlo_scanner *s, bool of_instruction, bool literal) {
     const bool bracket = tg_hlo_peek(s) == '[' || tg_hlo_peek(s) == '(';
     tg_hlo_skip_item(s);
-    const int  c = tg_hlo_peek(s);
-    const bool word = c == '%' || (tg_hlo_peek_class(s) & TG_HLO_FIRST);
-    return bracket || !word || (of_instruction && !begins_anew(s, literal));
+    return bracket || !is_over(s, of_instruction, literal);
 }
 
 /* To the end of a value, blanks and comments behind it not included. */
@@ -130,13 +134,18 @@ static void skip_value(tg_hlo_scanner *s, bool of_instruction, bool literal) {
 
 /* ---- values ----------------------------------------------------------------------------- */
 
+/* At the `{` of a value: behind what its key has a rule of its own for. */
+static bool read_own_form(tg_hlo_parser *p, value_kind kind, bool of_instruction) {
+    if (kind == JSON) tg_hlo_skip_json_dict(&p->s);
+    if (kind == FIELDS) tg_hlo_skip_fields(&p->s);
+    return kind != COMPUTATIONS || !of_instruction || read_computations(p);
+}
+
 static bool read_value(tg_hlo_parser *p, value_kind kind, bool of_instruction) {
     const size_t start = p->s.pos;
-    const bool   braces = tg_hlo_peek(&p->s) == '{';
-    if (kind == JSON && braces) tg_hlo_skip_json_dict(&p->s);
-    if (kind == FIELDS && braces) tg_hlo_skip_fields(&p->s);
-    if (kind == COMPUTATIONS && braces && of_instruction && !read_computations(p)) return false;
-    skip_value(&p->s, of_instruction, kind == LITERAL);
+    if (tg_hlo_peek(&p->s) == '{' && !read_own_form(p, kind, of_instruction)) return false;
+    if (p->s.pos == start || !is_over(&p->s, of_instruction, false))
+        skip_value(&p->s, of_instruction, kind == LITERAL);
     if ((kind == SHAPES || kind == LITERAL) && !tg_hlo_judge_shapes(p, start, p->s.pos)) return false;
     return p->s.fault == NULL || tg_hlo_fail_seen(p, "");
 }

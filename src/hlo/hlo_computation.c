@@ -236,7 +236,7 @@ bool tg_hlo_read_loose(tg_hlo_parser *p) {
     do {
         if (!tg_hlo_read_instruction(p)) return false;
         tg_hlo_skip_blanks(&p->s);
-        if (tg_hlo_classify(&p->s) == TG_HLO_IS_STACK_FRAMES && !tg_hlo_read_stack_frames(p)) return false;
+        if (tg_hlo_classify(&p->s) == TG_HLO_IS_STACK_FRAMES) tg_hlo_read_stack_frames(p);
     } while (tg_hlo_classify(&p->s) == TG_HLO_IS_INSTRUCTION);
     end(p, &f);
     return true;

@@ -2,6 +2,7 @@
 #include "hlo/hlo_parser.h"
 
 #include "base/error.h"
+#include "base/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -93,38 +94,39 @@ static bool read_header(tg_hlo_parser *p) {
 
 /* ---- stack frames ------------------------------------------------------------------- */
 
-static bool at_number(const tg_hlo_scanner *s) {
-    const int c = tg_hlo_peek(s);
-    return (c >= '0' && c <= '9') || c == '-';
+/* Takes the number of a line. */
+static bool take_number(tg_hlo_scanner *s) {
+    tg_cursor c = {s->text, s->len, s->pos};
+    int64_t   number;
+    bool      found;
+    if (!tg_take_int(&c, &number, &found) || !found) return false;
+    s->pos = c.pos;
+    return true;
 }
 
-/* A keyword, then lines of a number and a string or braces. */
-static bool read_stack_block(tg_hlo_parser *p, size_t *end) {
-    tg_hlo_scanner *s = &p->s;
+/* A keyword, then lines of a number and a string or braces; behind the last of them. */
+static size_t skip_stack_block(tg_hlo_scanner *s) {
     (void)tg_hlo_skip_word(s);
-    *end = s->pos;
-    for (tg_hlo_skip_blanks(s); at_number(s); tg_hlo_skip_blanks(s)) {
-        (void)tg_hlo_skip_word(s);
+    size_t end = s->pos;
+    for (tg_hlo_skip_blanks(s); take_number(s); tg_hlo_skip_blanks(s)) {
+        end = s->pos;
         tg_hlo_skip_blanks(s);
-        if (tg_hlo_peek(s) != '"' && tg_hlo_peek(s) != '{')
-            return tg_hlo_fail_seen(p, "expects a string or braces in a line of stack frames");
+        if (tg_hlo_peek(s) != '"' && tg_hlo_peek(s) != '{') continue;
         tg_hlo_skip_item(s);
-        *end = s->pos;
+        end = s->pos;
     }
-    return true;
+    return end;
 }
 
 /* Blocks that follow each other; those of a second place are not kept. */
-bool tg_hlo_read_stack_frames(tg_hlo_parser *p) {
+void tg_hlo_read_stack_frames(tg_hlo_parser *p) {
     const size_t start = p->s.pos;
     size_t       end = start;
-    do {
-        if (!read_stack_block(p, &end)) return false;
-    } while (tg_hlo_classify(&p->s) == TG_HLO_IS_STACK_FRAMES);
-    if (p->m->stack_frames_len > 0) return true;
+    do end = skip_stack_block(&p->s);
+    while (tg_hlo_classify(&p->s) == TG_HLO_IS_STACK_FRAMES);
+    if (p->m->stack_frames_len > 0) return;
     p->m->stack_frames = (uint32_t)start;
     p->m->stack_frames_len = (uint32_t)(end - start);
-    return true;
 }
 
 /* ---- the whole ---------------------------------------------------------------------- */
@@ -133,7 +135,7 @@ static bool read_statement(tg_hlo_parser *p) {
     switch (tg_hlo_classify(&p->s)) {
     case TG_HLO_IS_COMPUTATION: return tg_hlo_read_computation(p);
     case TG_HLO_IS_INSTRUCTION: return tg_hlo_read_loose(p);
-    case TG_HLO_IS_STACK_FRAMES: return tg_hlo_read_stack_frames(p);
+    case TG_HLO_IS_STACK_FRAMES: tg_hlo_read_stack_frames(p); return true;
     case TG_HLO_IS_NOTHING: break;
     }
     return tg_hlo_fail_seen(p, "expects a computation or an instruction");

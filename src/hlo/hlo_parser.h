@@ -27,7 +27,7 @@ typedef struct tg_hlo_parser {
 
 static inline tg_hlo_store *tg_hlo_parser_store(tg_hlo_parser *p) { return p->nbodies > 0 ? &p->open : &p->m->store; }
 
-/* ---- failures: hlo_parse.c; all but the last return false ----------------------------------------- */
+/* ---- failures, stack frames: hlo_parse.c; all failures return false ----------------------------------------- */
 
 /* What stands at the cursor is not what the rule wants; or what does not end, if the scanner came across that. */
 bool tg_hlo_fail_seen(tg_hlo_parser *p, const char *rule);
@@ -40,7 +40,7 @@ bool tg_hlo_fail_memory(tg_hlo_parser *p);
 bool tg_hlo_enter(tg_hlo_parser *p, size_t pos);
 
 /* At a block of stack frames: it and those that follow. */
-bool tg_hlo_read_stack_frames(tg_hlo_parser *p);
+void tg_hlo_read_stack_frames(tg_hlo_parser *p);
 
 /* ---- computations: hlo_computation.c -------------------------------------------------- */
 

@@ -308,7 +308,9 @@ def compare_damaged(text, oracle):
         return "we are tolerant"
     check_understood(theirs["text"], theirs["computations"])
     again = oracle(once)
-    assert again is not None and again["text"] == theirs["text"], (text, once)
+    assert again is not None, (text, once)
+    if again["text"] != theirs["text"]:  # some numbers that are missing XLA reads from memory it has not set
+        assert oracle(text)["text"] != theirs["text"], (text, once)
     return "both accept"
 
 

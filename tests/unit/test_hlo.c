@@ -80,6 +80,16 @@ static const struct { const char *name, *text, *want;
      "m:!e{}"},
     {"colons that XLA takes for a part of names", "HloModule m last: { p:= s8[] f() %q: = s8[] f(p) }",
      "m:!last{p=s8[] f(); *q=s8[] f(p@0)}"},
+    {"words that touch what is before them",
+     "HloModule m, a={1}FileNames -1 \"a\" 2FunctionNames ENTRY e { x = s8[] f(), frontend_attributes={a={}}ROOT y = "
+     "s8[] g(),"
+     " backend_config={1}%z = s8[] f(), k=\"s\"b = s8[] f() }",
+     "m[a={1}]:!e{x=s8[] f()[frontend_attributes={a={}}]; *y=s8[] g()[backend_config={1}]; z=s8[] f()[k=\"s\"]; "
+     "b=s8[] f()}"},
+    {"ENTRY behind the value of a loose instruction", "HloModule m s8[] f(), k=\"s\"l\nENTRY %e {}",
+     "m:~{*=s8[] f()[k=\"s\"l]}!e{}"},
+    {"percent signs that begin no name", "HloModule %=%% e {}", "%=%%:!e{}"},
+    {"a module without a name or attributes", "HloModule : e {}", ":!e{}"},
     {"stack frames between loose instructions", "s8[] f() FileNames 1 \"a\" s8[] g()", "!~{=s8[] f(); *=s8[] g()}"},
     {"a block of stack frames without lines, and a computation of its name", "StackFrames\n{ s8[] f() } StackFrames {}",
      "{*=s8[] f()}!StackFrames{}"},

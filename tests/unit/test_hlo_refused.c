@@ -43,7 +43,6 @@ static const struct { const char *text; tg_status status; size_t pos; const char
     {"e { a = f32[] f(), calls={ { b = f32[] g() } c }", TG_ERR_PARSE, 45,
      "line 1, column 46: expects '}' behind the bodies, saw 'c'"},
     {"e { a = f32[] f(), 5=x }", TG_OK, 0, NULL},
-    {"FileNames 1 2 e {}", TG_ERR_PARSE, 12, "expects a string or braces in a line of stack frames, saw '2'"},
     /* shapes */
     {"e {\n a = f32[2 f() }", TG_ERR_PARSE, 15, "line 2, column 12: not an XLA shape: expects a list to end with"},
     {"e {\n a = f32[2 f() ", TG_ERR_PARSE, 15, "line 2, column 12: not an XLA shape: expects a list to end with"},
