@@ -35,11 +35,11 @@ ADD = """%add.N (x.N: f32[], y.N: f32[]) -> f32[] {
   %param_0.N = f32[256,512]{1,0:T(8,128)} parameter(0)
   %param_1.N = f32[512]{0:T(512)} parameter(1)
   %broadcast.N = f32[256,512]{1,0:T(8,128)} broadcast(%param_1.N), dimensions={1}, \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/broadcast" source_file="/home/user/model/layers.py" source_line=118}
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/broadcast" source_file="model/layers.py" source_line=118}
   %multiply.N = f32[256,512]{1,0:T(8,128)} multiply(%param_0.N, %broadcast.N), \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/mul" source_file="/home/user/model/layers.py" source_line=119}
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/bias/mul" source_file="model/layers.py" source_line=119}
   ROOT %tanh.N = f32[256,512]{1,0:T(8,128)} tanh(%multiply.N), \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="/home/user/model/layers.py" source_line=120}
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="model/layers.py" source_line=120}
 }
 
 """
@@ -47,15 +47,15 @@ metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="/home/user/mode
 ENTRY = """  %w.N = f32[512,512]{1,0:T(8,128)} get-tuple-element(%weights), index=0
   %b.N = f32[512]{0:T(512)} get-tuple-element(%weights), index=1, metadata={op_name="args[0]['bias']"}
   %dot.N = f32[256,512]{1,0:T(8,128)} dot(%fusion.P, %w.N), lhs_contracting_dims={1}, rhs_contracting_dims={0}, \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/dot_general" source_file="/home/user/model/layers.py" source_line=117}, \
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/dot_general" source_file="model/layers.py" source_line=117}, \
 backend_config={"window_config":{"kernel_window_bounds":["16","4"],"output_window_bounds":["32","1"]},"x":"}{"}
   %fusion.N = f32[256,512]{1,0:T(8,128)} fusion(%dot.N, %b.N), kind=kLoop, calls=%fused_computation.N, \
-metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="/home/user/model/layers.py" source_line=120}
+metadata={op_name="jit(step)/jvp(layer_N)/mlp/tanh" source_file="model/layers.py" source_line=120}
   %transpose.N = f32[512,256]{1,0:T(8,128)} transpose(%fusion.N), dimensions={1,0}
   %copy.N = f32[512,256]{0,1:T(8,128)} copy(%transpose.N)
   %zero.N = f32[] constant(0)
   %reduce.N = f32[512]{0:T(512)} reduce(%copy.N, %zero.N), dimensions={1}, to_apply=%add.N, \
-metadata={op_name="jit(step)/jvp(layer_N)/reduce_sum" source_file="/home/user/model/layers.py" source_line=121}
+metadata={op_name="jit(step)/jvp(layer_N)/reduce_sum" source_file="model/layers.py" source_line=121}
   %slice.N = f32[128]{0:T(512)} slice(%reduce.N), slice={[0:512:4]}
   %tuple.N = (f32[128]{0:T(512)}, f32[512]{0:T(512)}, f32[256,512]{1,0:T(8,128)}) tuple(%slice.N, %reduce.N, %fusion.N)
 """

@@ -40,7 +40,7 @@ json_t *hlo_json_text(tg_hlo_text text);
 /* The tree of a shape, until the next one is asked for; NULL, having complained, if it cannot be read. */
 const tg_xla_shape *hlo_nodes(size_t *count, const hlo_view *view, int64_t shape);
 
-/* "main / dot.3 = " and the opcode; the entry is marked. */
+/* "main / dot.3 = f32[2]{0} dot"; shape may be NULL. */
 void hlo_print_instruction(const tg_hlo_module *module, int64_t instruction, const char *shape);
 
 /* The computation that an instruction is in. */
