@@ -60,11 +60,7 @@ static tg_status fail_strides(const tg_layout *map, const tg_witness *w, tg_erro
     for (int32_t d = 0; tg_layout_coalesce(&normal, map, NULL) == TG_OK && d < map->ndim; d++) {
         if (map->shape[d] == 1 || !tg_digits_of_dims(&f, &normal, &d, 1)) continue;
         tg_digits_coalesce(&f);
-        if (f.n > 1)
-            return tg_fail_dim(
-                err, TG_ERR_UNREPRESENTABLE, d,
-                "dimension %d is cut into tiles of %d: it steps by %d inside a tile and by %d between tiles",
-                (int64_t)d, f.weight[f.n - 2], f.stride[f.n - 1], f.stride[f.n - 2]);
+        if (f.n > 1) return tg_digits_fail_cut(&f, d, err);
     }
     return tg_fail(err, TG_ERR_UNREPRESENTABLE,
                    "no strides: element %v is at slot %d, where steps along single dimensions add up to %d", w->coord,

@@ -18,6 +18,8 @@
  * argument is ours and is checked by exhaustion in tests/. */
 #include "layout/layout.h"
 
+#include "base/error.h"
+
 #include <string.h>
 
 enum { MAX_STEPS = 1 << 16 };
@@ -264,4 +266,10 @@ tg_status tg_layout_push_dims(tg_layout *l, const int32_t *dims, const int64_t *
         begin = i + 1;
     }
     return s;
+}
+
+tg_status tg_digits_fail_cut(const tg_digits *f, int32_t d, tg_error *err) {
+    return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d,
+                       "dimension %d is cut into tiles of %d: it steps by %d inside a tile and by %d between tiles",
+                       (int64_t)d, f->weight[f->n - 2], f->stride[f->n - 1], f->stride[f->n - 2]);
 }

@@ -84,6 +84,9 @@ int64_t tg_digits_eval(const tg_digits *f, int64_t x);
 /* Merge digits where that leaves the function unchanged; drop those that are always 0. */
 void tg_digits_coalesce(tg_digits *f);
 
+/* TG_ERR_UNREPRESENTABLE: dimension d, of these two digits or more, has no stride of its own. */
+tg_status tg_digits_fail_cut(const tg_digits *f, int32_t d, tg_error *err);
+
 /* Cut f's number x = hi * low + lo into digits of hi and of lo, low >= 1 dividing f->size; f(x) =
  * hi's + lo's. False where a digit would need both. */
 bool tg_digits_cut(tg_digits *hi, tg_digits *lo, const tg_digits *f, int64_t low);

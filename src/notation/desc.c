@@ -400,11 +400,7 @@ static tg_status to_strided(tg_desc *out, const tg_layout *in, tg_error *err) {
             return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d,
                                "dimension %d is folded with others: it has no stride of its own", (int64_t)d);
         tg_digits_coalesce(&f);
-        if (f.n > 1)
-            return tg_fail_dim(
-                err, TG_ERR_UNREPRESENTABLE, d,
-                "dimension %d is cut into tiles of %d: it steps by %d inside a tile and by %d between tiles",
-                (int64_t)d, f.weight[f.n - 2], f.stride[f.n - 1], f.stride[f.n - 2]);
+        if (f.n > 1) return tg_digits_fail_cut(&f, d, err);
         out->host.strides[d] = f.stride[0];
     }
     for (int32_t i = 0; i < l.nmodes; i++)

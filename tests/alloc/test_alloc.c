@@ -21,14 +21,7 @@ void         *__wrap_malloc(size_t size);
 pthreadpool_t __real_pthreadpool_create(size_t n);
 pthreadpool_t __wrap_pthreadpool_create(size_t n);
 
-static int countdown = -1; /* allocations until one fails; negative: none does */
-static int made;
-
-static bool fails_now(void) {
-    if (countdown < 0) return false;
-    made++;
-    return countdown-- == 0;
-}
+#include "countdown.h"
 
 void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
 

@@ -20,14 +20,7 @@ void *__wrap_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t size);
 void *__wrap_realloc(void *p, size_t size);
 
-static int countdown = -1; /* allocations until one fails; negative: none does */
-static int made;
-
-static bool fails_now(void) {
-    if (countdown < 0) return false;
-    made++;
-    return countdown-- == 0;
-}
+#include "countdown.h"
 
 void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
 void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }

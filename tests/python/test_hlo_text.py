@@ -18,6 +18,7 @@ import pytest
 
 import hlo_ctypes as hlo
 import hlo_programs
+import jaxlib_process
 import xla_ctypes as xla
 
 SEED = int(os.environ.get("TEGULA_SEED", "20240531"))
@@ -42,41 +43,14 @@ for line in sys.stdin:
 """
 
 
-class Oracle:
+class Oracle(jaxlib_process.Jaxlib):
     def __init__(self):
-        self.process = None
-
-    def start(self):
-        self.process = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.DEVNULL, text=True)
-
-    def stop(self):
-        if self.process:
-            self.process.stdin.close()
-            self.process.stdout.close()
-            self.process.wait()
-            self.process = None
+        super().__init__(SERVER)
 
     def __call__(self, text):
         """What XLA makes of the text; None where it refuses or aborts."""
-        if self.process is None:
-            self.start()
-        try:
-            self.process.stdin.write(json.dumps(text) + "\n")
-            self.process.stdin.flush()
-            answer = self.process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if not answer:
-            self.stop_dead()
-            return None
-        answer = json.loads(answer)
-        return None if "error" in answer else answer
-
-    def stop_dead(self):
-        self.process.stdout.close()
-        self.process.wait()
-        self.process = None
+        answer = self.ask(text)
+        return None if answer is None or "error" in answer else answer
 
 
 @pytest.fixture(scope="module")

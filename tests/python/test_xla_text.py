@@ -10,11 +10,10 @@ import json
 import os
 import random
 import re
-import subprocess
-import sys
 
 import pytest
 
+import jaxlib_process
 import xla_ctypes as xla
 
 SEED = int(os.environ.get("TEGULA_SEED", "20240531"))
@@ -39,37 +38,14 @@ for line in sys.stdin:
 """
 
 
-class Oracle:
+class Oracle(jaxlib_process.Jaxlib):
     def __init__(self):
-        self.process = None
-
-    def start(self):
-        self.process = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def stop(self):
-        if self.process:
-            self.process.stdin.close()
-            self.process.stdout.close()
-            self.process.wait()
-            self.process = None
+        super().__init__(SERVER)
 
     def __call__(self, text, kind="shape"):
         """(accepted, canonical text or message); accepted is None where XLA aborted."""
-        if self.process is None:
-            self.start()
-        try:
-            self.process.stdin.write(json.dumps([kind, text]) + "\n")
-            self.process.stdin.flush()
-            answer = self.process.stdout.readline()
-        except BrokenPipeError:
-            answer = ""
-        if answer:
-            return tuple(json.loads(answer))
-        self.process.stdout.close()
-        self.process.wait()
-        self.process = None
-        return None, "abort"
+        answer = self.ask([kind, text])
+        return (None, "abort") if answer is None else tuple(answer)
 
 
 @pytest.fixture(scope="module")

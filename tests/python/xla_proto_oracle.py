@@ -5,10 +5,8 @@ name stands behind it: protobuf's parser stops at a fault, and jaxlib does not l
 
 `strict_reasons` is the list of docs/xla-proto.md, written a second time and without our reader.
 """
-import json
-import subprocess
-import sys
 
+import jaxlib_process
 import xla_ctypes as xla
 from xla_proto_c import BITS32, BITS64, BYTES, END_GROUP, GROUP, VARINT, message_field, number_field
 
@@ -41,32 +39,15 @@ for line in sys.stdin:
 """
 
 
-class Oracle:
-    """jaxlib in a process of its own, because some input makes it abort."""
-
+class Oracle(jaxlib_process.Jaxlib):
     def __init__(self):
-        self.process = None
-
-    def start(self):
-        self.process = subprocess.Popen([sys.executable, "-c", SERVER], stdin=subprocess.PIPE,
-                                        stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-
-    def stop(self):
-        if self.process:
-            self.process.stdin.close()
-            self.process.stdout.close()
-            self.process.wait()
-            self.process = None
+        super().__init__(SERVER)
 
     def __call__(self, what, argument):
         """(accepted, answer or message)"""
-        if self.process is None:
-            self.start()
-        self.process.stdin.write(json.dumps([what, argument]) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        assert answer, f"XLA aborts at {what} {argument}"
-        return json.loads(answer)
+        answer = self.ask([what, argument])
+        assert answer is not None, f"XLA aborts at {what} {argument}"
+        return answer
 
     def write_shape(self, text):
         accepted, answer = self("write shape", text)
