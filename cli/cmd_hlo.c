@@ -145,7 +145,8 @@ static const char *what_it_is(const cli_text *text) {
     if (begins_with(text, "module ") || begins_with(text, "#loc") || begins_with(text, "func."))
         return "this is MLIR, as lowered.as_text() prints it; compile().as_text() and lowered.as_text('hlo') print HLO";
     if (begins_with(text, "\x1f\x8b")) return "this is compressed with gzip; tegula hlo <(zcat FILE) reads it";
-    if (text->len > 0 && memchr(text->bytes, '\0', text->len) != NULL) return "this is no text; HLO protos are not read";
+    if (text->len > 0 && memchr(text->bytes, '\0', text->len) != NULL)
+        return "this is no text; HLO protos are not read";
     return NULL;
 }
 
