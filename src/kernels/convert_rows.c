@@ -20,7 +20,8 @@
  * 15 or 16 whole lines are written, and the rest waits until the other rows have had their turn.
  *
  * Sources are never read beyond their last element: what is no whole line is copied to the stack first. Fetching ahead
- * by instructions never won (tg_mover.far is not used here): the processor does it better for few streams.
+ * by instructions wins only where src is far, whole lines are streamed and the processor is sparing (move.h): others do
+ * it better by themselves for few streams.
  *
  * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
 #include "base/checked.h"
@@ -43,6 +44,7 @@ enum {
 typedef struct grid {
     int64_t outer, rows, lines; /* 64-byte lines of dst in a row */
     int64_t dst_outer, dst_row, src_outer, src_row;
+    bool    fetch; /* early, if streamed */
 } grid;
 
 /* True if some value did not fit. stream: dst is at a line. */
@@ -87,7 +89,7 @@ static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t 
 static bool convert_short(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
                           int64_t groups) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
-    const grid    g = {1, n, 1, 0, dst_row, 0, need};
+    const grid    g = {1, n, 1, 0, dst_row, 0, need, false};
     uint8_t       in[BATCH * TG_LINE_BYTES * WIDEST];
     memset(in, 0, (size_t)(n * need));
     for (int64_t r = 0; r < n; r++) {
@@ -139,32 +141,34 @@ enum { STREAMS = 16, RUN = 8, CARRIED = 64 };
 
 /* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
  * Otherwise the rows lie apart in src: 16 rows, all of outer. */
-static bool move_lines(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t bytes,
-                       bool stream) {
+static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                       int64_t bytes, bool stream) {
     const int64_t lines = bytes / TG_LINE_BYTES;
+    const bool    fetch = m->far && m->sparing;
     bool          bad = false;
     if (b->dst_outer == bytes) {
         for (int64_t o = 0; o < b->outer; o += RUN) {
             const grid g = {b->rows,    tg_min(RUN, b->outer - o), lines, b->dst_row, b->dst_outer,
-                            b->src_row, b->src_outer};
+                            b->src_row, b->src_outer,            fetch};
             bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, stream);
         }
         return bad;
     }
     for (int64_t r = 0; r < b->rows; r += STREAMS) {
         const grid g = {b->outer,     tg_min(STREAMS, b->rows - r), lines, b->dst_outer, b->dst_row,
-                        b->src_outer, b->src_row};
+                        b->src_outer, b->src_row,                fetch};
         bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
     }
     return bad;
 }
 
-static bool move_stored(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
+static bool move_stored(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                        int64_t groups) {
     const int64_t bytes = groups * p->dst, last = TG_LINE_BYTES / p->dst; /* groups of the last line */
-    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row};
+    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row, false};
     bool bad = false;
     if (g.lines > 0) {
-        if (bytes % TG_LINE_BYTES == 0) return move_lines(dst, src, b, p, bytes, false);
+        if (bytes % TG_LINE_BYTES == 0) return move_lines(m, dst, src, b, p, bytes, false);
         bad = p->loop(dst, src, &g, false);
         g.lines = 1;
         return p->loop(dst + bytes - TG_LINE_BYTES, src + (groups - last) * p->src, &g, false) || bad;
@@ -190,7 +194,7 @@ static bool add_lines(tg_lines *l, const uint8_t *s, const pair *p, int64_t n, i
     while (n > 0) {
         const int64_t some = tg_min((TG_LINES_CAPACITY - l->to) / bytes, n);
         const bool    one = src_row == lines * (TG_LINE_BYTES / p->dst * p->src); /* src goes on as well */
-        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row};
+        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row, false};
         if (some == 0) {
             tg_lines_flush(l, p->copy);
             continue;
@@ -219,7 +223,7 @@ static bool add_row(tg_lines *l, const uint8_t *s, const pair *p, int64_t groups
 static bool add_rows(tg_lines *l, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
                        int64_t groups) {
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
-    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row};
+    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row, false};
     bool          bad = false;
     if (l->to + n * row_bytes > TG_LINES_CAPACITY) tg_lines_flush(l, p->copy);
     uint8_t *const d = l->bytes + l->to;
@@ -303,7 +307,7 @@ static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, c
     const int64_t bytes = groups * p->dst;
     const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
     bool          bad = false;
-    if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(dst, src, b, p, bytes, true);
+    if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(m, dst, src, b, p, bytes, true);
     if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_in_pieces(m, dst, src, b, p);
     for (int64_t r = 0; r < b->rows; r += CARRIED) {
         tg_block part = *b;
@@ -321,7 +325,7 @@ static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t 
     if (m->stream && !split && m->dst.bits >= 8) {
         bad = move_streamed(m, dst, src, b, p, groups);
     } else {
-        bad = move_stored(dst, src, b, p, groups);
+        bad = move_stored(m, dst, src, b, p, groups);
         if (!bad && (split || b->tail > 0)) finish_rows(m, dst, src, b, p, groups);
     }
     return bad ? move_plain(m, dst, src, b) : NULL;
@@ -399,7 +403,7 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
     tg_kernel      k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
     *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
-                      .stream = stream, .far = far, .dst = dst, .src = src,
+                      .stream = stream, .far = far, .sparing = tg_cpu_sparing(), .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
     for (int i = 0; table != NULL && i < ENTRIES; i++)
         if (table[i].key == key) {

@@ -318,16 +318,18 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
     for (int64_t i = 0; i < n; i += VEC) V(stream)(dst + i, V(load)(src + i));
 }
 
-/* The loops; PUT stores one vector. */
-#define LINES(NAME, STEP, PUT)                                                                                        \
+/* The loops; PUT stores one vector. What lies AHEAD bytes further on in src is fetched, if that is not 0. */
+#define LINES(NAME, STEP, PUT, AHEAD)                                                                                 \
     for (int64_t o = 0; o < g.outer; o++) {                                                                           \
         uint8_t       *d_row = dst + o * g.dst_outer;                                                                 \
         const uint8_t *s_row = src + o * g.src_outer;                                                                 \
         for (int64_t r = g.rows; r > 0; r--, d_row += g.dst_row, s_row += g.src_row) {                                \
             uint8_t       *d = d_row;                                                                                 \
             const uint8_t *s = s_row;                                                                                 \
-            for (int64_t n = g.lines * (TG_LINE_BYTES / VEC); n > 0; n--, d += VEC, s += STEP)                        \
+            for (int64_t n = g.lines * (TG_LINE_BYTES / VEC); n > 0; n--, d += VEC, s += STEP) {                      \
+                for (int i = 0; (AHEAD) > 0 && i < STEP; i += TG_LINE_BYTES) TG_FETCH(s + (AHEAD) + i);               \
                 PUT(d, V(one_##NAME)(s, &bad));                                                                       \
+            }                                                                                                         \
         }                                                                                                             \
     }
 
@@ -341,10 +343,12 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
     static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
         const grid g = *grid_; /* a copy, since stores might change the other */                                      \
         V(vec)     bad = {0};                                                                                         \
-        if (stream) {                                                                                                 \
-            LINES(NAME, VEC * (SRC) / (DST), V(stream))                                                               \
+        if (stream && g.fetch) {                                                                                      \
+            LINES(NAME, VEC * (SRC) / (DST), V(stream), 256)                                                          \
+        } else if (stream) {                                                                                          \
+            LINES(NAME, VEC * (SRC) / (DST), V(stream), 0)                                                            \
         } else {                                                                                                      \
-            LINES(NAME, VEC * (SRC) / (DST), V(store))                                                                \
+            LINES(NAME, VEC * (SRC) / (DST), V(store), 0)                                                             \
         }                                                                                                             \
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \

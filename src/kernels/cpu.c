@@ -28,6 +28,15 @@ int64_t tg_cpu_stream_bytes(void) {
     return 12 * MIB;
 }
 
+/* Measured as well: an EPYC is faster with more fetches and fewer detours. */
+bool tg_cpu_sparing(void) {
+#if TG_HAVE_X86
+    return __builtin_cpu_is("intel") != 0;
+#else
+    return false;
+#endif
+}
+
 uint32_t tg_cpu_features(void) {
 #if TG_HAVE_X86
     return features_x86();

@@ -34,7 +34,8 @@ static const char *const strided_names[WIDTHS] = {"strided 1-byte", "strided 2-b
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
-        .move = move, .name = name, .dst_width = width, .stream = stream, .far = far, .dst = bits, .src = bits};
+        .move = move, .name = name, .dst_width = width, .stream = stream, .far = far,
+        .sparing = tg_cpu_sparing(), .dst = bits, .src = bits};
 }
 
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far) {

@@ -42,6 +42,7 @@ struct tg_mover {
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src comes from memory, not from a cache: prefetch */
+    bool           sparing;   /* tg_cpu_sparing */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;
@@ -52,6 +53,10 @@ uint32_t tg_cpu_features(void);
 
 /* From how many bytes on, read and written together, stores around the caches win. After tg_cpu_features. */
 int64_t tg_cpu_stream_bytes(void);
+
+/* Whether loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared,
+ * and what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
+bool tg_cpu_sparing(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

@@ -13,7 +13,8 @@
  *
  * The prefetchers follow some 16 streams: reading 64 halves the speed, and so does writing pieces of one stick far
  * apart from each other. Where the streams of dst are few and src goes on through all of them, src is simply walked
- * from end to end.
+ * from end to end; or, by a processor that is sparing (move.h), in bands of 64, whole runs of 8 KiB of sticks, for
+ * which src is read again from a cache.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */
@@ -27,7 +28,7 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = 128, BAND = 8, FAR = 1024 };
+enum { STICK = 128, BAND = 8, LONG_BAND = 64, FAR = 1024 };
 
 #define INLINE __attribute__((always_inline)) static inline
 /* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
@@ -67,20 +68,22 @@ typedef struct walk {
 } walk;
 
 /* One loop only: no bands. A few streams of dst, and src goes on from one to the next: src is walked
- * from end to end. */
-static inline int64_t band_of(const walk *w, bool stream) {
+ * from end to end, or nearly. */
+static inline int64_t band_of(const walk *w, bool stream, bool sparing) {
     if (w->across.n == 1) return w->along.n;
-    return stream && w->across.n <= 2 * BAND && w->along.src == w->across.n * w->across.src ? 1 : BAND;
+    const bool few = stream && w->across.n <= 2 * BAND && w->along.src == w->across.n * w->across.src;
+    return !few ? BAND : sparing ? LONG_BAND : 1;
 }
 
-static inline walk walk_of(const tg_block *b, bool stream, bool far) {
+static inline walk walk_of(const tg_mover *m, const tg_block *b) {
+    const int64_t reach = m->sparing ? STICK : FAR;
     const int64_t total = b->cols + b->tail;
     const loop    outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
     const bool    swap = b->dst_outer == total && b->dst_row != total;
     walk          w = {swap ? outer : rows, swap ? rows : outer, 0, swap || b->dst_row == total, 0};
     const int64_t step = w.across.src;
-    w.band = band_of(&w, stream);
-    if (far && step > 0 && w.band > 1) w.ahead = step < FAR ? FAR / step * step : step;
+    w.band = band_of(&w, m->stream, m->sparing);
+    if (m->far && step > 0 && w.band > 1) w.ahead = step < reach ? reach / step * step : step;
     return w;
 }
 

@@ -263,7 +263,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
 }
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const walk w = walk_of(b, m->stream, m->far);
+    const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
         V(sticks)(d, s, w, lines);

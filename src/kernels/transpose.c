@@ -19,7 +19,21 @@
  * padding are read instead, or any, and what is too much is not written.
  *
  * From memory ("far") the lines of a later tile are fetched meanwhile, spread over the shuffles: 64 lines at a time are
- * too many for the prefetchers of the processor, and one burst of fetches stalls everything else. */
+ * too many for the prefetchers of the processor, and one burst of fetches stalls everything else.
+ *
+ * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
+ * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other.
+ * There, whatever comes from memory and goes around the caches is done in small steps; in each of them four things
+ * happen side by side, for some 8 lines or sticks:
+ *
+ *     lines of 128 bytes are fetched from memory         AHEAD lines before
+ *     those before them are copied into a stage          one tile before
+ *     the stage's 16-byte columns are turned to sticks
+ *     the sticks of the step before are stored           as a whole
+ *
+ * The stage is compact, so that 16-byte pieces of 64 lines do not push each other out of the first-level cache, and
+ * those need fewer shuffles than squares do. */
+#include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
 #include "kernels/unaligned.h"
@@ -86,6 +100,7 @@ typedef struct matrix {
     const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
     bool           far;      /* src must be fetched early */
+    bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
 } matrix;
 
 /* The columns of one stick, or fewer. */
@@ -145,15 +160,62 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
     w->o++;
 }
 
-/* The tile that is fetched while the one before `at` is transposed, AHEAD tiles later: of this stick, or, where lines
+/* The tile that is fetched while the one before `at` is transposed, LATER tiles later: of this stick, or, where lines
  * are short, of one of the next. */
 static inline source_tile tile_ahead(const work *w, unsigned slot, int64_t at, int64_t depth, int64_t end) {
-    enum { AHEAD = 3 };
-    at += (AHEAD - 1) * depth;
+    enum { LATER = 3 };
+    at += (LATER - 1) * depth;
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
     const stick *const s = &w->stick[slot % STICKS];
     return (source_tile){s->line, s->lines, at, end};
 }
+
+/* ---- a pipeline of tiles of 128 bytes of the lines of one stick ---- */
+
+enum {
+    AHEAD = 64,         /* lines are fetched so many lines before they are copied */
+    RING = 4 * MAX_SIDE /* lines of three tiles of bytes, and rows of the tile before */
+};
+
+/* Bytes of each line that one step turns: 4 sticks or more. */
+#define PIECE(width) ((width) <= 4 ? 16 : (width) * 4)
+
+typedef struct pipeline {
+    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
+    uint8_t        out[2][16 * STICK] __attribute__((aligned(64)));
+    uint8_t        nowhere[16 * STICK] __attribute__((aligned(64))); /* for what is stored before the first step */
+    const uint8_t *line[RING];
+    uint8_t       *row[RING];
+    int64_t        at; /* the next tile's first row */
+} pipeline;
+
+/* Whole sticks only. */
+static inline int64_t count_tiles(const matrix *a) {
+    const int64_t side = STICK / a->width;
+    return a->dst.n < side ? 0 : a->outer * (a->cols / side) * tg_ceil_div(a->dst.n, side);
+}
+
+/* Of tile number `tile`; behind the last one, anything that may be fetched. */
+static inline void next_tile(pipeline *p, const matrix *a, work *w, int64_t tile, int64_t count) {
+    const int64_t         side = STICK / a->width;
+    const uint8_t **const line = p->line + tile * side % RING;
+    const stick *const    s = &w->stick[0];
+    int64_t               k = 0;
+    if (tile < count && p->at >= a->dst.n) {
+        do next_stick(w, a, 0);
+        while (s->cols < side);
+        p->at = 0;
+    }
+    if (tile < count) {
+        const int64_t first = tg_min(p->at, a->dst.n - side);
+        for (; k < s->lines; k++) line[k] = s->line[k] + first * a->width;
+        target_addresses(p->row + tile * side % RING, s->d, &a->dst, first, side);
+        p->at += side;
+    }
+    for (; k < side; k++) line[k] = a->pad;
+}
+
+/* ---- matrices ---- */
 
 static inline bool at_lines(const uint8_t *d, int64_t step, int64_t other) {
     return (((uintptr_t)d | (uintptr_t)step | (uintptr_t)other) & (TG_LINE_BYTES - 1)) == 0;
@@ -182,6 +244,7 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
+    a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
 }
 
 /* ---- lists of places for shuffles ---- */

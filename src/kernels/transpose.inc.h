@@ -3,28 +3,24 @@
 
 /* ---- in registers ---- */
 
-/* One 16-byte piece of each of LANES lines, every n-th one. Inserting from memory does the work across lanes while
- * loading. */
+/* One 16-byte piece of each of LANES lines. Inserting from memory does the work across lanes while loading. */
 #if VEC == 64
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
-    const __m256i low = _mm256_castsi128_si256(LOAD128(line[0] + at));
-    const __m256i high = _mm256_castsi128_si256(LOAD128(line[2 * n] + at));
-    const __m256i low2 = _mm256_inserti128_si256(low, LOAD128(line[n] + at), 1);
-    const __m256i high2 = _mm256_inserti128_si256(high, LOAD128(line[3 * n] + at), 1);
-    return (V(vec))_mm512_inserti64x4(_mm512_castsi256_si512(low2), high2, 1);
+#  define LANES 4
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
+    const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[0])), LOAD128(lane[1]), 1);
+    const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[2])), LOAD128(lane[3]), 1);
+    return (V(vec))_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
 }
 #  define EACH_LANE(X) X(0), X(1), X(2), X(3)
 #elif VEC == 32
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
-    const __m256i low = _mm256_castsi128_si256(LOAD128(line[0] + at));
-    return (V(vec))_mm256_inserti128_si256(low, LOAD128(line[n] + at), 1);
+#  define LANES 2
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
+    return (V(vec))_mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[0])), LOAD128(lane[1]), 1);
 }
 #  define EACH_LANE(X) X(0), X(1)
 #else
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *line, int n, int64_t at) {
-    (void)n;
-    return V(load)(line[0] + at);
-}
+#  define LANES 1
+TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) { return V(load)(lane[0]); }
 #  define EACH_LANE(X) X(0)
 #endif
 
@@ -73,7 +69,6 @@ TG_NO_CHECKS INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
 
 /* Lane i of register j, of as many registers as there are lanes, becomes lane j of register i. */
 #if VEC == 64
-#  define LANES 4
 TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     const __m512i a = (__m512i)in[0], b = (__m512i)in[step], c = (__m512i)in[2 * step], d = (__m512i)in[3 * step];
     const __m512i ab = _mm512_shuffle_i64x2(a, b, 0x44), cd = _mm512_shuffle_i64x2(c, d, 0x44);
@@ -84,13 +79,11 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
     out[3] = (V(vec))_mm512_shuffle_i64x2(ab2, cd2, 0xdd);
 }
 #elif VEC == 32
-#  define LANES 2
 TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     out[0] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x20);
     out[1] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x31);
 }
 #else
-#  define LANES 1
 TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     (void)step;
     out[0] = in[0];
@@ -158,7 +151,12 @@ TG_NO_CHECKS INLINE void V(strip)(int width, uint8_t *const *row, int64_t to, co
     const int n = 16 / width;
     V(vec)    in[16], out[16];
     TG_UNROLL
-    for (int j = 0; j < n; j++) in[j] = V(lanes)(line + j, n, at);
+    for (int j = 0; j < n; j++) {
+        const uint8_t *lane[LANES];
+        TG_UNROLL
+        for (int l = 0; l < LANES; l++) lane[l] = line[l * n + j] + at;
+        in[j] = V(lanes)(lane);
+    }
     V(turn)(width, out, in);
     TG_UNROLL
     for (int i = 0; i < n; i++) V(put)(row[i] + to, out[i], stream);
@@ -256,6 +254,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 }
 
 #include "kernels/interleave.inc.h"
+#include "kernels/pipeline.inc.h"
 
 /* ---- blocks ---- */
 
@@ -264,11 +263,14 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     matrix a;
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     matrix_of(&a, w.pad, width, m, d, s, b);
+    const bool narrow = a.cols % (STICK / width) != 0;
+    if (a.staged) V(run_pipeline)(width, &a, &w);
+    if (a.staged && !narrow) return NULL;
     w.o = w.c = 0;
     for (unsigned i = 0; i < STICKS - 1; i++) next_stick(&w, &a, i);
     for (unsigned i = 0; w.stick[i % STICKS].cols > 0; i++) {
         next_stick(&w, &a, i + STICKS - 1);
-        V(run_stick)(width, &a, &w, i);
+        if (!a.staged || w.stick[i % STICKS].cols < STICK / width) V(run_stick)(width, &a, &w, i);
     }
     return NULL;
 }

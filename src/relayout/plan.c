@@ -26,6 +26,7 @@ const tg_tuning tg_default_tuning = {
     .shared_bytes = 4 << 20,
     .stream_bytes = -1,
     .far_bytes = 4 << 20,
+    .memory_bytes = 32 << 20,
 };
 
 /* ---- checks ---- */

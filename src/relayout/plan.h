@@ -138,6 +138,7 @@ typedef struct tg_tuning {
                               * as well, and one task each is faster */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache */
+    int64_t memory_bytes;    /* from here on it is probably in no cache at all */
 } tg_tuning;
 
 extern const tg_tuning tg_default_tuning;

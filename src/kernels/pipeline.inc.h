@@ -1,0 +1,112 @@
+/* Transposes from memory as a pipeline, with vectors of VEC bytes; see transpose.c. */
+
+/* What one step works on: as many lines come in as sticks go out. */
+typedef struct V(step) {
+    const uint8_t        *stage;        /* lines of this tile; PIECE bytes of each of them are turned now */
+    uint8_t              *fill, *out;   /* for lines of the next tile; for this step's sticks */
+    const uint8_t        *ready;        /* sticks of the step before, which go to row */
+    const uint8_t *const *next, *const *later; /* lines that come in, lines that are fetched */
+    uint8_t *const       *row;
+} V(step);
+
+TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s, bool stream) {
+    TG_UNROLL
+    for (int k = 0; k < STICK; k += VEC) V(put)(d + k, V(load)(s + k), stream);
+}
+
+/* Lines and sticks [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. */
+TG_NO_CHECKS INLINE void V(carry)(const V(step) *t, int first, int end) {
+    TG_UNROLL
+    for (int j = first; j < end; j++) {
+        V(copy_stick)(t->fill + j * STICK, t->next[j], false);
+        TG_FETCH(t->later[j] + STICK / 2 - 1);
+        TG_FETCH(t->later[j] + STICK - 1);
+        V(copy_stick)(t->row[j], t->ready + j * STICK, true);
+    }
+}
+
+/* 16 bytes of VEC / width lines become VEC bytes of as many sticks as fit; so many lines and sticks are carried
+ * meanwhile. */
+TG_NO_CHECKS INLINE void V(turn_staged)(int width, const V(step) *t, int piece, int part, int first, int end) {
+    const int            n = 16 / width;
+    const uint8_t *const from = t->stage + part * (VEC / width) * STICK + piece * 16;
+    uint8_t *const       to = t->out + piece * n * STICK + part * VEC;
+    const int            rounds = width == 1 ? 4 : width == 2 ? 3 : width == 4 ? 2 : width == 8 ? 1 : 0;
+    V(vec)               v[2][16];
+    TG_UNROLL
+    for (int j = 0; j < n; j++) {
+        const uint8_t *lane[LANES];
+        TG_UNROLL
+        for (int l = 0; l < LANES; l++) lane[l] = from + (l * n + j) * STICK;
+        v[0][j] = V(lanes)(lane);
+    }
+    TG_UNROLL
+    for (int r = 0; r < rounds; r++) {
+        V(carry)(t, first + (end - first) * r / (rounds + 1), first + (end - first) * (r + 1) / (rounds + 1));
+        V(round)(width, v[(r + 1) % 2], v[r % 2]);
+    }
+    V(carry)(t, first + (end - first) * rounds / (rounds + 1), end);
+    TG_UNROLL
+    for (int i = 0; i < n; i++) V(store)(to + i * STICK, v[rounds % 2][i]);
+}
+
+/* All that is carried is spread over the shuffles: what comes in a burst is waited for. */
+TG_NO_CHECKS INLINE void V(step_of)(int width, const V(step) *step) {
+    const int     parts = STICK / VEC, turns = PIECE(width) / 16 * parts, n = PIECE(width) / width;
+    const V(step) t = *step; /* no store can change it */
+    TG_UNROLL
+    for (int i = 0; i < turns; i++)
+        V(turn_staged)(width, &t, i / parts, i % parts, i * n / turns, (i + 1) * n / turns);
+}
+
+#define DEFINE_STEP(width) \
+    TG_NO_CHECKS OUTLINE void V(step_##width)(const V(step) *step) { V(step_of)(width, step); }
+DEFINE_STEP(1)
+DEFINE_STEP(2)
+DEFINE_STEP(4)
+DEFINE_STEP(8)
+DEFINE_STEP(16)
+#undef DEFINE_STEP
+
+INLINE void V(make_step)(int width, const V(step) *step) {
+    if (width == 1) V(step_1)(step);
+    else if (width == 2) V(step_2)(step);
+    else if (width == 4) V(step_4)(step);
+    else if (width == 8) V(step_8)(step);
+    else V(step_16)(step);
+}
+
+/* Step number `at / n` of tile `tile`, which turns n sticks. */
+INLINE void V(aim)(V(step) *t, pipeline *p, int width, int64_t tile, int64_t at) {
+    const int     n = PIECE(width) / width, side = STICK / width;
+    const int64_t k = at % side / n;
+    t->stage = p->stage[tile % 2] + k * PIECE(width);
+    t->fill = p->stage[(tile + 1) % 2] + k * n * STICK;
+    t->out = p->out[at / n % 2];
+    t->ready = p->out[(at / n + 1) % 2];
+    t->next = p->line + (at + side) % RING;
+    t->later = p->line + (at + side + AHEAD) % RING;
+    t->row = p->row + (at + RING - n) % RING;
+}
+
+/* All whole sticks of a matrix. */
+INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
+    const int     n = PIECE(width) / width, side = STICK / width;
+    const int64_t count = count_tiles(a), known = tg_ceil_div(AHEAD, side) + 1;
+    pipeline      p;
+    V(step)       t;
+    w->o = w->c = 0;
+    p.at = a->dst.n;
+    for (int64_t i = 0; i < known; i++) next_tile(&p, a, w, i, count);
+    for (int i = 0; i < side; i++) V(copy_stick)(p.stage[0] + i * STICK, p.line[i], false);
+    for (int i = 0; i < n; i++) p.row[RING - n + i] = p.nowhere + i * STICK;
+    for (int64_t i = 0; i < count; i++) {
+        next_tile(&p, a, w, i + known, count);
+        for (int64_t at = i * side; at < (i + 1) * side; at += n) {
+            V(aim)(&t, &p, width, i, at);
+            V(make_step)(width, &t);
+        }
+    }
+    V(aim)(&t, &p, width, count, count * side);
+    for (int i = 0; i < n; i++) V(copy_stick)(t.row[i], t.ready + i * STICK, true);
+}
