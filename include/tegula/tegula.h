@@ -126,6 +126,10 @@ TG_API int32_t tg_format_bits(tg_format format);
 /* The format in which Spyre keeps a PyTorch tensor of this type, TG_FORMAT_INVALID if it has none. */
 TG_API tg_format tg_format_for_dtype(tg_dtype dtype);
 
+/* The number of the format in which the host itself keeps this type, such as TG_IEEE_FP16 for f16; TG_FORMAT_INVALID if
+ * there is none. */
+TG_API tg_format tg_format_of_native(tg_dtype dtype);
+
 /* ---- layouts: plain values --------------------------------------------------- */
 
 #define TG_MAX_NDIM  16
@@ -451,6 +455,19 @@ TG_API size_t tg_desc_format(char *buf, size_t cap, const tg_desc *desc);
 
 /* The same map in another notation, or TG_ERR_UNREPRESENTABLE with the reason. Not for CuTe. */
 TG_API tg_status tg_desc_convert(tg_desc *out, const tg_desc *in, tg_notation to, tg_error *err);
+
+/* The tensor before it was tiled: of a Spyre layout the host tensor that it was made for; else row-major and dense, of
+ * the same shape. TG_ERR_OVERFLOW. */
+TG_API tg_status tg_desc_host(tg_host *out, const tg_desc *desc, tg_error *err);
+
+/* Places of one stick or tile, its padding included; 0: it has none, or `*` leaves that to the sizes. */
+TG_API int64_t tg_desc_unit(const tg_desc *desc);
+
+/* Divide a Spyre tensor among cores, as torch-spyre does for an operation on single elements while a core's part is
+ * within the limits of its memory span: dimensions by decreasing size, the stick's counted in sticks, each get the
+ * largest divisor that the cores which are left allow. splits[d] is into how many parts dimension d is cut.
+ * TG_ERR_ARGUMENT: cores not in [1, 65536], no Spyre layout, or no elements. */
+TG_API tg_status tg_spyre_divide(int64_t *splits, const tg_desc *desc, int64_t cores, tg_error *err);
 
 /* CuTe text "(shape):(stride)", first mode fastest. *need is the length of the text (snprintf rule).
  * TG_ERR_UNREPRESENTABLE where the map has padding inside a digit, or folds. */

@@ -140,3 +140,15 @@ tg_format tg_format_for_dtype(tg_dtype dtype) {
     const dtype_row *row = dtype_find(dtype);
     return row != NULL ? row->format : TG_FORMAT_INVALID;
 }
+
+tg_format tg_format_of_native(tg_dtype dtype) {
+    static const struct { tg_dtype dtype; tg_format format; } same[] = {
+        {TG_PRED, TG_BOOL}, {TG_S4, TG_SENINT4}, {TG_S2, TG_SENINT2}, {TG_U2, TG_SENUINT2}, {TG_S8, TG_SENINT8},
+        {TG_S16, TG_SENINT16}, {TG_S32, TG_IEEE_INT32}, {TG_S64, TG_IEEE_INT64}, {TG_U32, TG_SENUINT32},
+        {TG_F16, TG_IEEE_FP16}, {TG_BF16, TG_BFLOAT16}, {TG_F32, TG_IEEE_FP32}, {TG_F8E4M3FN, TG_SEN143_FP8},
+        {TG_F8E5M2, TG_SEN152_FP8},
+    };
+    for (size_t i = 0; i < COUNT(same); i++)
+        if (same[i].dtype == dtype) return same[i].format;
+    return TG_FORMAT_INVALID;
+}

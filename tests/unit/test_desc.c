@@ -223,12 +223,103 @@ static void test_cute(void **unused) {
     }
 }
 
+static tg_desc read_desc(const char *text) {
+    tg_desc desc;
+    assert_int_equal(tg_desc_parse(&desc, text, strlen(text), NULL), TG_OK);
+    return desc;
+}
+
+static void test_host(void **unused) {
+    static const struct {
+        const char *text;
+        int64_t     strides[3], offset;
+    } rows[] = {
+        {"f16[2,3,4]", {12, 4, 1}, 0},
+        {"f16[2,3,4] strides=[1,2,6] offset=5", {12, 4, 1}, 0},
+        {"f16[2,3,4]{0,1,2:T(2,2)}", {12, 4, 1}, 0},
+        {"f16[2,3,4] spyre", {12, 4, 1}, 0},
+        {"f16[2,3,4] strides=[1,2,6] offset=5 spyre", {1, 2, 6}, 5},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_desc desc = read_desc(rows[i].text);
+        tg_host       host;
+        assert_int_equal(tg_desc_host(&host, &desc, NULL), TG_OK);
+        assert_int_equal(host.dtype, TG_F16);
+        assert_int_equal(host.ndim, 3);
+        assert_memory_equal(host.shape, desc.layout.shape, sizeof rows[i].strides);
+        assert_memory_equal(host.strides, rows[i].strides, sizeof rows[i].strides);
+        assert_int_equal(host.offset, rows[i].offset);
+    }
+}
+
+static void test_unit(void **unused) {
+    static const struct {
+        const char *text;
+        int64_t     places;
+    } rows[] = {
+        {"f16[2,3] spyre", 64}, {"f32[2,3] spyre", 32}, {"s8[] spyre", 128}, {"f32[20,30]", 0}, {"f32[20,30]{1,0}", 0},
+        {"f32[20,30]{1,0:T(8,128)}", 1024}, {"bf16[20,30]{1,0:T(8,128)(2,1)}", 1024}, {"f32[130]{0:T(256)}", 256},
+        {"f32[130]{0:T(8,128)}", 1024}, {"f32[2,3,5]{2,1,0:T(*,4)}", 0}, {"s4[5,7]{0,1:T(2,8)E(4)}", 16},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_desc desc = read_desc(rows[i].text);
+        assert_int_equal(tg_desc_unit(&desc), rows[i].places);
+    }
+}
+
+static void test_divide(void **unused) {
+    static const struct {
+        const char *text;
+        int64_t     cores, splits[2];
+    } rows[] = {
+        {"f16[8,512] spyre", 32, {8, 4}},  {"f16[128,256] spyre", 32, {32, 1}},
+        {"f16[100,150] spyre", 7, {5, 1}}, {"f16[4,640] spyre", 32, {2, 10}},
+        {"f16[3,100] spyre", 1, {1, 1}},   {"f16[512] spyre dim_order=[0,-1]", 32, {32}},
+        {"f16[] spyre", 65536, {0}},       {"f16[3,100] spyre", 65536, {3, 2}},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_desc desc = read_desc(rows[i].text);
+        int64_t       splits[2] = {0};
+        assert_int_equal(tg_spyre_divide(splits, &desc, rows[i].cores, NULL), TG_OK);
+        assert_memory_equal(splits, rows[i].splits, sizeof splits);
+    }
+}
+
+static void test_divide_refuses(void **unused) {
+    static const struct {
+        const char *text;
+        int64_t     cores;
+        const char *message;
+    } rows[] = {
+        {"f16[8,512] spyre", 0, "cores are 1 to 65536, not 0"},
+        {"f16[8,512] spyre", 65537, "cores are 1 to 65536, not 65537"},
+        {"f16[8,512]", 4, "division among cores is for tensors of Spyre that have elements"},
+        {"f16[8,0] spyre", 4, "division among cores is for tensors of Spyre that have elements"},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_desc desc = read_desc(rows[i].text);
+        int64_t       splits[2] = {7, 7};
+        tg_error      err;
+        assert_int_equal(tg_spyre_divide(splits, &desc, rows[i].cores, &err), TG_ERR_ARGUMENT);
+        assert_string_equal(err.message, rows[i].message);
+        assert_true(splits[0] == 7 && splits[1] == 7);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_canonical_text),
         cmocka_unit_test(test_spyre_str),
         cmocka_unit_test(test_cute),
+        cmocka_unit_test(test_host),
+        cmocka_unit_test(test_unit),
+        cmocka_unit_test(test_divide),
+        cmocka_unit_test(test_divide_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
