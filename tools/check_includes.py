@@ -46,7 +46,10 @@ SYSTEM = {
     "hlo": {"stdlib.h", "protobuf-c/protobuf-c.h", "xla_data.pb-c.h"}, # the last is made from hlo/xla_data.proto
 }
 # Public headers of a room besides tegula/ROOM.h.
-OWN_HEADERS = {"hlo": {"tegula/hlo_report.h", "tegula/padding.h", "tegula/xla.h", "tegula/xla_proto.h"}}
+OWN_HEADERS = {
+    "hlo": {"tegula/hlo_report.h", "tegula/padding.h", "tegula/xla.h", "tegula/xla_proto.h"},
+    "transfer": {"tegula/view.h"},
+}
 
 USERS = ("cli", "bench", "fuzz", "examples")
 SUFFIXES = {".c", ".h", ".inc", ".def"}
