@@ -50,7 +50,7 @@ def sources(root, rooms):
 def one_line(root, folder):
     """The line of the style guide, as a user would type it."""
     run = shell(root, f"cc -O2 -Wall -Werror $(find src -name '*.c' ! -name 'proto_*') {folder}/program.c -Iinclude "
-                      f"-Isrc -lpthreadpool -o {folder}/most && {folder}/most")
+                      f"-Isrc -lpthreadpool -lm -o {folder}/most && {folder}/most")
     return run.returncode == 0 and run.stdout.strip() == ANSWER, run.stdout + run.stderr
 
 
@@ -59,7 +59,7 @@ def two_lines(root, folder):
     run = shell(root, f"$(command -v protoc-c || command -v protoc) --c_out={folder} --proto_path=src/hlo "
                       "src/hlo/xla_data.proto && "
                       f"cc -O2 -Wall -Werror $(find src -name '*.c') {folder}/xla_data.pb-c.c {folder}/program.c "
-                      f"-Iinclude -Isrc -I{folder} -lpthreadpool -lprotobuf-c -o {folder}/whole && {folder}/whole")
+                      f"-Iinclude -Isrc -I{folder} -lpthreadpool -lprotobuf-c -lm -o {folder}/whole && {folder}/whole")
     return run.returncode == 0 and run.stdout.strip() == ANSWER, run.stdout + run.stderr
 
 
