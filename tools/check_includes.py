@@ -44,11 +44,13 @@ SYSTEM = {
     "relayout": {"stdlib.h", "pthreadpool.h"},
     "io": {"stdlib.h"} | POSIX,
     "hlo": {"stdlib.h", "protobuf-c/protobuf-c.h", "xla_data.pb-c.h"}, # the last is made from hlo/xla_data.proto
+    "graph": {"math.h", "stdlib.h"},
 }
 # Public headers of a room besides tegula/ROOM.h.
 OWN_HEADERS = {
     "hlo": {"tegula/hlo_report.h", "tegula/padding.h", "tegula/xla.h", "tegula/xla_proto.h"},
     "transfer": {"tegula/view.h"},
+    "graph": {"tegula/hlo.h"},
 }
 
 USERS = ("cli", "bench", "fuzz", "examples")

@@ -36,8 +36,12 @@ LEFT_OUT = {
     "src/relayout/threads.c": "needs pthreadpool",
     "tests/unit/test_relayout_threads.c": "needs pthreadpool",
     "tests/unit/test_file.c": "asks the operating system, which is this machine's all the same",
+    "src/graph/*": "needs the room hlo, and has no vectors",
     "src/hlo/*": "needs protobuf-c, and has no vectors",
+    "tests/unit/test_divide.c": "tests src/graph",
+    "tests/unit/test_graph.c": "tests src/graph",
     "tests/unit/test_hlo*": "tests src/hlo",
+    "tests/unit/test_network.c": "tests src/graph",
     "tests/unit/test_padding.c": "tests src/hlo",
     "tests/unit/test_xla_[epqs]*": "tests src/hlo",
 }

@@ -13,7 +13,7 @@ void *tg_hlo_grow(void *rows, size_t *cap, size_t count, size_t more, size_t siz
 /* The table without the room behind its rows; NULL if it has none, or if that fails, which harms nothing. */
 void *tg_hlo_shrink(void *rows, size_t count, size_t size);
 
-#define TG_HLO_UNUSED __attribute__((unused)) /* not every table is trimmed */
+#define TG_HLO_UNUSED __attribute__((unused)) /* not every table needs everything */
 
 /* A table type and what can be done with it: name_reserve(t, more), name_push(t, row), name_trim(t). */
 #define TG_HLO_TABLE(name, row_type)                                                                         \
@@ -28,7 +28,7 @@ void *tg_hlo_shrink(void *rows, size_t count, size_t size);
         t->rows = rows;                                                                                      \
         return true;                                                                                         \
     }                                                                                                        \
-    static inline bool name##_push(name *t, row_type row) {                                                  \
+    TG_HLO_UNUSED static inline bool name##_push(name *t, row_type row) {                                    \
         if (!name##_reserve(t, 1)) return false;                                                             \
         t->rows[t->count++] = row;                                                                           \
         return true;                                                                                         \

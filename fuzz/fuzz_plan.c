@@ -1,0 +1,88 @@
+/* Planning any HLO text: no crash, plans that the verifier accepts, bounds that hold, and baselines that are no better.
+ */
+#include <tegula/graph.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#define CHECK(condition) ((condition) ? (void)0 : abort())
+
+enum { MOST_NODES = 2000 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check_conflict(const tg_graph *g, const tg_graph_plan *plan) {
+    const int64_t n = tg_graph_plan_conflict_count(plan);
+    char          reason[256];
+    int32_t       loops[TG_MAX_LOOPS + 1];
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t node = tg_graph_plan_conflict(plan, i);
+        CHECK(node >= 0 && node < tg_graph_count(g));
+        const int32_t nmodes = tg_graph_plan_modes(loops, plan, node);
+        for (int32_t k = 0; k < tg_graph_get(g, node).noperands; k++)
+            for (int32_t m = 0; m < nmodes; m++)
+                if (tg_graph_plan_candidate_count(plan, tg_graph_operand(g, node, k)) > 0)
+                    (void)tg_graph_plan_obstacle(reason, sizeof reason, plan, g, node, k, 0, loops[m]);
+    }
+}
+
+static void check_division(const tg_graph *g, const tg_graph_plan *plan) {
+    const tg_division_params params = {.cores = 7};
+    for (int64_t node = 0; node < tg_graph_count(g); node++) {
+        tg_division d;
+        int64_t     cores = 1;
+        CHECK(tg_graph_plan_divide(&d, g, plan, node, &params, NULL) == TG_OK);
+        for (int32_t l = 0; l < d.nloops; l++) cores *= d.splits[l];
+        CHECK(cores == d.cores && cores >= 1 && cores <= 7);
+    }
+}
+
+/* The cost; -1 if there is no plan. */
+static int64_t plan_cost(const tg_graph *g, tg_model model, tg_method method) {
+    const tg_graph_params params = {.model = model, .method = method, .width = 20, .max_branches = 20};
+    tg_graph_plan        *plan = NULL;
+    tg_error              err;
+    bool                  ok = false;
+    char                  why[256];
+    const tg_status       s = tg_graph_plan_create(&plan, g, &params, &err);
+    CHECK(s == TG_OK ||
+          ((s == TG_ERR_OVERFLOW || s == TG_ERR_LIMIT || s == TG_ERR_ARGUMENT) && err.message[0] != '\0'));
+    if (s != TG_OK) return -1;
+    const tg_plan_summary sum = tg_graph_plan_summary(plan);
+    if (sum.feasible) {
+        CHECK(tg_graph_plan_verify(&ok, why, sizeof why, g, plan, NULL) == TG_OK && ok);
+        CHECK(sum.lower_bound <= sum.cost && sum.optimal == (method == TG_METHOD_EXACT && sum.lower_bound == sum.cost));
+        if (model == TG_MODEL_TEGULA) check_division(g, plan);
+    } else {
+        check_conflict(g, plan);
+    }
+    tg_graph_plan_destroy(&plan);
+    return sum.feasible ? (method == TG_METHOD_EXACT ? sum.lower_bound : sum.cost) : -1;
+}
+
+static void check_plans(const tg_graph *g) {
+    const int64_t bound = plan_cost(g, TG_MODEL_TEGULA, TG_METHOD_EXACT);
+    const int64_t greedy = plan_cost(g, TG_MODEL_TEGULA, TG_METHOD_GREEDY);
+    const int64_t beam = plan_cost(g, TG_MODEL_TEGULA, TG_METHOD_BEAM);
+    CHECK(greedy < 0 || bound <= greedy);
+    CHECK(beam < 0 || bound <= beam);
+    (void)plan_cost(g, TG_MODEL_TORCH_SPYRE, TG_METHOD_EXACT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    tg_hlo_module *m = NULL;
+    tg_graph      *g = NULL;
+    tg_error       err;
+    char          *text = malloc(size + 1); /* exactly sized, so that reading past the end is seen */
+    if (text == NULL || tg_graph_create(&g, NULL) != TG_OK) abort();
+    memcpy(text, data, size);
+    if (tg_hlo_parse(&m, text, size, NULL) == TG_OK) {
+        const tg_status s = tg_graph_add_hlo(g, m, &err);
+        CHECK(s == TG_OK || (err.status == s && err.message[0] != '\0'));
+        if (s == TG_OK && tg_graph_count(g) <= MOST_NODES) check_plans(g);
+    }
+    tg_graph_destroy(&g);
+    tg_hlo_destroy(&m);
+    free(text);
+    return 0;
+}

@@ -1,0 +1,259 @@
+/* Building a graph node by node, and asking it. A node is checked once, here; everything else may rely on it. */
+#include "graph/model.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+static const char *const kind_names[] = {"input",  "pointwise",   "reduce", "matmul",   "convolution", "gather",
+                                         "concatenate", "clone", "constant", "default", "boundary"};
+
+const char *tg_node_kind_name(tg_node_kind kind) {
+    return (int)kind >= 0 && (size_t)kind < COUNT(kind_names) ? kind_names[kind] : NULL;
+}
+
+tg_status tg_graph_no_memory(tg_error *err) { return tg_fail(err, TG_ERR_NOMEM, "there is no memory for the graph"); }
+
+tg_status tg_graph_create(tg_graph **out, tg_error *err) {
+    tg_graph *g = calloc(1, sizeof *g);
+    if (g == NULL) return tg_graph_no_memory(err);
+    /* so that none of these tables is NULL, to which nothing may be added */
+    if (!tg_term_rows_reserve(&g->terms, 1) || !tg_int_rows_reserve(&g->ranges, 1) ||
+        !tg_char_rows_reserve(&g->chars, 1)) {
+        tg_graph_destroy(&g);
+        return tg_graph_no_memory(err);
+    }
+    *out = g;
+    return TG_OK;
+}
+
+void tg_graph_destroy(tg_graph **graph) {
+    tg_graph *g = *graph;
+    if (g == NULL) return;
+    free(g->nodes.rows);
+    free(g->accesses.rows);
+    free(g->terms.rows);
+    free(g->ranges.rows);
+    free(g->chars.rows);
+    free(g->layouts.rows);
+    free(g);
+    *graph = NULL;
+}
+
+/* ---- checks -------------------------------------------------------------------------- */
+
+static tg_status check_host(const tg_host *host, tg_error *err) {
+    tg_layout       l;
+    const tg_status s = tg_layout_strided(&l, host->dtype, host->ndim, host->shape, host->strides, host->offset, err);
+    if (s != TG_OK) return s;
+    for (int32_t d = 0; d < host->ndim; d++)
+        if (host->strides[d] < 0)
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, d, "dimension %d of the host tensor has stride %d, below 0",
+                               (int64_t)d, host->strides[d]);
+    return TG_OK;
+}
+
+static tg_status check_term(const tg_node *node, const tg_term *t, tg_error *err) {
+    if (t->loop != TG_LOOP_UNKNOWN && (t->loop < 0 || t->loop >= node->nloops))
+        return tg_fail(err, TG_ERR_ARGUMENT, "a term names loop %d; the node has %d loops", (int64_t)t->loop,
+                       (int64_t)node->nloops);
+    if (t->loop == TG_LOOP_UNKNOWN && t->extent < 1)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a term of an unknown index has extent %d, below 1", t->extent);
+    if (t->step < 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "an access steps by %d along loop %d: it runs backwards", t->step,
+                       (int64_t)t->loop);
+    if (t->modulus < 0 || t->extent < 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a term has modulus %d and extent %d; both are 0 or more", t->modulus,
+                       t->extent);
+    return TG_OK;
+}
+
+static tg_status check_access(const tg_node *node, const tg_access *a, tg_error *err) {
+    if (a->offset < 0) return tg_fail(err, TG_ERR_ARGUMENT, "an access begins at %d, before its tensor", a->offset);
+    if (a->nterms < 0 || a->nterms > 2 * TG_MAX_LOOPS)
+        return tg_fail(err, TG_ERR_LIMIT, "an access has %d terms; the limit is %d", (int64_t)a->nterms,
+                       (int64_t)(2 * TG_MAX_LOOPS));
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < a->nterms && s == TG_OK; i++) s = check_term(node, &a->terms[i], err);
+    return s;
+}
+
+static tg_status check_loops(const tg_node *node, tg_error *err) {
+    if (node->nloops < 0 || node->nloops > TG_MAX_LOOPS)
+        return tg_fail(err, TG_ERR_LIMIT, "a node has %d loops; the limit is %d", (int64_t)node->nloops,
+                       (int64_t)TG_MAX_LOOPS);
+    for (int32_t l = 0; l < node->nloops; l++)
+        if (node->ranges[l] < 0)
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d has range %d, below 0", (int64_t)l, node->ranges[l]);
+    return TG_OK;
+}
+
+static tg_status check_kind(const tg_node *node, tg_error *err) {
+    const bool needs_two = node->kind == TG_NODE_MATMUL || node->kind == TG_NODE_CONVOLUTION;
+    if (node->kind <= TG_NODE_INPUT || node->kind > TG_NODE_BOUNDARY)
+        return tg_fail(err, TG_ERR_ARGUMENT, "kind %d is none of a node that is added", (int64_t)node->kind);
+    if ((int)node->reduction < 0 || node->reduction > TG_REDUCE_XOR)
+        return tg_fail(err, TG_ERR_ARGUMENT, "reduction %d is not known", (int64_t)node->reduction);
+    if (needs_two && node->noperands != 2)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a %s has 2 operands, this one %d", tg_node_kind_name(node->kind),
+                       (int64_t)node->noperands);
+    if (node->kind == TG_NODE_GATHER && node->noperands < 1)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a gather has a table as operand 0, this one has no operands");
+    if (node->kind != TG_NODE_CONVOLUTION) return TG_OK;
+    if (node->in_channel < 0 || node->in_channel >= node->nloops || node->out_channel < 0 ||
+        node->out_channel >= node->nloops)
+        return tg_fail(err, TG_ERR_ARGUMENT, "the channels of a convolution are loops %d and %d of %d",
+                       (int64_t)node->in_channel, (int64_t)node->out_channel, (int64_t)node->nloops);
+    return TG_OK;
+}
+
+static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *err) {
+    tg_status s = check_kind(node, err);
+    if (s == TG_OK) s = check_loops(node, err);
+    if (s == TG_OK) s = check_host(&node->host, err);
+    if (s == TG_OK) s = check_access(node, &node->result, err);
+    if (s == TG_OK && node->noperands < 0)
+        s = tg_fail(err, TG_ERR_ARGUMENT, "a node has %d operands", (int64_t)node->noperands);
+    for (int32_t k = 0; k < node->noperands && s == TG_OK; k++) {
+        const int64_t id = node->operands[k].node;
+        if (id < 0 || (size_t)id >= g->nodes.count)
+            return tg_fail(err, TG_ERR_ARGUMENT, "operand %d is node %d; there are %d", (int64_t)k, id,
+                           (int64_t)g->nodes.count);
+        s = check_access(node, &node->operands[k], err);
+    }
+    return s;
+}
+
+/* ---- adding --------------------------------------------------------------------------- */
+
+/* Room for everything first, so that nothing can fail half-way. */
+static bool reserve(tg_graph *g, const tg_node *node) {
+    size_t nterms = (size_t)node->result.nterms;
+    for (int32_t k = 0; k < node->noperands; k++) nterms += (size_t)node->operands[k].nterms;
+    return tg_node_rows_reserve(&g->nodes, 1) && tg_access_rows_reserve(&g->accesses, (size_t)node->noperands) &&
+           tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
+           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len) && tg_spyre_rows_reserve(&g->layouts, 1);
+}
+
+static size_t keep_text(tg_graph *g, tg_hlo_text text) {
+    const size_t at = g->chars.count;
+    if (text.len > 0) memcpy(g->chars.rows + at, text.chars, text.len);
+    g->chars.count += text.len;
+    return at;
+}
+
+static bool is_term(const tg_node *node, const tg_term *t) {
+    if (t->step == 0) return false;
+    const int64_t range = t->loop == TG_LOOP_UNKNOWN ? t->extent : node->ranges[t->loop];
+    return range > 1 && t->extent != 1;
+}
+
+/* Terms that never move anything are left out. */
+static tg_access_row keep_access(tg_graph *g, const tg_node *node, const tg_access *a) {
+    tg_access_row row = {a->node, a->offset, (uint32_t)g->terms.count, 0};
+    for (int32_t i = 0; i < a->nterms; i++) {
+        if (!is_term(node, &a->terms[i])) continue;
+        g->terms.rows[g->terms.count++] = a->terms[i];
+        row.nterms++;
+    }
+    return row;
+}
+
+static bool reads_off_device(const tg_graph *g, const tg_node *node) {
+    for (int32_t k = 0; k < node->noperands; k++)
+        if (!tg_node_at(g, node->operands[k].node)->on_device) return true;
+    return false;
+}
+
+static void choose_format(tg_node_row *row, const tg_node *node) {
+    row->format = node->has_format ? node->format : tg_format_for_dtype(node->host.dtype);
+    row->on_device = row->format != TG_FORMAT_INVALID && tg_format_bits(row->format) > 0;
+}
+
+static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
+    tg_node_row row = {.kind = node->kind,
+                       .host = node->host,
+                       .name_len = (uint32_t)node->name.len,
+                       .opcode_len = (uint32_t)node->opcode.len,
+                       .nloops = node->nloops,
+                       .first_range = (uint32_t)g->ranges.count,
+                       .first_operand = (uint32_t)g->accesses.count,
+                       .noperands = (uint32_t)node->noperands,
+                       .no_stick = node->no_stick,
+                       .in_channel = node->in_channel,
+                       .out_channel = node->out_channel,
+                       .no_split = node->no_split,
+                       .reduction = node->reduction,
+                       .layout = layout};
+    choose_format(&row, node);
+    if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) row.kind = TG_NODE_BOUNDARY;
+    row.name = keep_text(g, node->name);
+    row.opcode = keep_text(g, node->opcode);
+    for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
+    row.result = keep_access(g, node, &node->result);
+    for (int32_t k = 0; k < node->noperands; k++)
+        g->accesses.rows[g->accesses.count++] = keep_access(g, node, &node->operands[k]);
+    g->nodes.rows[g->nodes.count++] = row;
+}
+
+static bool fits(const tg_graph *g) {
+    return g->terms.count < UINT32_MAX / 2 && g->accesses.count < UINT32_MAX / 2 && g->ranges.count < UINT32_MAX / 2;
+}
+
+static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layout, tg_error *err) {
+    if (!fits(g) || node->name.len > UINT32_MAX / 2 || node->opcode.len > UINT32_MAX / 2)
+        return tg_fail(err, TG_ERR_LIMIT, "the graph has more parts than this library counts");
+    if (!reserve(g, node)) return tg_graph_no_memory(err);
+    keep_node(g, node, layout);
+    *id = (int64_t)g->nodes.count - 1;
+    return TG_OK;
+}
+
+tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err) {
+    const tg_status s = check_node(graph, node, err);
+    return s == TG_OK ? add(id, graph, node, -1, err) : s;
+}
+
+tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, const tg_host *host,
+                             const tg_spyre *layout, tg_error *err) {
+    tg_layout     l;
+    const tg_node node = {.kind = TG_NODE_INPUT, .name = name, .opcode = {"parameter", 9}, .host = *host,
+                          .has_format = layout != NULL, .format = layout != NULL ? layout->device_dtype : 0};
+    tg_status s = check_host(host, err);
+    if (s == TG_OK && layout != NULL) s = tg_layout_from_spyre(&l, layout, host, err);
+    if (s != TG_OK) return s;
+    if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
+    s = add(id, graph, &node, layout != NULL ? (int64_t)graph->layouts.count : -1, err);
+    if (s == TG_OK && layout != NULL) graph->layouts.rows[graph->layouts.count++] = *layout;
+    return s;
+}
+
+/* ---- asking ----------------------------------------------------------------------------- */
+
+int64_t tg_graph_count(const tg_graph *graph) { return (int64_t)graph->nodes.count; }
+
+tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
+    const tg_node_row *n = tg_node_at(g, id);
+    tg_node_info       info = {.kind = n->kind,
+                               .name = {g->chars.rows + n->name, n->name_len},
+                               .opcode = {g->chars.rows + n->opcode, n->opcode_len},
+                               .host = n->host,
+                               .nloops = n->nloops,
+                               .noperands = (int32_t)n->noperands,
+                               .on_device = n->on_device};
+    if (n->nloops > 0) memcpy(info.ranges, tg_node_ranges(g, n), (size_t)n->nloops * sizeof *info.ranges);
+    return info;
+}
+
+int64_t tg_graph_operand(const tg_graph *g, int64_t id, int32_t k) {
+    return g->accesses.rows[tg_node_at(g, id)->first_operand + (uint32_t)k].node;
+}
+
+tg_access tg_graph_access(const tg_graph *g, int64_t id, int32_t k) {
+    const tg_node_row *n = tg_node_at(g, id);
+    return k < 0 ? tg_access_of(g, &n->result) : tg_operand_at(g, n, k);
+}

@@ -1,0 +1,478 @@
+/* Walking through a module: the instructions of the entry in their order, those of calls and fusions in their place. */
+#include "graph/lower.h"
+
+#include "base/error.h"
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT(table) (sizeof(table) / sizeof((table)[0]))
+
+enum { BUDGET = 1 << 26 }; /* instructions, inlined ones as often as they are: 20 s of work */
+
+static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call;
+
+/* What each opcode does. Opcodes that are not here are boundaries. */
+static const struct { const char *opcode; tg_lower *lower; } opcodes[] = {
+    {"parameter", lower_parameter},
+    {"constant", tg_lower_constant},
+    {"iota", tg_lower_iota},
+    /* views */
+    {"broadcast", tg_lower_broadcast},
+    {"transpose", tg_lower_transpose},
+    {"reshape", tg_lower_reshape},
+    {"bitcast", tg_lower_bitcast},
+    {"slice", tg_lower_slice},
+    {"copy", tg_lower_same}, /* changes XLA's layout alone */
+    {"optimization-barrier", tg_lower_same},
+    {"opt-barrier", tg_lower_same},
+    /* tuples and calls */
+    {"tuple", lower_tuple},
+    {"get-tuple-element", lower_get_tuple_element},
+    {"call", lower_call},
+    {"fusion", lower_fusion},
+    {"custom-call", lower_custom_call},
+    /* with rules of their own */
+    {"dot", tg_lower_dot},
+    {"convolution", tg_lower_convolution},
+    {"reduce", tg_lower_reduce},
+    {"reduce-window", tg_lower_reduce_window},
+    {"gather", tg_lower_gather},
+    {"concatenate", tg_lower_concatenate},
+    {"pad", tg_lower_pad},
+    {"dynamic-slice", tg_lower_dynamic_slice},
+    {"dynamic-update-slice", tg_lower_dynamic_update_slice},
+    /* element by element */
+    {"abs", tg_lower_pointwise},
+    {"acos", tg_lower_pointwise},
+    {"acosh", tg_lower_pointwise},
+    {"add", tg_lower_pointwise},
+    {"and", tg_lower_pointwise},
+    {"asin", tg_lower_pointwise},
+    {"asinh", tg_lower_pointwise},
+    {"atan2", tg_lower_pointwise},
+    {"atanh", tg_lower_pointwise},
+    {"cbrt", tg_lower_pointwise},
+    {"ceil", tg_lower_pointwise},
+    {"clamp", tg_lower_pointwise},
+    {"compare", tg_lower_pointwise},
+    {"convert", tg_lower_pointwise},
+    {"cosh", tg_lower_pointwise},
+    {"cosine", tg_lower_pointwise},
+    {"count-leading-zeros", tg_lower_pointwise},
+    {"divide", tg_lower_pointwise},
+    {"erf", tg_lower_pointwise},
+    {"exponential", tg_lower_pointwise},
+    {"exponential-minus-one", tg_lower_pointwise},
+    {"floor", tg_lower_pointwise},
+    {"is-finite", tg_lower_pointwise},
+    {"log", tg_lower_pointwise},
+    {"log-plus-one", tg_lower_pointwise},
+    {"logistic", tg_lower_pointwise},
+    {"map", tg_lower_pointwise},
+    {"maximum", tg_lower_pointwise},
+    {"minimum", tg_lower_pointwise},
+    {"multiply", tg_lower_pointwise},
+    {"negate", tg_lower_pointwise},
+    {"not", tg_lower_pointwise},
+    {"or", tg_lower_pointwise},
+    {"popcnt", tg_lower_pointwise},
+    {"power", tg_lower_pointwise},
+    {"reduce-precision", tg_lower_pointwise},
+    {"remainder", tg_lower_pointwise},
+    {"round-nearest-afz", tg_lower_pointwise},
+    {"round-nearest-even", tg_lower_pointwise},
+    {"rsqrt", tg_lower_pointwise},
+    {"select", tg_lower_pointwise},
+    {"shift-left", tg_lower_pointwise},
+    {"shift-right-arithmetic", tg_lower_pointwise},
+    {"shift-right-logical", tg_lower_pointwise},
+    {"sign", tg_lower_pointwise},
+    {"sine", tg_lower_pointwise},
+    {"sinh", tg_lower_pointwise},
+    {"sqrt", tg_lower_pointwise},
+    {"subtract", tg_lower_pointwise},
+    {"tan", tg_lower_pointwise},
+    {"tanh", tg_lower_pointwise},
+    {"xor", tg_lower_pointwise},
+};
+
+/* ---- what the others need ----------------------------------------------------------------- */
+
+tg_status tg_lower_fail(const tg_order *o, const char *what) {
+    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: %s", o->at.opcode.chars, o->at.opcode.len, o->at.name.chars,
+                   o->at.name.len, what);
+}
+
+tg_status tg_lower_no_memory(const tg_order *o) { return tg_graph_no_memory(o->l->err); }
+
+/* Elements of tuples along "#1#0". */
+static tg_status follow_path(tg_thing *thing, const tg_order *o, tg_hlo_text path) {
+    int64_t   index[TG_MAX_NDIM];
+    size_t    n = 0;
+    tg_status s = TG_OK;
+    if (path.len > 0) s = tg_hlo_read_path(index, TG_MAX_NDIM, &n, path, o->l->err);
+    if (s != TG_OK) return s;
+    for (size_t i = 0; i < n && i < TG_MAX_NDIM; i++) {
+        if (thing->kind != TG_TUPLE || index[i] < 0 || index[i] >= (int64_t)thing->count)
+            return tg_lower_fail(o, "an operand is an element that its tuple does not have");
+        *thing = o->l->things.rows[thing->first + (uint32_t)index[i]];
+    }
+    return TG_OK;
+}
+
+tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k) {
+    if (k >= o->at.noperands) return tg_lower_fail(o, "it has too few operands");
+    const tg_hlo_operand operand = tg_hlo_get_operand(o->l->module, o->at.first_operand + k);
+    const int64_t        place = operand.instruction - o->frame->first;
+    if (operand.instruction == TG_HLO_NONE || place < 0 || operand.instruction >= o->id)
+        return tg_lower_fail(o, "nothing before it defines one of its operands");
+    *out = o->frame->things[place];
+    return follow_path(out, o, operand.path);
+}
+
+tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k) {
+    tg_thing        thing;
+    const tg_status s = tg_lower_operand(&thing, o, k);
+    if (s != TG_OK) return s;
+    if (thing.kind != TG_ARRAY) return tg_lower_fail(o, "one of its operands is no array");
+    *out = o->l->views.rows[thing.first];
+    return TG_OK;
+}
+
+static tg_status view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape) {
+    tg_host host;
+    memset(out, 0, sizeof *out);
+    out->node = TG_NODE_NONE;
+    out->dtype = shape->dtype;
+    out->ndim = shape->ndim;
+    for (int32_t d = 0; d < shape->ndim; d++) {
+        if (shape->dims[d] == TG_XLA_UNBOUNDED) return tg_lower_fail(o, "its shape has no size");
+        out->shape[d] = shape->dims[d];
+    }
+    const tg_status s = tg_host_contiguous(&host, shape->dtype, shape->ndim, shape->dims, o->l->err);
+    if (s == TG_OK) tg_rows_dense(out);
+    return s;
+}
+
+tg_status tg_lower_shape(tg_view *out, const tg_order *o) {
+    tg_xla_shape shape;
+    size_t       count = 0;
+    if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
+    const tg_status s = tg_hlo_shape(&shape, 1, &count, o->l->module, o->at.shape, o->l->err);
+    if (s != TG_OK) return s;
+    return shape.kind == TG_XLA_ARRAY ? view_of_shape(out, o, &shape) : tg_lower_fail(o, "its result is no array");
+}
+
+tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const char *key) {
+    tg_hlo_text value;
+    size_t      n = 0;
+    *count = 0;
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, key)) return TG_OK;
+    const tg_status s = tg_hlo_read_ints(out, TG_MAX_NDIM, &n, value, o->l->err);
+    if (s != TG_OK) return s;
+    if (n > TG_MAX_NDIM) return tg_lower_fail(o, "an attribute lists too many dimensions");
+    *count = (int32_t)n;
+    return TG_OK;
+}
+
+int64_t tg_lower_callee(const tg_order *o, const char *key) {
+    tg_hlo_text value;
+    int64_t     id = TG_HLO_NONE;
+    size_t      n = 0;
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, key)) return TG_HLO_NONE;
+    if (tg_hlo_read_computations(&id, 1, &n, o->l->module, value, NULL) != TG_OK || n != 1) return TG_HLO_NONE;
+    return id;
+}
+
+tg_status tg_lower_put_view(const tg_order *o, const tg_view *view) {
+    *o->out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
+    return tg_rows_push(&o->l->views, *view) ? TG_OK : tg_lower_no_memory(o);
+}
+
+/* ---- parameters -------------------------------------------------------------------------------- */
+
+/* The host tensor of a parameter: dense, in the order that its XLA layout says. */
+static void host_of_shape(tg_host *out, const tg_view *view, const tg_xla_shape *shape) {
+    int64_t step = 1;
+    *out = (tg_host){.dtype = view->dtype, .ndim = view->ndim};
+    for (int32_t i = 0; i < view->ndim; i++) {
+        const int32_t d = shape->has_layout ? shape->layout.minor_to_major[i] : view->ndim - 1 - i;
+        out->strides[d] = step;
+        step *= view->shape[d] > 0 ? view->shape[d] : 1;
+    }
+    for (int32_t d = 0; d < view->ndim; d++) out->shape[d] = view->shape[d];
+}
+
+/* "f16[128,256] strides=[256,1] spyre ..." from the host tensor and what frontend_attributes say of it. */
+static size_t write_layout(char *buf, size_t cap, const tg_host *host, tg_hlo_text says) {
+    tg_writer w = tg_writer_make(buf, cap);
+    tg_put_text(&w, tg_dtype_name(host->dtype));
+    tg_put_char(&w, '[');
+    tg_put_ints(&w, host->shape, host->ndim, ",");
+    tg_put_text(&w, "] strides=[");
+    tg_put_ints(&w, host->strides, host->ndim, ",");
+    tg_put_text(&w, "] ");
+    tg_put_bytes(&w, says.chars, says.len);
+    return tg_writer_end(&w);
+}
+
+/* The layout that an input comes with, if the text says one. */
+static tg_status read_layout(tg_spyre *out, bool *given, const tg_order *o, const tg_host *host) {
+    enum { CAP = 2048 };
+    tg_hlo_text attributes, value;
+    char        says[CAP], text[2 * CAP];
+    size_t      need = 0;
+    tg_desc     desc;
+    *given = tg_hlo_find_attribute(&attributes, o->l->module, o->id, "frontend_attributes") &&
+             tg_hlo_find_field(&value, attributes, "spyre_layout");
+    if (!*given) return TG_OK;
+    tg_status s = TG_OK;
+    if (value.len > 0 && value.chars[0] == '"') s = tg_hlo_read_string(says, CAP, &need, value, o->l->err);
+    else return tg_lower_fail(o, "spyre_layout is to be a quoted text");
+    if (s != TG_OK) return s;
+    if (need >= CAP) return tg_lower_fail(o, "spyre_layout is too long");
+    const size_t len = write_layout(text, sizeof text, host, (tg_hlo_text){says, need});
+    s = tg_desc_parse(&desc, text, len, o->l->err);
+    if (s == TG_OK && desc.notation != TG_NOTATION_SPYRE) return tg_lower_fail(o, "spyre_layout says no Spyre layout");
+    if (s == TG_OK) *out = desc.spyre;
+    return s;
+}
+
+static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    tg_view   view;
+    tg_host   host;
+    tg_spyre  layout;
+    bool      given = false;
+    tg_status s = view_of_shape(&view, o, shape);
+    if (s != TG_OK) return s;
+    host_of_shape(&host, &view, shape);
+    if (alone) s = read_layout(&layout, &given, o, &host);
+    const tg_hlo_text name = {o->l->name.rows, o->l->name.count};
+    if (s == TG_OK) s = tg_graph_add_input(&view.node, o->l->graph, name, &host, given ? &layout : NULL, o->l->err);
+    if (s != TG_OK) return s;
+    memcpy(view.step, host.strides, sizeof view.step);
+    *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
+    return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
+}
+
+/* "#2" behind the name, for an element of a tuple. */
+static bool put_element(tg_lowering *l, uint32_t i) {
+    char digits[16];
+    tg_writer w = tg_writer_make(digits, sizeof digits);
+    tg_put_char(&w, '#');
+    tg_put_int(&w, i);
+    const size_t len = tg_writer_end(&w);
+    if (!tg_char_rows_reserve(&l->name, len)) return false;
+    memcpy(l->name.rows + l->name.count, digits, len);
+    l->name.count += len;
+    return true;
+}
+
+/* A tree of shapes; *at moves over the nodes of this one. `make` is called for each array. */
+typedef tg_status make_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone);
+
+static tg_status make_tree(tg_thing *out, const tg_order *o, const tg_xla_shape *nodes, size_t *at, bool alone,
+                           make_leaf *make) {
+    const tg_xla_shape *shape = &nodes[(*at)++];
+    *out = (tg_thing){TG_NOTHING, 0, 0};
+    if (shape->kind == TG_XLA_ARRAY) return make(out, o, shape, alone);
+    if (shape->kind != TG_XLA_TUPLE) {
+        for (int32_t i = 0; i < shape->nchildren; i++) (*at)++; /* a buffer's array */
+        return TG_OK;
+    }
+    const tg_thing tuple = {TG_TUPLE, (uint32_t)o->l->things.count, (uint32_t)shape->nchildren};
+    for (int32_t i = 0; i < shape->nchildren; i++)
+        if (!tg_thing_rows_push(&o->l->things, *out)) return tg_lower_no_memory(o);
+    tg_status s = TG_OK;
+    for (uint32_t i = 0; i < tuple.count && s == TG_OK; i++) {
+        const size_t name = o->l->name.count;
+        tg_thing     child;
+        if (!put_element(o->l, i)) return tg_lower_no_memory(o);
+        s = make_tree(&child, o, nodes, at, false, make);
+        o->l->name.count = name;
+        if (s == TG_OK) o->l->things.rows[tuple.first + i] = child;
+    }
+    *out = tuple;
+    return s;
+}
+
+static tg_status make_result(tg_order *o, make_leaf *make) {
+    size_t count = 0, at = 0;
+    if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
+    const size_t  n = (size_t)tg_hlo_get_shape(o->l->module, o->at.shape).nnodes;
+    tg_xla_shape *nodes = malloc((n + 1) * sizeof *nodes);
+    if (nodes == NULL) return tg_lower_no_memory(o);
+    tg_status s = tg_hlo_shape(nodes, n, &count, o->l->module, o->at.shape, o->l->err);
+    if (s == TG_OK) s = make_tree(o->out, o, nodes, &at, true, make);
+    free(nodes);
+    return s;
+}
+
+static tg_status lower_parameter(tg_order *o) {
+    int64_t   number = 0;
+    tg_status s = tg_hlo_read_int(&number, tg_hlo_get_arguments(o->l->module, o->id), o->l->err);
+    if (s != TG_OK) return s;
+    if (o->frame->entry) return make_result(o, add_input);
+    if (number < 0 || (uint64_t)number >= o->frame->nargs) return tg_lower_fail(o, "the call has no such argument");
+    *o->out = o->frame->args[number];
+    return TG_OK;
+}
+
+/* ---- boundaries ------------------------------------------------------------------------------------ */
+
+/* All arrays in a thing become operands. */
+static tg_status add_operands(tg_draft *d, const tg_order *o, const tg_thing *thing) {
+    int32_t   none[TG_MAX_NDIM]; /* what is read of them is not known */
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
+    if (thing->kind == TG_ARRAY && !tg_draft_operand(d, o, &o->l->views.rows[thing->first], none))
+        return tg_lower_no_memory(o);
+    for (uint32_t i = 0; thing->kind == TG_TUPLE && i < thing->count && s == TG_OK; i++) {
+        const tg_thing child = o->l->things.rows[thing->first + i];
+        s = add_operands(d, o, &child);
+    }
+    return s;
+}
+
+static tg_status make_boundary(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    tg_view   view;
+    tg_draft  d;
+    tg_status s = view_of_shape(&view, o, shape);
+    (void)alone;
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_BOUNDARY, &view);
+    for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
+        tg_thing operand;
+        s = tg_lower_operand(&operand, o, k);
+        if (s == TG_OK) s = add_operands(&d, o, &operand);
+    }
+    if (s == TG_OK) s = tg_draft_finish(&view, &d, o);
+    if (s != TG_OK) return s;
+    *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
+    return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
+}
+
+tg_status tg_lower_boundary(tg_order *o) { return make_result(o, make_boundary); }
+
+/* Marks for XLA's partitioner, which calculate nothing. */
+static tg_status lower_custom_call(tg_order *o) {
+    static const char *const marks[] = {"\"Sharding\"", "\"SPMDFullToShardShape\"", "\"SPMDShardToFullShape\""};
+    tg_hlo_text              target;
+    const bool               named = tg_hlo_find_attribute(&target, o->l->module, o->id, "custom_call_target");
+    for (size_t i = 0; named && i < COUNT(marks); i++)
+        if (tg_hlo_text_is(target, marks[i])) return tg_lower_same(o);
+    return tg_lower_boundary(o);
+}
+
+/* ---- tuples and calls --------------------------------------------------------------------------------- */
+
+static tg_status lower_tuple(tg_order *o) {
+    tg_lowering   *l = o->l;
+    const tg_thing nothing = {TG_NOTHING, 0, 0};
+    *o->out = (tg_thing){TG_TUPLE, (uint32_t)l->things.count, (uint32_t)o->at.noperands};
+    for (int64_t k = 0; k < o->at.noperands; k++)
+        if (!tg_thing_rows_push(&l->things, nothing)) return tg_lower_no_memory(o);
+    tg_status s = TG_OK;
+    for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
+        tg_thing child;
+        s = tg_lower_operand(&child, o, k);
+        if (s == TG_OK) l->things.rows[o->out->first + (uint32_t)k] = child;
+    }
+    return s;
+}
+
+static tg_status lower_get_tuple_element(tg_order *o) {
+    int64_t   index[TG_MAX_NDIM];
+    int32_t   count = 0;
+    tg_thing  tuple;
+    tg_status s = tg_lower_operand(&tuple, o, 0);
+    if (s == TG_OK) s = tg_lower_ints(index, &count, o, "index");
+    if (s != TG_OK) return s;
+    if (count != 1 || tuple.kind != TG_TUPLE || index[0] < 0 || index[0] >= (int64_t)tuple.count)
+        return tg_lower_fail(o, "its tuple does not have that element");
+    *o->out = o->l->things.rows[tuple.first + (uint32_t)index[0]];
+    return TG_OK;
+}
+
+static tg_status call(tg_order *o, const char *key) {
+    const int64_t callee = tg_lower_callee(o, key);
+    const size_t  n = (size_t)o->at.noperands;
+    if (callee == TG_HLO_NONE) return tg_lower_fail(o, "it does not name one computation");
+    tg_thing *args = malloc((n + 1) * sizeof *args);
+    tg_status s = args != NULL ? TG_OK : tg_lower_no_memory(o);
+    for (size_t k = 0; k < n && s == TG_OK; k++) s = tg_lower_operand(&args[k], o, (int64_t)k);
+    if (s == TG_OK) s = tg_lower_computation(o->out, o->l, callee, args, n);
+    free(args);
+    return s;
+}
+
+static tg_status lower_call(tg_order *o) { return call(o, "to_apply"); }
+static tg_status lower_fusion(tg_order *o) { return call(o, "calls"); }
+
+/* ---- computations --------------------------------------------------------------------------------------- */
+
+static tg_lower *find_lower(tg_hlo_text opcode) {
+    for (size_t i = 0; i < COUNT(opcodes); i++)
+        if (opcode.len > 0 && opcodes[i].opcode[0] == opcode.chars[0] && tg_hlo_text_is(opcode, opcodes[i].opcode))
+            return opcodes[i].lower;
+    return tg_lower_boundary;
+}
+
+/* The name of the instruction behind those of the calls around it: "fusion.3/add.1". */
+static bool put_name(tg_lowering *l, tg_hlo_text name, bool as_prefix) {
+    l->name.count = l->prefix;
+    if (!tg_char_rows_reserve(&l->name, name.len + 1)) return false;
+    if (name.len > 0) memcpy(l->name.rows + l->name.count, name.chars, name.len);
+    l->name.count += name.len;
+    if (as_prefix) l->name.rows[l->name.count++] = '/';
+    if (as_prefix) l->prefix = l->name.count;
+    return true;
+}
+
+static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
+    tg_order o = {l, f, id, tg_hlo_get_instruction(l->module, id), &f->things[id - f->first]};
+    const size_t prefix = l->prefix;
+    const bool   calls = tg_hlo_text_is(o.at.opcode, "call") || tg_hlo_text_is(o.at.opcode, "fusion");
+    if (l->budget-- == 0)
+        return tg_fail(l->err, TG_ERR_LIMIT, "with all calls inlined there are too many instructions");
+    if (o.at.elided > 0) return tg_lower_fail(&o, "the text leaves out some of its operands");
+    if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
+    const tg_status s = find_lower(o.at.opcode)(&o);
+    l->prefix = prefix;
+    return s;
+}
+
+tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args,
+                               size_t nargs) {
+    const tg_hlo_computation c = tg_hlo_get_computation(l->module, computation);
+    tg_frame f = {c.first_instruction, c.ninstructions, calloc((size_t)c.ninstructions + 1, sizeof(tg_thing)), args,
+                  nargs, l->depth == 0};
+    tg_status s = f.things != NULL ? TG_OK : tg_graph_no_memory(l->err);
+    if (l->depth++ == TG_HLO_MAX_DEPTH)
+        s = tg_fail(l->err, TG_ERR_LIMIT, "computation %t is called at a depth of %d", c.name.chars, c.name.len,
+                    (int64_t)l->depth);
+    for (int64_t i = 0; i < c.ninstructions && s == TG_OK; i++) s = lower_instruction(l, &f, f.first + i);
+    *out = (tg_thing){TG_NOTHING, 0, 0};
+    if (s == TG_OK && c.root != TG_HLO_NONE) *out = f.things[c.root - f.first];
+    l->depth--;
+    free(f.things);
+    return s;
+}
+
+tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
+    tg_lowering   l = {.graph = graph, .module = module, .budget = BUDGET, .err = err};
+    const int64_t entry = tg_hlo_get_header(module).entry;
+    tg_thing      result;
+    tg_status     s = TG_OK;
+    if (!tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1)) s = tg_graph_no_memory(err);
+    else if (entry == TG_HLO_NONE) s = tg_fail(err, TG_ERR_UNSUPPORTED, "the module has no computation");
+    else s = tg_lower_computation(&result, &l, entry, NULL, 0);
+    free(l.views.rows);
+    free(l.things.rows);
+    free(l.name.rows);
+    free(l.accesses.rows);
+    free(l.terms.rows);
+    return s;
+}

@@ -1,0 +1,144 @@
+/* From HLO to nodes. An instruction is a view of some node's result, or makes a node; a tuple is a list of such.
+ *
+ * A view says which element of a node's host tensor each coordinate is: offset + the sum of coordinate * step. Reading
+ * a view needs no copy, as in PyTorch:
+ *
+ *     a = f16[256,128] parameter      node 0, steps [128,1]
+ *     t = f16[128,256] transpose(a)   node 0, steps [1,128]
+ *     b = f16[4,128,256] broadcast(t) node 0, steps [0,1,128]
+ *
+ * A reshape that no steps can say, or that would cut sticks, becomes a clone. */
+#ifndef TG_GRAPH_LOWER_H
+#define TG_GRAPH_LOWER_H
+
+#include "graph/model.h"
+
+typedef struct tg_view {
+    int64_t  node;
+    tg_dtype dtype;
+    int32_t  ndim;
+    int64_t  shape[TG_MAX_NDIM], step[TG_MAX_NDIM];
+    int64_t  offset;
+} tg_view;
+
+typedef enum tg_thing_kind { TG_NOTHING = 0, TG_ARRAY, TG_TUPLE } tg_thing_kind;
+
+/* The value of an instruction: a view, or rows [first, first + count) of things. */
+typedef struct tg_thing {
+    tg_thing_kind kind; /* NOTHING: a token, or what has not been worked out */
+    uint32_t      first, count;
+} tg_thing;
+
+TG_HLO_TABLE(tg_rows, tg_view)
+TG_HLO_TABLE(tg_thing_rows, tg_thing)
+
+/* A node that is being put together: terms and accesses are in the lowering's tables. */
+typedef struct tg_draft {
+    tg_node  node;
+    int64_t  ranges[TG_MAX_LOOPS];
+    size_t   first_access, first_term;
+} tg_draft;
+
+typedef struct tg_lowering {
+    tg_graph            *graph;
+    const tg_hlo_module *module;
+    tg_rows         views;
+    tg_thing_rows        things;
+    tg_char_rows         name;     /* of the instruction at hand, with those of the calls around it */
+    size_t               prefix;   /* what of it are the calls */
+    tg_access_rows       accesses; /* of the draft */
+    tg_term_rows         terms;
+    int64_t              budget;   /* instructions that may still be looked at */
+    int32_t              depth;
+    tg_error            *err;
+} tg_lowering;
+
+/* A computation that is being looked at. */
+typedef struct tg_frame {
+    int64_t         first; /* its first instruction */
+    int64_t         count;
+    tg_thing       *things; /* of its instructions */
+    const tg_thing *args;
+    size_t          nargs;
+    bool            entry;
+} tg_frame;
+
+/* An instruction, and everything to work it out with. */
+typedef struct tg_order {
+    tg_lowering       *l;
+    tg_frame          *frame;
+    int64_t            id;
+    tg_hlo_instruction at;
+    tg_thing          *out;
+} tg_order;
+
+typedef tg_status tg_lower(tg_order *o);
+
+/* ---- lower.c ---- */
+
+tg_status tg_lower_fail(const tg_order *o, const char *what); /* TG_ERR_UNSUPPORTED, with the instruction's name */
+tg_status tg_lower_no_memory(const tg_order *o);
+
+/* The value of operand k. */
+tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k);
+/* The same, which must be an array. */
+tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k);
+
+/* The array shape of the instruction; its steps are those of a dense row-major tensor. */
+tg_status tg_lower_shape(tg_view *out, const tg_order *o);
+
+/* Integers of an attribute; none if it is not there. */
+tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const char *key);
+
+/* The computation that an attribute names; TG_HLO_NONE if none does. */
+int64_t tg_lower_callee(const tg_order *o, const char *key);
+
+tg_status tg_lower_put_view(const tg_order *o, const tg_view *view);
+
+/* Look at a computation with these arguments. */
+tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args, size_t nargs);
+
+/* ---- draft.c: nodes ---- */
+
+/* A node whose result has the shape of `result`; its first loops are the dimensions of the result. */
+void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_view *result);
+
+/* One more loop; its number, or -1 if there are too many. */
+int32_t tg_draft_loop(tg_draft *d, int64_t range);
+
+/* An operand whose dimension i is walked by loop[i]; TG_LOOP_NONE for a dimension that stays at 0, TG_LOOP_UNKNOWN for
+ * one that the data picks. False without memory. */
+enum { TG_LOOP_NONE = -2 };
+bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_view *view, const int32_t *loop);
+
+/* The same for a view of the result's shape. */
+bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_view *view);
+
+/* The result has this shape, and the format of `node`. */
+void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_view *result);
+
+/* Adds the node; *result becomes a view of all of it. */
+tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o);
+
+/* A view as a node of its own: `kind` reads all of it. */
+tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind);
+
+/* ---- views.c ---- */
+
+/* Row-major steps. */
+void tg_rows_dense(tg_view *view);
+/* False if no steps say it; *cuts: it cuts or joins runs that do not end with sticks of so many elements. */
+bool tg_rows_reshape(tg_view *out, bool *cuts, const tg_view *in, int32_t ndim, const int64_t *shape, int64_t stick);
+
+tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same;
+
+/* ---- lower_ops.c ---- */
+
+tg_lower tg_lower_pointwise, tg_lower_constant, tg_lower_iota, tg_lower_reduce, tg_lower_concatenate, tg_lower_pad,
+    tg_lower_dynamic_slice, tg_lower_dynamic_update_slice, tg_lower_boundary, tg_lower_reduce_window;
+
+/* ---- lower_products.c ---- */
+
+tg_lower tg_lower_dot, tg_lower_convolution, tg_lower_gather;
+
+#endif

@@ -1,0 +1,279 @@
+/* Instructions that make a node, but for products. */
+#include "graph/lower.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+
+static void identity(int32_t *loop, int32_t n) {
+    for (int32_t i = 0; i < n; i++) loop[i] = i;
+}
+
+static bool same_shape(const tg_view *a, const tg_view *b) {
+    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+static tg_status finish(const tg_order *o, tg_draft *d) {
+    tg_view         view;
+    const tg_status s = tg_draft_finish(&view, d, o);
+    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
+}
+
+/* Elements in a stick of this type; 1 if it has no place on the device. */
+static int64_t stick_of(tg_dtype dtype) {
+    const tg_format format = tg_format_for_dtype(dtype);
+    const int32_t   bits = format != TG_FORMAT_INVALID ? tg_format_bits(format) : 0;
+    return bits > 0 ? 8 * TG_SPYRE_STICK_BYTES / bits : 1;
+}
+
+/* ---- element by element --------------------------------------------------------------------- */
+
+/* A truth value has the format of what it was found from. */
+static void choose_format(tg_draft *d, const tg_order *o, const tg_view *operand) {
+    const tg_node_row *n = tg_node_at(o->l->graph, operand->node);
+    if (d->node.host.dtype != TG_PRED || operand->ndim == 0 || !n->on_device || d->node.has_format) return;
+    d->node.has_format = true;
+    d->node.format = n->format;
+}
+
+tg_status tg_lower_pointwise(tg_order *o) {
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_shape(&result, o);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) break;
+        if (view.ndim != 0 && !same_shape(&view, &result))
+            return tg_lower_fail(o, "one of its operands has another shape than its result");
+        choose_format(&d, o, &view);
+        if (!tg_draft_same(&d, o, &view)) s = tg_lower_no_memory(o);
+    }
+    return s == TG_OK ? finish(o, &d) : s;
+}
+
+tg_status tg_lower_constant(tg_order *o) {
+    tg_view         result;
+    tg_draft        d;
+    const tg_status s = tg_lower_shape(&result, o);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_CONSTANT, &result);
+    return finish(o, &d);
+}
+
+tg_status tg_lower_iota(tg_order *o) {
+    tg_view         result;
+    tg_draft        d;
+    const tg_status s = tg_lower_shape(&result, o);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_DEFAULT, &result);
+    return finish(o, &d);
+}
+
+/* ---- reduce ------------------------------------------------------------------------------------ */
+
+/* Loops for the dimensions of an operand, those in dims new ones, the others those of the result in turn. */
+static bool reduced_loops(int32_t *loop, tg_draft *d, const tg_view *view, const int64_t *dims, int32_t ndims) {
+    uint32_t reduced = 0;
+    int32_t  next = 0;
+    for (int32_t i = 0; i < ndims; i++)
+        if (dims[i] >= 0 && dims[i] < view->ndim) reduced |= UINT32_C(1) << dims[i];
+    for (int32_t i = 0; i < view->ndim; i++) {
+        const bool gone = (reduced >> i & 1) != 0;
+        loop[i] = gone ? tg_draft_loop(d, view->shape[i]) : next++;
+        if (loop[i] < 0 || (!gone && (loop[i] >= d->node.host.ndim || d->ranges[loop[i]] != view->shape[i])))
+            return false;
+    }
+    return next == d->node.host.ndim;
+}
+
+/* The instruction that calculates the result of a computation: behind conversions, which XLA puts around it. */
+static tg_hlo_instruction calculating(const tg_hlo_module *m, int64_t computation) {
+    tg_hlo_instruction at = tg_hlo_get_instruction(m, tg_hlo_get_computation(m, computation).root);
+    for (int depth = 0; depth < TG_HLO_MAX_DEPTH && tg_hlo_text_is(at.opcode, "convert") && at.noperands > 0; depth++)
+        at = tg_hlo_get_instruction(m, tg_hlo_get_operand(m, at.first_operand).instruction);
+    return at;
+}
+
+/* By what it applies; false if that is none of those that are known. */
+static bool read_reduction(tg_reduction *out, const tg_order *o) {
+    static const char *const opcodes[] = {"add", "maximum", "minimum", "multiply", "and", "or", "xor"};
+    const int64_t            callee = tg_lower_callee(o, "to_apply");
+    const tg_hlo_text        opcode = calculating(o->l->module, callee).opcode;
+    for (int i = 0; i <= TG_REDUCE_XOR; i++) {
+        if (!tg_hlo_text_is(opcode, opcodes[i])) continue;
+        *out = (tg_reduction)i;
+        return true;
+    }
+    return false;
+}
+
+tg_status tg_lower_reduce(tg_order *o) {
+    int64_t   dims[TG_MAX_NDIM];
+    int32_t   loop[TG_MAX_NDIM], ndims = 0;
+    tg_view   result, view;
+    tg_draft  d;
+    tg_reduction reduction;
+    if (o->at.noperands != 2) return tg_lower_boundary(o); /* several results at once */
+    if (!read_reduction(&reduction, o)) return tg_lower_boundary(o);
+    tg_status s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_REDUCE, &result);
+    choose_format(&d, o, &view);
+    if (!reduced_loops(loop, &d, &view, dims, ndims)) return tg_lower_fail(o, "its dimensions do not fit its result");
+    d.node.reduction = reduction;
+    if (reduction == TG_REDUCE_PRODUCT) /* the device multiplies across sticks only */
+        for (int32_t l = result.ndim; l < d.node.nloops; l++) d.node.no_stick |= UINT32_C(1) << l;
+    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
+}
+
+/* Each dimension with a window runs on its own; the others are as in an element by element operation. */
+tg_status tg_lower_reduce_window(tg_order *o) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
+    tg_hlo_text       value;
+    size_t            n = 0;
+    int32_t           loop[TG_MAX_NDIM];
+    tg_view           result, view;
+    tg_draft          d;
+    if (o->at.noperands != 2) return tg_lower_boundary(o);
+    tg_status s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window")) return tg_lower_boundary(o);
+    s = tg_hlo_read_window(window, TG_MAX_NDIM, &n, value, o->l->err);
+    if (s != TG_OK) return s;
+    if (n != (size_t)view.ndim || result.ndim != view.ndim)
+        return tg_lower_fail(o, "its window does not fit its shape");
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    for (int32_t i = 0; i < view.ndim; i++) {
+        const bool plain = window[i].size == 1 && result.shape[i] == view.shape[i];
+        loop[i] = plain ? i : TG_LOOP_UNKNOWN;
+        if (!plain) d.node.no_stick |= UINT32_C(1) << i;
+    }
+    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
+}
+
+/* ---- pieces ---------------------------------------------------------------------------------------- */
+
+tg_status tg_lower_concatenate(tg_order *o) {
+    int64_t   dims[TG_MAX_NDIM], start = 0;
+    int32_t   ndims = 0;
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s != TG_OK) return s;
+    if (ndims != 1 || dims[0] < 0 || dims[0] >= result.ndim) return tg_lower_fail(o, "it does not say along what");
+    tg_draft_start(&d, o, TG_NODE_CONCATENATE, &result);
+    for (int64_t k = 0; k < o->at.noperands; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        if (view.ndim != result.ndim) return tg_lower_fail(o, "a piece has another number of dimensions");
+        choose_format(&d, o, &view);
+        if (start % stick_of(result.dtype) != 0) d.node.no_stick |= UINT32_C(1) << dims[0];
+        if (!tg_draft_same(&d, o, &view)) return tg_lower_no_memory(o);
+        if (!tg_add(&start, start, view.shape[dims[0]])) return tg_lower_fail(o, "it is too large");
+    }
+    return finish(o, &d);
+}
+
+/* Negative padding cuts the operand. */
+static void crop(tg_view *view, tg_hlo_padding *p, int32_t d) {
+    const int64_t low = tg_min(tg_max(-p->low, 0), view->shape[d]);
+    view->offset += low * view->step[d];
+    view->shape[d] -= low;
+    view->shape[d] -= tg_min(tg_max(-p->high, 0), view->shape[d]);
+    p->low = tg_max(p->low, 0);
+}
+
+/* The loops run over the operand; where it begins in the result is the access of the result. */
+static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_view *view, const tg_view *result, tg_hlo_padding *p) {
+    tg_term terms[TG_MAX_NDIM];
+    int64_t offset = 0;
+    tg_draft_start(d, o, TG_NODE_POINTWISE, result);
+    for (int32_t i = 0; i < view->ndim; i++) {
+        crop(view, &p[i], i);
+        d->ranges[i] = view->shape[i];
+        terms[i] = (tg_term){.loop = i, .step = d->node.host.strides[i] * (p[i].interior + 1)};
+        offset += d->node.host.strides[i] * p[i].low;
+        if (p[i].interior != 0 || p[i].low % stick_of(result->dtype) != 0) d->node.no_stick |= UINT32_C(1) << i;
+    }
+    choose_format(d, o, view);
+    d->node.result = (tg_access){.offset = offset, .nterms = view->ndim, .terms = terms};
+    tg_view   out;
+    tg_status s = tg_draft_same(d, o, view) ? TG_OK : tg_lower_no_memory(o);
+    if (s == TG_OK) s = tg_draft_finish(&out, d, o);
+    return s == TG_OK ? tg_lower_put_view(o, &out) : s;
+}
+
+tg_status tg_lower_pad(tg_order *o) {
+    tg_hlo_padding p[TG_MAX_NDIM];
+    tg_hlo_text    value;
+    size_t         n = 0;
+    tg_view        result, view;
+    tg_draft       d;
+    tg_status      s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "padding")) return tg_lower_fail(o, "it does not say how");
+    s = tg_hlo_read_padding(p, TG_MAX_NDIM, &n, value, o->l->err);
+    if (s != TG_OK) return s;
+    if (n != (size_t)view.ndim || view.ndim != result.ndim)
+        return tg_lower_fail(o, "its padding has another number of dimensions than its operand");
+    for (int32_t i = 0; i < view.ndim; i++)
+        if (p[i].interior < 0 || p[i].low > result.shape[i] || p[i].interior > result.shape[i])
+            return tg_lower_fail(o, "its padding does not fit its result");
+    return draft_pad(&d, o, &view, &result, p);
+}
+
+/* ---- at places that the data says ---------------------------------------------------------------------- */
+
+/* A dimension that is cut begins somewhere: besides the loop it has an unknown index. */
+static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_view *view, const tg_view *result) {
+    tg_access_row *row = &o->l->accesses.rows[o->l->accesses.count - 1];
+    (void)d;
+    for (int32_t i = 0; i < view->ndim; i++) {
+        if (view->shape[i] == result->shape[i] || view->step[i] == 0) continue;
+        const tg_term term = {.loop = TG_LOOP_UNKNOWN, .step = view->step[i], .extent = view->shape[i]};
+        if (!tg_term_rows_push(&o->l->terms, term)) return false;
+        row->nterms++;
+    }
+    return true;
+}
+
+tg_status tg_lower_dynamic_slice(tg_order *o) {
+    int32_t   loop[TG_MAX_NDIM];
+    tg_view   result, view, cut;
+    tg_draft  d;
+    tg_status s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    if (view.ndim != result.ndim) return tg_lower_fail(o, "it has another number of dimensions than its operand");
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    choose_format(&d, o, &view);
+    identity(loop, view.ndim);
+    cut = view;
+    memcpy(cut.shape, result.shape, sizeof cut.shape);
+    if (!tg_draft_operand(&d, o, &cut, loop) || !add_unknown_starts(&d, o, &view, &result))
+        return tg_lower_no_memory(o);
+    return finish(o, &d);
+}
+
+tg_status tg_lower_dynamic_update_slice(tg_order *o) {
+    tg_view   target, update;
+    tg_draft  d;
+    tg_status s = tg_lower_view(&target, o, 0);
+    if (s == TG_OK) s = tg_lower_view(&update, o, 1);
+    if (s != TG_OK) return s;
+    if (target.ndim != update.ndim) return tg_lower_fail(o, "the update has another number of dimensions");
+    tg_draft_start(&d, o, TG_NODE_CONCATENATE, &target);
+    choose_format(&d, o, &target);
+    for (int32_t i = 0; i < target.ndim; i++)
+        if (update.shape[i] != target.shape[i]) d.node.no_stick |= UINT32_C(1) << i;
+    if (!tg_draft_same(&d, o, &target) || !tg_draft_same(&d, o, &update)) return tg_lower_no_memory(o);
+    return finish(o, &d);
+}

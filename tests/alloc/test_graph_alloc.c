@@ -1,0 +1,115 @@
+/* Graphs and plans: every allocation fails once in turn. The call says TG_ERR_NOMEM, makes nothing and loses nothing
+ * (the sanitizers of the other build count), and works when memory is back.
+ *
+ * Linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc against the static library. */
+#include <tegula/graph.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+void *__real_malloc(size_t size);
+void *__wrap_malloc(size_t size);
+void *__real_calloc(size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+#include "countdown.h"
+
+void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(size); }
+void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
+void *__wrap_realloc(void *p, size_t size) { return fails_now() ? NULL : __real_realloc(p, size); }
+
+/* Copies that are shared, a call, a tuple, a boundary, more operands than a draft has room for. */
+static const char good[] =
+    "f (v: f16[128,256]) -> (f16[128,256], f16[]) {\n"
+    " v = f16[128,256] parameter(0)\n one = f16[] constant(1)\n ROOT t = (f16[128,256], f16[]) tuple(v, one)\n}\n"
+    "ENTRY e {\n a = f16[256,128] parameter(0)\n b = (f16[128,256], s32[4]) parameter(1)\n"
+    " x = f16[128,256] get-tuple-element(b), index=0\n t = f16[128,256] transpose(a), dimensions={1,0}\n"
+    " s = f16[128,256] add(t, x)\n u = f16[128,256] multiply(t, s)\n"
+    " c = (f16[128,256], f16[]) call(u), to_apply=f\n w = f16[128,256] get-tuple-element(c), index=0\n"
+    " o = f16[128,256] sort(w)\n r = f16[32,1024] reshape(t)\n"
+    " cat = f16[1280,256] concatenate(x, o, x, o, x, o, x, o, x, o), dimensions={0}\n"
+    " ROOT d = f16[128,128] dot(u, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}\n}\n";
+
+/* A sparse result against a dense one, twice. */
+static const char bad[] =
+    "min { p = f16[] parameter(0)\n q = f16[] parameter(1)\n ROOT r = f16[] minimum(p, q)\n}\n"
+    "ENTRY e {\n a = f16[64,64,64] parameter(0)\n b = f16[64,64] parameter(1)\n z = f16[] constant(0)\n"
+    " n = f16[64,64] negate(b)\n m = f16[64,64] reduce(a, z), dimensions={2}, to_apply=min\n"
+    " k = f16[64,64] add(n, n)\n ROOT s = f16[64,64] add(m, k)\n}\n";
+
+static tg_hlo_module *parse(const char *text) {
+    tg_hlo_module *m = NULL;
+    tg_error       err;
+    if (tg_hlo_parse(&m, text, strlen(text), &err) != TG_OK) fail_msg("%s", err.message);
+    return m;
+}
+
+/* The whole way; TG_ERR_NOMEM wherever it ends. */
+static tg_status plan_text(const tg_hlo_module *m, tg_method method, bool *feasible, tg_error *err) {
+    const tg_graph_params params = {.method = method};
+    tg_graph             *g = NULL;
+    tg_graph_plan        *plan = NULL;
+    bool                  ok = true;
+    tg_status             s = tg_graph_create(&g, err);
+    if (s == TG_OK) s = tg_graph_add_hlo(g, m, err);
+    if (s == TG_OK) s = tg_graph_plan_create(&plan, g, &params, err);
+    if (s == TG_OK) *feasible = tg_graph_plan_summary(plan).feasible;
+    if (s == TG_OK && *feasible) s = tg_graph_plan_verify(&ok, NULL, 0, g, plan, err);
+    assert_true(ok);
+    tg_graph_plan_destroy(&plan);
+    tg_graph_destroy(&g);
+    return s;
+}
+
+static void fail_each(const char *text, tg_method method, bool wanted) {
+    tg_hlo_module *m = parse(text);
+    int            failed = 0;
+    for (int n = 0;; n++) {
+        tg_error err = {TG_OK, 0, 0, ""};
+        bool     feasible = !wanted;
+        countdown = n;
+        made = 0;
+        const tg_status s = plan_text(m, method, &feasible, &err);
+        countdown = -1;
+        if (s == TG_OK) {
+            assert_int_equal(feasible, wanted);
+            assert_true(made <= n);
+            break;
+        }
+        failed++;
+        assert_int_equal(s, TG_ERR_NOMEM);
+        assert_int_equal(err.status, TG_ERR_NOMEM);
+        assert_true(err.message[0] != '\0');
+    }
+    assert_true(failed > 30);
+    tg_hlo_destroy(&m);
+}
+
+static void test_exact(void **unused) {
+    (void)unused;
+    fail_each(good, TG_METHOD_EXACT, true);
+    fail_each(bad, TG_METHOD_EXACT, false);
+}
+
+static void test_baselines(void **unused) {
+    (void)unused;
+    fail_each(good, TG_METHOD_GREEDY, true);
+    fail_each(good, TG_METHOD_BEAM, true);
+    fail_each(bad, TG_METHOD_BEAM, false);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_baselines),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

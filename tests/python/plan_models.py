@@ -1,0 +1,116 @@
+"""HLO that jax emits for models: `plan_models.py` prints JSON, {name: {"lowered": text, "compiled": text}}.
+
+A process of its own, because jax takes its settings when it starts.
+"""
+import json
+import os
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+
+def norm(x, gain, shift):
+    import jax
+    y = x.astype("float32")
+    mean = y.mean(-1, keepdims=True)
+    y = (y - mean) * jax.lax.rsqrt(((y - mean) ** 2).mean(-1, keepdims=True) + 1e-5)
+    return y.astype(x.dtype) * gain + shift
+
+
+def attention(x, w, heads):
+    import jax
+    import jax.numpy as jnp
+    b, s, e = x.shape
+    q, k, v = ((x @ w[name]).reshape(b, s, heads, e // heads).transpose(0, 2, 1, 3) for name in "qkv")
+    scores = jnp.einsum("bhqd,bhkd->bhqk", q, k) / (e // heads) ** 0.5
+    scores = jnp.where(jnp.tril(jnp.ones((s, s), bool)), scores, jnp.asarray(-1e9, x.dtype))
+    weights = jax.nn.softmax(scores.astype("float32"), -1).astype(x.dtype)
+    return jnp.einsum("bhqk,bhkd->bhqd", weights, v).transpose(0, 2, 1, 3).reshape(b, s, e) @ w["o"]
+
+
+def block(x, w, heads):
+    import jax
+    x = x + attention(norm(x, w["g1"], w["b1"]), w, heads)
+    return x + jax.nn.gelu(norm(x, w["g2"], w["b2"]) @ w["up"]) @ w["down"]
+
+
+def weights(e):
+    import jax.numpy as jnp
+    shapes = dict(q=(e, e), k=(e, e), v=(e, e), o=(e, e), up=(e, 4 * e), down=(4 * e, e), g1=(e,), b1=(e,), g2=(e,),
+                  b2=(e,))
+    return {name: jnp.ones(shape, jnp.bfloat16) for name, shape in shapes.items()}
+
+
+def decoder(tokens, table, layers):
+    """Embedding, two blocks, logits."""
+    x = table[tokens]
+    for w in layers:
+        x = block(x, w, 4)
+    return x @ table.T
+
+
+def mlp(x, w1, w2):
+    import jax
+    return jax.nn.silu(x @ w1) @ w2
+
+
+def resnet_block(x, k1, k2, scale):
+    import jax
+    import jax.numpy as jnp
+
+    def conv(y, k):
+        return jax.lax.conv_general_dilated(y, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    y = jax.nn.relu(conv(x, k1) * scale)
+    y = jax.lax.reduce_window(conv(y, k2), -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+    return jax.nn.relu(y + x[:, ::2, ::2, :]).mean((1, 2))
+
+
+def mixture(x, gate, up, down):
+    """Of experts, each on every token."""
+    import jax
+    import jax.numpy as jnp
+    chances = jax.nn.softmax((x @ gate).astype("float32"), -1)
+    best = jnp.max(chances, -1, keepdims=True)
+    share = jnp.where(chances >= best, chances, 0).astype(x.dtype)
+    hidden = jax.nn.gelu(jnp.einsum("te,xef->xtf", x, up))
+    return jnp.einsum("xtf,xfe,tx->te", hidden, down, share)
+
+
+def cache_step(x, cache, position, w):
+    """One token of a decoder with a cache of keys."""
+    import jax
+    key = (x @ w)[:, None, :]
+    cache = jax.lax.dynamic_update_slice(cache, key, (0, position, 0))
+    return jax.nn.softmax((cache * x[:, None, :]).sum(-1), -1), cache
+
+
+def jax_gradient(x, w):
+    """Of a block whose dimensions all are shorter than a stick."""
+    import jax
+    return jax.grad(lambda w: block(x, w, 4).astype("float32").sum())(w)
+
+
+def models():
+    import jax.numpy as jnp
+    one = lambda *shape, dtype=jnp.bfloat16: jnp.ones(shape, dtype)
+    yield "block", lambda x, w: block(x, w, 4), (one(2, 128, 256), weights(256))
+    yield "small heads", lambda x, w: block(x, w, 8), (one(2, 128, 256), weights(256))
+    yield "gradient", jax_gradient, (one(2, 8, 32), weights(32))
+    yield "ragged", lambda x, w: block(x, w, 4), (one(3, 100, 256), weights(256))
+    yield "decoder", decoder, (jnp.ones((2, 128), jnp.int32), one(512, 256), [weights(256), weights(256)])
+    yield "mlp", mlp, (one(64, 256), one(256, 512), one(512, 128))
+    yield "resnet block", resnet_block, (one(2, 16, 16, 64), one(3, 3, 64, 64), one(3, 3, 64, 64), one(64))
+    yield "mixture", mixture, (one(128, 256), one(256, 64), one(64, 256, 128), one(64, 128, 256))
+    yield "cache", cache_step, (one(2, 64), one(2, 128, 64), jnp.int32(3), one(64, 64))
+
+
+def main():
+    import jax
+    out = {}
+    for name, function, arguments in models():
+        lowered = jax.jit(function).lower(*arguments)
+        out[name] = {"lowered": lowered.compiler_ir("hlo").as_hlo_text(), "compiled": lowered.compile().as_text()}
+    print(json.dumps(out))
+
+
+if __name__ == "__main__":
+    main()

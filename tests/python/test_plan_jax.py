@@ -1,0 +1,64 @@
+"""Models as jax emits them, before and after XLA: planned as they are, proven optimal, and judged by the verifier."""
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import graph_c as g
+import hlo_ctypes as hlo
+
+HERE = pathlib.Path(__file__).parent
+NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet block", "mixture",
+         "cache"]
+FORMS = ["lowered", "compiled"]
+# Bytes of copies that a person finds by looking at the model: q @ k.T alone needs one, of the keys.
+KEYS = {"block": 2 * 128 * 256 * 2, "mlp": 0, "resnet block": 0, "cache": 0}
+
+
+@pytest.fixture(scope="module")
+def models():
+    done = subprocess.run([sys.executable, HERE / "plan_models.py"], stdout=subprocess.PIPE, check=True, timeout=600)
+    found = json.loads(done.stdout)
+    assert sorted(found) == sorted(NAMES)
+    return found
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_model(models, name, form):
+    text = models[name][form]
+    with hlo.Module(text) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        boundaries = [str(n.opcode) for n in graph.nodes() if g.KINDS[n.kind] == "boundary"]
+        assert boundaries == [] or form == "compiled" and set(boundaries) <= {"gather"}  # clamped, by XLA
+        with g.Plan(graph) as plan, g.Plan(graph, method="beam") as beam, g.Plan(graph, method="greedy") as greedy:
+            s = plan.summary
+            assert s.feasible and s.optimal and s.cost == s.lower_bound and s.branches == 0
+            assert plan.fault() == ""
+            assert s.cost == KEYS.get(name, s.cost)
+            for other in (beam, greedy):
+                assert not other.summary.feasible or other.summary.cost >= s.cost and other.fault() == ""
+
+
+def test_deep_model(models):
+    """120 blocks, one after the other: as many copies as blocks, and nothing that has to be decided together grows."""
+    text, inner = models["block"]["lowered"], None
+    lines = text.replace("ENTRY ", "").splitlines()
+    start = next(i for i, line in enumerate(text.splitlines()) if line.startswith("ENTRY "))
+    inner = lines[start].split()[0]
+    parameters = [line.strip().removeprefix("ROOT ") for line in lines[start:] if " parameter(" in line]
+    names = {int(p.split("parameter(")[1].split(")")[0]): p.split(" parameter(")[0].split(" = ") for p in parameters}
+    x = next(k for k, (_, shape) in names.items() if shape.startswith("bf16[2,128,256]"))
+    body = [f"  q{k} = {shape} parameter({k})" for k, (_, shape) in names.items()]
+    at = {k: f"q{k}" for k in names}
+    for i in range(120):
+        body.append(f"  c{i} = {names[x][1]} call({', '.join(at[k] for k in sorted(at))}), to_apply={inner}")
+        at[x] = f"c{i}"
+    deep = "\n".join(lines) + "\nENTRY deep {\n" + "\n".join(body) + "\n}\n"
+    with hlo.Module(deep) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        with g.Plan(graph) as plan:
+            assert plan.summary.optimal and plan.fault() == ""
+            assert plan.summary.cost == 120 * KEYS["block"] and plan.summary.width < 10
