@@ -43,6 +43,7 @@ SYSTEM = {
     "kernels": {"immintrin.h", "arm_neon.h"},
     "relayout": {"stdlib.h", "pthreadpool.h"},
     "io": {"stdlib.h"} | POSIX,
+    "draw": {"stdlib.h"},
     "hlo": {"stdlib.h", "protobuf-c/protobuf-c.h", "xla_data.pb-c.h"}, # the last is made from hlo/xla_data.proto
     "graph": {"math.h", "stdlib.h"},
 }

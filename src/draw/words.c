@@ -1,0 +1,260 @@
+/* The words of a picture: captions and titles of panels, the notes below, and all of it for those who do not see. */
+#include "draw/scene.h"
+
+#include <string.h>
+
+static void put_count(tg_writer *w, int64_t n, const char *one) {
+    tg_put_int(w, n);
+    tg_put_char(w, ' ');
+    tg_put_text(w, one);
+    if (n != 1) tg_put_char(w, 's');
+}
+
+static bool has_host(const tg_scene *s) { return s->params->host != NULL; }
+
+static void put_width(tg_writer *w, int64_t bits) {
+    if (bits % 8 == 0) put_count(w, bits / 8, "byte");
+    else put_count(w, bits, "bit");
+}
+
+static const char *memory_name(const tg_scene *s) { return has_host(s) ? "device memory" : "memory"; }
+
+/* ---- captions and titles --------------------------------------------------------------------------- */
+
+void tg_words_of_boxes(tg_panel *panel, const tg_scene *s, bool steady) {
+    tg_writer w = TG_WRITER(panel->caption);
+    if (s->params->other != NULL) tg_put_text(&w, "First element of a cell: its offset > its offset after; = stays.");
+    else if (s->params->label == TG_LABEL_COORD) tg_put_text(&w, "Cells say coordinates.");
+    else if (s->says_core && s->params->label == TG_LABEL_USUAL) tg_put_text(&w, "Cells say which core works on them.");
+    else if (s->params->label == TG_LABEL_ORDER && tg_scene_is_coarse(s) && panel->view == TG_VIEW_LOGICAL) {
+        tg_put_text(&w, "#n: the device reads this as number n.");
+    } else {
+        tg_put_text(&w, s->params->label == TG_LABEL_BYTE ? "Numbers are bytes in " : "Numbers are offsets in ");
+        tg_put_text(&w, memory_name(s));
+        if (steady && tg_scene_cuts(s) && panel->view == TG_VIEW_LOGICAL)
+            tg_put_text(&w, "; inside a cell one element follows the other");
+        if (s->params->label == TG_LABEL_ORDER) tg_put_text(&w, ", in the order in which the device reads");
+        tg_put_char(&w, '.');
+    }
+    (void)tg_writer_end(&w);
+}
+
+void tg_words_of_runs(tg_panel *panel, const tg_scene *s, const tg_stretch *m) {
+    tg_writer w = TG_WRITER(panel->caption);
+    tg_put_text(&w, "A place is ");
+    put_width(&w, m->layout->elem_bits);
+    if (m->unit > 1) {
+        tg_put_text(&w, ", a ");
+        tg_put_text(&w, tg_scene_unit_name(s));
+        tg_put_char(&w, ' ');
+        put_count(&w, m->unit, "place");
+    }
+    tg_put_text(&w, ", a line ");
+    if (m->unit > 1 && m->line % m->unit == 0) put_count(&w, m->line / m->unit, tg_scene_unit_name(s));
+    else put_count(&w, tg_min(m->line, m->length), "place");
+    tg_put_text(&w, s->params->label == TG_LABEL_BYTE ? ". Row and column add up to the byte."
+                                                      : ". Row and column add up to the offset.");
+    (void)tg_writer_end(&w);
+}
+
+/* "(4,:,:)", as --slice has it. */
+static void put_plane(tg_writer *w, const tg_scene *s) {
+    for (int32_t d = 0; d < s->layout->ndim; d++) {
+        tg_put_char(w, d == 0 ? '(' : ',');
+        if (s->at[d] < 0) tg_put_char(w, ':');
+        else tg_put_int(w, s->at[d]);
+    }
+    tg_put_char(w, ')');
+}
+
+void tg_words_of_plane(tg_panel *panel, const tg_scene *s) {
+    tg_writer w = TG_WRITER(panel->title);
+    int32_t   fixed = 0, last = 0;
+    tg_put_text(&w, "Logical tensor");
+    for (int32_t d = 0; d < s->layout->ndim; d++) {
+        if (s->at[d] < 0 || s->layout->shape[d] == 1) continue;
+        fixed++;
+        last = d;
+    }
+    if (fixed > 0) tg_put_text(&w, ", plane ");
+    if (fixed > 1) put_plane(&w, s);
+    if (fixed == 1) {
+        tg_put_char(&w, 'd');
+        tg_put_int(&w, last);
+        tg_put_text(&w, " = ");
+        tg_put_int(&w, s->at[last]);
+        tg_put_text(&w, " of 0..");
+        tg_put_int(&w, s->layout->shape[last] - 1);
+    }
+    (void)tg_writer_end(&w);
+}
+
+/* ---- notes ------------------------------------------------------------------------------------------------ */
+
+static tg_writer begin_note(tg_picture *p) {
+    return tg_writer_make(p->note[p->nnotes++], sizeof p->note[0]);
+}
+
+static void put_where(tg_writer *w, const char *where, const tg_layout *l, int64_t offset) {
+    tg_put_text(w, where);
+    tg_put_text(w, "offset ");
+    tg_put_int(w, offset);
+    tg_put_text(w, " (byte ");
+    tg_put_place(w, offset, l->elem_bits);
+    tg_put_char(w, ')');
+}
+
+static int64_t count_copies(const tg_layout *l) {
+    int64_t copies = 1;
+    for (int32_t m = 0; m < l->nmodes; m++)
+        if (l->mode[m].axis == TG_AXIS_COPY) copies *= l->mode[m].size; /* fits: positions have offsets */
+    return copies;
+}
+
+static void put_follow(tg_writer *w, const tg_scene *s) {
+    const tg_layout *l = s->layout;
+    const int64_t    offset = tg_layout_offset(l, s->follow), copies = count_copies(l);
+    tg_put_text(w, "Element ");
+    tg_put_box(w, s->follow, s->follow, 0, l->ndim);
+    tg_put_text(w, " is at ");
+    if (has_host(s)) {
+        put_where(w, "host ", s->params->host, tg_layout_offset(s->params->host, s->follow));
+        tg_put_text(w, " and at ");
+    }
+    put_where(w, has_host(s) ? "device " : "", l, offset);
+    if (s->grain.unit > 1) {
+        tg_put_text(w, ", place ");
+        tg_put_int(w, offset % s->grain.unit);
+        tg_put_text(w, " of ");
+        tg_put_text(w, tg_scene_unit_name(s));
+        tg_put_text(w, " #");
+        tg_put_int(w, offset / s->grain.unit);
+    }
+    if (copies > 1) {
+        tg_put_text(w, ", the first of ");
+        tg_put_int(w, copies);
+        tg_put_text(w, " copies");
+    }
+    if (s->params->other != NULL)
+        put_where(w, "; after: ", s->params->other, tg_layout_offset(s->params->other, s->follow));
+    tg_put_char(w, '.');
+}
+
+/* "21.9 %" */
+static void put_percent(tg_writer *w, int64_t part, int64_t whole) {
+    while (whole > INT64_MAX / 2000) {
+        part /= 2;
+        whole /= 2;
+    }
+    const int64_t tenths = (part * 1000 + whole / 2) / whole;
+    tg_put_int(w, tenths / 10);
+    tg_put_char(w, '.');
+    tg_put_int(w, tenths % 10);
+    tg_put_text(w, " %");
+}
+
+/* What the storage holds. Overlapping strides are left alone: counting them can take long. */
+static bool put_padding(tg_writer *w, bool *unique, const tg_scene *s) {
+    const tg_layout *l = s->layout;
+    int64_t          data = 0;
+    *unique = true;
+    if (!s->grain.dense && tg_layout_numel(l) > TG_LARGEST_CELL) return false;
+    if (tg_layout_coverage(unique, NULL, &data, l, NULL) != TG_OK) return false;
+    put_count(w, tg_layout_numel(l), "element");
+    tg_put_text(w, " in ");
+    put_count(w, l->span, "place");
+    if (l->span == data) tg_put_text(w, ", no padding.");
+    else {
+        tg_put_text(w, ": ");
+        tg_put_int(w, l->span - data);
+        tg_put_text(w, " are padding, ");
+        put_percent(w, l->span - data, l->span);
+        tg_put_char(w, '.');
+    }
+    return true;
+}
+
+/* "25 cores: d1 in 25 parts." */
+static void put_splits(tg_writer *w, const tg_scene *s) {
+    int64_t cores = 1;
+    bool    first = true;
+    for (int32_t d = 0; d < s->layout->ndim; d++) cores *= s->params->splits[d]; /* fits: checked */
+    put_count(w, cores, "core");
+    for (int32_t d = 0; d < s->layout->ndim; d++) {
+        if (s->params->splits[d] == 1) continue;
+        tg_put_text(w, first ? ": d" : ", d");
+        tg_put_int(w, d);
+        tg_put_text(w, " in ");
+        put_count(w, s->params->splits[d], "part");
+        first = false;
+    }
+    tg_put_char(w, '.');
+}
+
+/* For those who do not see the picture. */
+static void describe(tg_picture *p) {
+    tg_writer w = TG_WRITER(p->about);
+    if (p->title[0] != '\0') {
+        tg_put_text(&w, p->title);
+        tg_put_text(&w, ". ");
+    }
+    for (int32_t k = 0; k < p->nnotes && k < 2; k++) {
+        if (k > 0) tg_put_char(&w, ' ');
+        tg_put_text(&w, p->note[k]);
+    }
+    (void)tg_writer_end(&w);
+}
+
+static void add_notes(tg_scene *s) {
+    tg_picture *p = s->picture;
+    tg_writer   w;
+    bool        unique = true;
+    if (s->has_follow) {
+        w = begin_note(p);
+        put_follow(&w, s);
+        (void)tg_writer_end(&w);
+    }
+    if (s->params->splits != NULL && s->has_follow) {
+        w = begin_note(p);
+        put_splits(&w, s);
+        (void)tg_writer_end(&w);
+    }
+    w = begin_note(p);
+    if (put_padding(&w, &unique, s)) (void)tg_writer_end(&w);
+    else p->nnotes--;
+    if (!unique) {
+        w = begin_note(p);
+        tg_put_text(&w, "Some places hold several elements; memory names the first of them.");
+        (void)tg_writer_end(&w);
+    }
+    if (tg_layout_numel(s->layout) < 2) return;
+    w = begin_note(p);
+    tg_scene_put_colours(&w, s);
+    (void)tg_writer_end(&w);
+}
+
+void tg_words_below(tg_scene *s) {
+    add_notes(s);
+    describe(s->picture);
+}
+
+/* Characters that a terminal or XML cannot show become `?`. */
+void tg_words_title(char *to, size_t cap, const char *title) {
+    tg_writer    w = tg_writer_make(to, cap);
+    const size_t room = cap - 4;
+    size_t       left = strlen(title);
+    while (left > 0) {
+        const unsigned char *c = (const unsigned char *)title;
+        const size_t         n = tg_utf8_length(c, left);
+        const bool           plain = n > 0 && *c >= 0x20 && *c != 0x7f && !(n == 2 && *c == 0xc2 && c[1] < 0xa0);
+        if (w.len + (n > 0 ? n : 1) > room) {
+            tg_put_text(&w, "...");
+            break;
+        }
+        if (plain) tg_put_bytes(&w, title, n);
+        else tg_put_char(&w, '?');
+        title += n > 0 ? n : 1;
+        left -= n > 0 ? n : 1;
+    }
+    (void)tg_writer_end(&w);
+}
