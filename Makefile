@@ -22,7 +22,8 @@ export PYTHONDONTWRITEBYTECODE := 1
 # Meson takes the ninja that this names, not the first one in PATH.
 export NINJA := $(CURDIR)/$(VENV)/ninja
 
-.PHONY: all setup demo check check-neon fuzz bench install symbols format clean distclean help
+.PHONY: all setup demo check check-neon fuzz bench install pictures symbols \
+        format clean distclean help
 
 all: setup build/build.ninja
 	@"$(NINJA)" -C build -j $(JOBS) --quiet
@@ -70,6 +71,9 @@ install: all
 	@$(call quietly,"$(NINJA)" -C build -j $(JOBS) --quiet)
 	@$(MESON) install -C build --no-rebuild
 
+pictures: all
+	@$(PYTHON) tools/pictures
+
 symbols: all
 	@$(PYTHON) tools/symbols --update build/libtegula.so
 
@@ -91,6 +95,7 @@ help:
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
+	@echo 'make pictures           draw the figures of README.md and docs/ again'
 	@echo 'make symbols            accept the exported symbols of the build as the list'
 	@echo 'make format             break C lines that are too wide, touch no other'
 	@echo 'make clean, distclean   remove what was built; and the Python tools in .venv as well'

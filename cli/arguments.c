@@ -89,15 +89,22 @@ static int find_option(const cli_command *command, const char *name, size_t len)
     return matches == 1 && len > 0 ? found : -1;
 }
 
+/* The option of a short form such as `-o`; -1 if there is none. */
+static int find_letter(const cli_command *command, const char *word) {
+    if (strcmp(word, "-h") == 0) return AT_HELP;
+    const char *letter = command->letters != NULL ? strchr(command->letters, word[1]) : NULL;
+    return letter != NULL && word[2] == '\0' ? (int)(letter - command->letters) : -1;
+}
+
 static int take_option(reader *r) {
     const char  *word = r->argv[r->at];
-    const bool   is_short_help = strcmp(word, "-h") == 0;
-    const char  *name = is_short_help ? "help" : word + 2;
+    const bool   is_short = word[1] != '-';
+    const char  *name = is_short ? "" : word + 2;
     const size_t len = strcspn(name, "=");
-    if (!is_short_help && word[1] != '-')
+    const int    i = is_short ? find_letter(r->command, word) : find_option(r->command, name, len);
+    if (i < 0 && is_short)
         return cli_fail(CLI_USAGE, r->command->name, "there is no option %s; tegula %s --help lists them", word,
                         r->command->name);
-    const int i = find_option(r->command, name, len);
     if (i < 0) return fail_option(r, name, len);
     const cli_option option = option_at(r->command, i);
     const char      *value = name[len] == '=' ? name + len + 1 : NULL;

@@ -18,11 +18,11 @@
 #include <stdio.h>
 
 /* Exit statuses. Source: the contract, docs/command.md. */
-enum { CLI_OK = 0, CLI_NO = 1, CLI_USAGE = 2, CLI_IO = 4 };
+enum { CLI_OK = 0, CLI_NO = 1, CLI_USAGE = 2, CLI_INFEASIBLE = 3, CLI_IO = 4 };
 
 /* ---- commands (arguments.c) --------------------------------------------------- */
 
-enum { CLI_MAX_OPTIONS = 8, CLI_MAX_ARGUMENTS = 2 };
+enum { CLI_MAX_OPTIONS = 14, CLI_MAX_ARGUMENTS = 2 };
 
 typedef struct cli_option {
     const char *name;  /* without the dashes */
@@ -41,10 +41,12 @@ typedef struct cli_command {
     const char *help;                         /* what `tegula NAME --help` prints */
     const char *arguments[CLI_MAX_ARGUMENTS]; /* names of the arguments; all are needed */
     cli_option  options[CLI_MAX_OPTIONS];     /* besides --json and --help */
+    const char *letters;                      /* short forms of the first options, `-o` for "o"; NULL: none */
     int (*run)(const cli_args *args);
 } cli_command;
 
-extern const cli_command cli_show, cli_explain, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout, cli_hlo;
+extern const cli_command cli_show, cli_explain, cli_index, cli_coord, cli_equal, cli_convert, cli_relayout, cli_dma,
+    cli_view, cli_hlo, cli_plan, cli_draw;
 
 /* Read argv[0 .. argc) of a command. Options may stand anywhere and be shortened; `--` ends them. An argument
  * such as `-1,0` is no option: none begins with a digit. */
@@ -92,6 +94,9 @@ int cli_print_json_to(FILE *stream, json_t *value);
 
 /* The same without the line end: a part of an answer that is printed as it is made. */
 void cli_put_json(FILE *stream, json_t *value);
+
+/* The members of an object, without its braces. */
+void cli_put_json_members(FILE *stream, json_t *object);
 
 /* Flush and close standard output; status, or CLI_IO if something could not be written. */
 int cli_close_output(int status);

@@ -1,12 +1,8 @@
 /* tegula hlo: what an HLO text dump says, instruction by instruction or as a report. */
 #include "hlo.h"
 
-#include <tegula/io.h>
-
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static const char help[] =
     "tegula hlo - read an HLO text dump\n"
@@ -34,63 +30,6 @@ static const char help[] =
     "  $ tegula hlo module_0001.jit_step.txt --report padding --limit 3\n";
 
 enum { OPT_REPORT, OPT_COMPUTATION, OPT_OPCODE, OPT_LIMIT };
-
-/* A text of any size, mapped or read. */
-typedef struct dump {
-    tg_file *file;
-    char    *read; /* of standard input */
-    cli_text text;
-} dump;
-
-static char nothing[1];
-
-static int read_all(dump *out, FILE *stream) {
-    size_t cap = 1 << 16;
-    out->read = cli_allocate(cap);
-    for (;;) {
-        out->text.len += fread(out->read + out->text.len, 1, cap - out->text.len, stream);
-        if (out->text.len < cap) break;
-        char *more = cap <= SIZE_MAX / 2 ? realloc(out->read, cap * 2) : NULL;
-        if (more == NULL) return cli_fail(CLI_IO, out->text.name, "there is not enough memory for it");
-        out->read = more;
-        cap *= 2;
-    }
-    out->text.bytes = out->read;
-    return ferror(stream) ? cli_fail(CLI_IO, out->text.name, "%s", strerror(errno)) : CLI_OK;
-}
-
-static int read_standard_input(dump *out) {
-    const int status = cli_claim_standard_input();
-    out->text = (cli_text){"standard input", nothing, 0, false};
-    return status == CLI_OK ? read_all(out, stdin) : status;
-}
-
-/* What cannot be mapped: a pipe of the shell, `<(zcat dump.gz)`. */
-static int read_pipe(dump *out, const char *path) {
-    FILE *stream = fopen(path, "rb");
-    out->text = (cli_text){path, nothing, 0, false};
-    if (stream == NULL) return cli_fail(CLI_IO, path, "%s", strerror(errno));
-    const int status = read_all(out, stream);
-    (void)fclose(stream);
-    return status;
-}
-
-static int open_dump(dump *out, const char *path) {
-    tg_error    err;
-    struct stat info;
-    memset(out, 0, sizeof *out);
-    if (strcmp(path, "-") == 0) return read_standard_input(out);
-    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return read_pipe(out, path);
-    if (tg_file_open(&out->file, path, &err) != TG_OK) return cli_fail_error("file", &err);
-    out->text = (cli_text){path, tg_file_bytes(out->file), (size_t)tg_file_nbytes(out->file), false};
-    if (out->text.bytes == NULL) out->text.bytes = nothing; /* an empty file has no map */
-    return CLI_OK;
-}
-
-static void close_dump(dump *d) {
-    tg_file_destroy(&d->file);
-    free(d->read);
-}
 
 /* ---- options --------------------------------------------------------------------------- */
 
@@ -135,36 +74,11 @@ static int check_filter(const hlo_view *view) {
     return cli_fail(CLI_USAGE, "--computation", "there is no computation %s; tegula hlo FILE lists them", name.chars);
 }
 
-static bool begins_with(const cli_text *text, const char *word) {
-    const size_t len = strlen(word);
-    return text->len >= len && memcmp(text->bytes, word, len) == 0;
-}
-
-/* What is often taken for HLO text. */
-static const char *what_it_is(const cli_text *text) {
-    if (begins_with(text, "module ") || begins_with(text, "#loc") || begins_with(text, "func."))
-        return "this is MLIR, as lowered.as_text() prints it; compile().as_text() and lowered.as_text('hlo') print HLO";
-    if (begins_with(text, "\x1f\x8b")) return "this is compressed with gzip; tegula hlo <(zcat FILE) reads it";
-    if (text->len > 0 && memchr(text->bytes, '\0', text->len) != NULL)
-        return "this is no text; HLO protos are not read";
-    return NULL;
-}
-
-/* The complaint shows the place itself, so its words need not. */
-static int fail_reading(const cli_text *text, tg_error *err) {
-    const char *other = what_it_is(text);
-    if (other != NULL) return cli_fail(CLI_USAGE, text->name, "%s", other);
-    int line = 0, column = 0, words = 0;
-    if (sscanf(err->message, "line %d, column %d: %n", &line, &column, &words) == 2 && words > 0)
-        memmove(err->message, err->message + words, strlen(err->message + words) + 1);
-    return cli_fail_reading(text, err);
-}
-
-static int show(const dump *d, const cli_args *args, report *shows, int64_t limit) {
+static int show(const hlo_dump *d, const cli_args *args, report *shows, int64_t limit) {
     tg_hlo_module *module = NULL;
     hlo_tree       tree = {TG_HLO_NONE, 0, NULL};
     tg_error       err;
-    if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return fail_reading(&d->text, &err);
+    if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return hlo_fail_reading(&d->text, &err);
     const hlo_view view = {module,
                            {word_of(args->option[OPT_COMPUTATION]), word_of(args->option[OPT_OPCODE])},
                            limit,
@@ -180,13 +94,13 @@ static int show(const dump *d, const cli_args *args, report *shows, int64_t limi
 static int run(const cli_args *args) {
     report *shows = NULL;
     int64_t limit = -1;
-    dump    d;
+    hlo_dump d;
     int     status = choose_report(&shows, args->option[OPT_REPORT]);
     if (status == CLI_OK) status = read_limit(&limit, args->option[OPT_LIMIT], args->option[OPT_REPORT] != NULL);
     if (status != CLI_OK) return status;
-    status = open_dump(&d, args->argument[0]);
+    status = hlo_open(&d, args->argument[0]);
     if (status == CLI_OK) status = show(&d, args, shows, limit);
-    close_dump(&d);
+    hlo_close(&d);
     return status;
 }
 

@@ -1,10 +1,11 @@
-/* What `tegula hlo` shows: the listing and the two reports. */
+/* What `tegula hlo` shows: the listing and the two reports; and what other commands on dumps share with it. */
 #ifndef TEGULA_CLI_HLO_H
 #define TEGULA_CLI_HLO_H
 
 #include "cli.h"
 
 #include <tegula/hlo_report.h>
+#include <tegula/io.h>
 
 /* The tree of a shape that was asked for last: tuples may have thousands of elements, and rows about each of them. */
 typedef struct hlo_tree {
@@ -25,6 +26,21 @@ typedef struct hlo_view {
 int hlo_show_listing(const hlo_view *view);
 int hlo_show_padding(const hlo_view *view);
 int hlo_show_copies(const hlo_view *view);
+
+/* ---- hlo_dump.c: the text itself ------------------------------------------------------ */
+
+/* A text of any size, mapped or read. */
+typedef struct hlo_dump {
+    tg_file *file;
+    char    *read; /* of standard input */
+    cli_text text;
+} hlo_dump;
+
+int  hlo_open(hlo_dump *out, const char *path);
+void hlo_close(hlo_dump *d);
+
+/* Complains about a text that tg_hlo_parse refused. */
+int hlo_fail_reading(const cli_text *text, tg_error *err);
 
 /* ---- hlo_text.c: pieces of a dump in an answer --------------------------------------- */
 

@@ -5,8 +5,9 @@
 #include <signal.h>
 #include <string.h>
 
-static const cli_command *const commands[] = {&cli_show,  &cli_explain, &cli_index,   &cli_coord,
-                                              &cli_equal, &cli_convert, &cli_relayout, &cli_hlo};
+static const cli_command *const commands[] = {&cli_show, &cli_explain, &cli_index, &cli_coord, &cli_equal,
+                                              &cli_convert, &cli_relayout, &cli_dma, &cli_view, &cli_hlo, &cli_plan,
+                                              &cli_draw};
 
 enum { NCOMMANDS = sizeof commands / sizeof commands[0] };
 
@@ -31,7 +32,8 @@ static const char help_tail[] =
     "  --version   say which version this is\n"
     "\n"
     "`-` as a layout or a file is standard input or output.\n"
-    "Exit status: 0 done or yes, 1 no, 2 usage or unreadable input, 4 I/O or memory.\n"
+    "Exit status: 0 done or yes, 1 no, 2 usage or unreadable input, 3 no plan, 4 I/O or\n"
+    "memory.\n"
     "\n"
     "Begin with:  tegula show 'f16[5,100,150] spyre'\n";
 

@@ -100,6 +100,12 @@ void cli_put_json(FILE *stream, json_t *value) {
     if (failed != 0 && !ferror(stream)) end_without_memory();
 }
 
+void cli_put_json_members(FILE *stream, json_t *object) {
+    const int failed = json_dumpf(object, stream, JSON_COMPACT | JSON_EMBED | JSON_REAL_PRECISION(9));
+    json_decref(object);
+    if (failed != 0 && !ferror(stream)) end_without_memory();
+}
+
 int cli_print_json_to(FILE *stream, json_t *value) {
     cli_put_json(stream, value);
     fputc('\n', stream);

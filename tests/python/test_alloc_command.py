@@ -35,6 +35,9 @@ COMMANDS = {
     "hlo padding json": ["hlo", STEP, "--report", "padding", "--json"],
     "hlo copies": ["hlo", STEP, "--report", "copies"],
     "hlo copies json": ["hlo", STEP, "--report", "copies", "--json"],
+    "draw": ["draw", SPYRE],
+    "draw json": ["draw", "f16[3,100] spyre", "--diff", "f16[3,100]", "--json"],
+    "draw svg": ["draw", SPYRE, "-o", "out.svg"],
     "error": ["show", "f16[5"],
 }
 

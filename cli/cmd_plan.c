@@ -1,0 +1,155 @@
+/* tegula plan: a Spyre layout for every tensor of a graph, with the fewest bytes copied. */
+#include "plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "tegula plan - choose Spyre layouts for a graph\n"
+    "\n"
+    "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
+    "                   [--restickify-reductions] [--keep-unit-dims] [--explain NAME] [--limit N] [--json]\n"
+    "\n"
+    "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
+    "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
+    "fewest bytes copied, and that is proven. Exit status 3 where there is no plan, with the operations that cannot\n"
+    "agree. `-` is standard input.\n"
+    "\n"
+    "  --cores N                  share the work of each operation among up to N cores, 1 to 32; 32 if not given\n"
+    "  --model NAME               tegula: a copy serves all who need it, priced in bytes; torch-spyre: each reader "
+    "has\n"
+    "                             its own, priced in elements of the host tensor\n"
+    "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
+    "  --restickify-reductions    operands of reductions may be copied, too\n"
+    "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
+    "  --explain NAME             one operation: its loops, and how it reads and writes each tensor\n"
+    "  --limit N                  at most N copies in the report; 20 if not given\n"
+    "\n"
+    "example:\n"
+    "  $ tegula plan module_0001.jit_step.txt\n";
+
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_EXPLAIN, OPT_LIMIT };
+
+/* The place of a word in a list; its first one if it is not given. */
+static int choose(int *out, const char *option, const char *word, const char *const *names) {
+    *out = 0;
+    if (word == NULL) return CLI_OK;
+    while (names[*out] != NULL && strcmp(names[*out], word) != 0) ++*out;
+    if (names[*out] != NULL) return CLI_OK;
+    const char *nearest = cli_nearest(word, names);
+    return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word,
+                    nearest != NULL ? nearest : names[0]);
+}
+
+static int read_params(tg_graph_params *out, const cli_args *args) {
+    static const char *const models[] = {"tegula", "torch-spyre", NULL};
+    static const char *const methods[] = {"exact", "greedy", "beam", NULL};
+    int                      model, method;
+    int                      status = choose(&model, "--model", args->option[OPT_MODEL], models);
+    if (status == CLI_OK) status = choose(&method, "--method", args->option[OPT_METHOD], methods);
+    if (status != CLI_OK) return status;
+    memset(out, 0, sizeof *out);
+    out->model = (tg_model)model;
+    out->method = (tg_method)method;
+    out->keep_unit_dims = args->option[OPT_UNIT_DIMS] != NULL;
+    out->relay_reductions = args->option[OPT_REDUCTIONS] != NULL;
+    return CLI_OK;
+}
+
+static int read_limit(int64_t *out, const char *argument) {
+    *out = -1;
+    if (argument == NULL) return CLI_OK;
+    cli_text text = cli_text_of("--limit", argument);
+    int      status = cli_read_int(out, &text);
+    if (status == CLI_OK && *out < 0) status = cli_fail_at(&text, 0, "the number of copies is 0 or more");
+    free(text.bytes);
+    return status;
+}
+
+static int read_cores(int32_t *out, const char *argument) {
+    int64_t number = 0;
+    *out = 0;
+    if (argument == NULL) return CLI_OK;
+    cli_text text = cli_text_of("--cores", argument);
+    int      status = cli_read_int(&number, &text);
+    if (status == CLI_OK && (number < 1 || number > TG_MAX_CORES))
+        status = cli_fail_at(&text, 0, "the number of cores is 1 to %d", TG_MAX_CORES);
+    free(text.bytes);
+    *out = (int32_t)number;
+    return status;
+}
+
+/* Of a graph without a plan: is there one if reductions may restickify? */
+static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params) {
+    tg_graph_plan *plan = NULL;
+    tg_error       err;
+    if (params.relay_reductions || params.method != TG_METHOD_EXACT) return NULL;
+    params.relay_reductions = true;
+    if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return NULL;
+    if (!tg_graph_plan_summary(plan).feasible) tg_graph_plan_destroy(&plan);
+    return plan;
+}
+
+static int show(plan_view *view, const cli_args *args, const tg_graph_params *params) {
+    const bool     feasible = tg_graph_plan_summary(view->plan).feasible;
+    tg_graph_plan *relayed = feasible ? NULL : try_relayed(view->graph, *params);
+    int            status;
+    view->relayed = relayed;
+    if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
+    else status = args->json ? plan_put_json(view) : plan_show(view);
+    tg_graph_plan_destroy(&relayed);
+    return status;
+}
+
+static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const cli_args *args) {
+    plan_view       view = {tg_hlo_get_header(module).name, graph, NULL, NULL, 0, -1};
+    tg_graph_params params;
+    tg_graph_plan  *plan = NULL;
+    tg_error        err;
+    int             status = read_params(&params, args);
+    if (status == CLI_OK) status = read_limit(&view.limit, args->option[OPT_LIMIT]);
+    if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
+    if (status != CLI_OK) return status;
+    if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return cli_fail_error("plan", &err);
+    view.plan = plan;
+    status = show(&view, args, &params);
+    tg_graph_plan_destroy(&plan);
+    return status;
+}
+
+static int plan_text(const hlo_dump *d, const cli_args *args) {
+    tg_hlo_module *module = NULL;
+    tg_graph      *graph = NULL;
+    tg_error       err;
+    int            status = CLI_OK;
+    if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return hlo_fail_reading(&d->text, &err);
+    if (tg_graph_create(&graph, &err) != TG_OK || tg_graph_add_hlo(graph, module, &err) != TG_OK)
+        status = cli_fail_error(d->text.name, &err);
+    else status = plan_graph(graph, module, args);
+    tg_graph_destroy(&graph);
+    tg_hlo_destroy(&module);
+    return status;
+}
+
+static int run(const cli_args *args) {
+    hlo_dump d;
+    int      status = hlo_open(&d, args->argument[0]);
+    if (status == CLI_OK) status = plan_text(&d, args);
+    hlo_close(&d);
+    return status;
+}
+
+const cli_command cli_plan = {
+    .name = "plan",
+    .summary = "choose Spyre layouts for a graph, with the fewest bytes copied",
+    .help = help,
+    .arguments = {"FILE"},
+    .options = {{"cores", "a number"},
+                {"model", "tegula or torch-spyre"},
+                {"method", "exact, greedy or beam"},
+                {"restickify-reductions", NULL},
+                {"keep-unit-dims", NULL},
+                {"explain", "a name"},
+                {"limit", "a number"}},
+    .run = run,
+};

@@ -1,0 +1,41 @@
+/* What `tegula plan` shows. */
+#ifndef TEGULA_CLI_PLAN_H
+#define TEGULA_CLI_PLAN_H
+
+#include "hlo.h"
+
+#include <tegula/graph.h>
+
+typedef struct plan_view {
+    tg_hlo_text          module;
+    const tg_graph      *graph;
+    const tg_graph_plan *plan;
+    const tg_graph_plan *relayed; /* of an infeasible graph: with restickified reductions, if that helps; else NULL */
+    int32_t              cores;
+    int64_t              limit;   /* restickifies shown; -1: the report's own habit */
+} plan_view;
+
+/* Each returns an exit status. */
+int plan_show(const plan_view *view);
+int plan_put_json(const plan_view *view);
+int plan_explain(const plan_view *view, const char *name);
+
+/* ---- pieces (plan_words.c) --------------------------------------------------------- */
+
+/* "f16[128,256] spyre dim_order=[1,0]", to be freed. */
+char *plan_layout_text(const plan_view *view, int64_t node, const tg_spyre *layout);
+
+/* "dot.3", or "node 12" if it has no name. */
+void    plan_print_node(const plan_view *view, int64_t node);
+json_t *plan_json_node(const plan_view *view, int64_t node);
+
+/* "dimension 1 of the result", "p4, which is summed" for a loop of a node. */
+void plan_print_loop(const plan_view *view, int64_t node, int32_t loop);
+
+/* How a node's work is shared out; nothing is, if that fails. */
+tg_division plan_divide(const plan_view *view, int64_t node);
+
+/* The restickify that serves operand k of a node; -1 if none does. */
+int64_t plan_find_copy(const plan_view *view, int64_t node, int32_t k);
+
+#endif
