@@ -54,7 +54,7 @@ OWN_HEADERS = {
     "graph": {"tegula/hlo.h"},
 }
 
-USERS = ("cli", "bench", "fuzz", "examples")
+USERS = ("cli", "python", "bench", "fuzz", "examples")
 SUFFIXES = {".c", ".h", ".inc", ".def"}
 INCLUDE = re.compile(r"^\s*#\s*include\b\s*(.*)$")
 TARGET = re.compile(r'^(?:"([^"]+)"|<([^>]+)>)')

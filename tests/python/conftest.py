@@ -2,7 +2,16 @@
 
 For new examples: pytest --hypothesis-profile=default --hypothesis-seed=N.
 """
+import os
+import pathlib
+import sys
+
 from hypothesis import settings
 
 settings.register_profile("tegula", deadline=None, derandomize=True, database=None)
 settings.load_profile("tegula")
+
+# The package as ninja builds it, or as TEGULA_PYTHON says ("" for the installed one).
+BUILT = pathlib.Path(__file__).resolve().parents[2] / "build" / "python"
+if os.environ.get("TEGULA_PYTHON", BUILT):
+    sys.path.insert(0, str(os.environ.get("TEGULA_PYTHON", BUILT)))

@@ -1,0 +1,136 @@
+/* Numbers, lists of numbers and names of dtypes, from Python and to Python. */
+#include "core.h"
+
+#include <string.h>
+
+int core_get_int(int64_t *out, core_state *state, PyObject *object) {
+    int             overflow = 0;
+    const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
+    if (value == -1 && overflow == 0 && PyErr_Occurred()) return -1;
+    if (overflow != 0) {
+        const tg_error err = {TG_ERR_OVERFLOW, -1, 0, "an integer argument does not fit 64 bits"};
+        (void)core_raise(state, &err, NULL);
+        return -1;
+    }
+    *out = value;
+    return 0;
+}
+
+static void *raise_limit(core_state *state, const char *what, Py_ssize_t n, int32_t cap) {
+    tg_error err = {.status = TG_ERR_LIMIT, .dim = -1};
+    PyOS_snprintf(err.message, sizeof err.message, "the %s has %lld entries; the limit is %d", what, (long long)n, cap);
+    return core_raise(state, &err, NULL);
+}
+
+/* A list or tuple with the items, or NULL. Text is a sequence too, and never of numbers. */
+static PyObject *get_sequence(PyObject *object, const char *what) {
+    PyObject *items = PyUnicode_Check(object) || PyBytes_Check(object) ? NULL : PySequence_List(object);
+    if (items != NULL) return items;
+    if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "the %s must be a sequence of integers, not %R", what, Py_TYPE(object));
+    return NULL;
+}
+
+int core_get_ints(int64_t *out, int32_t *n, int32_t cap, core_state *state, PyObject *object, const char *what) {
+    PyObject *items = get_sequence(object, what);
+    if (items == NULL) return -1;
+    const Py_ssize_t count = PyList_Size(items);
+    int              failed = count > cap;
+    if (failed) (void)raise_limit(state, what, count, cap);
+    for (Py_ssize_t i = 0; i < count && !failed; i++) failed = core_get_int(&out[i], state, PyList_GetItem(items, i));
+    Py_DECREF(items);
+    *n = (int32_t)count;
+    return failed ? -1 : 0;
+}
+
+int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, PyObject *object, const char *what) {
+    int64_t wide[TG_MAX_MODES + 1];
+    if (cap > TG_MAX_MODES + 1) cap = TG_MAX_MODES + 1;
+    if (core_get_ints(wide, n, cap, state, object, what) != 0) return -1;
+    for (int32_t i = 0; i < *n; i++) {
+        if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {
+            (void)core_raise_argument(state, "entry %d of the %s is %lld, which is out of range", (int)i, what,
+                                      (long long)wide[i]);
+            return -1;
+        }
+        out[i] = (int32_t)wide[i];
+    }
+    return 0;
+}
+
+/* ---- dtypes -------------------------------------------------------------------------- */
+
+/* The attribute as a str, or NULL without an exception if there is none. */
+static PyObject *text_attribute(PyObject *object, const char *name) {
+    PyObject *value = PyObject_GetAttrString(object, name);
+    if (value != NULL && PyUnicode_Check(value)) return value;
+    Py_XDECREF(value);
+    PyErr_Clear();
+    return NULL;
+}
+
+/* What calls a dtype by its name: "bfloat16" of numpy.dtype, "float16" of the scalar type numpy.float16 and of JAX's,
+ * "torch.float16" of a torch.dtype, which has nothing but its text. */
+static PyObject *dtype_text(PyObject *object) {
+    if (PyUnicode_Check(object)) return Py_NewRef(object);
+    PyObject *text = text_attribute(object, "name");
+    if (text == NULL) text = text_attribute(object, "__name__");
+    return text != NULL ? text : PyObject_Str(object);
+}
+
+int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object) {
+    PyObject   *text = dtype_text(object);
+    Py_ssize_t  len = 0;
+    const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
+    if (bytes != NULL) {
+        const size_t skipped = !PyUnicode_Check(object) && strncmp(bytes, "torch.", 6) == 0 ? 6 : 0;
+        *out = tg_dtype_from_name(bytes + skipped, (size_t)len - skipped);
+        if (*out == TG_INVALID)
+            (void)core_raise_argument(
+                state, "`%U` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", text);
+    }
+    Py_XDECREF(text);
+    return bytes != NULL && *out != TG_INVALID ? 0 : -1;
+}
+
+/* ---- to Python ------------------------------------------------------------------------- */
+
+PyObject *core_ints(const int64_t *values, Py_ssize_t n) {
+    PyObject *tuple = PyTuple_New(n);
+    for (Py_ssize_t i = 0; tuple != NULL && i < n; i++) {
+        PyObject *value = PyLong_FromLongLong(values[i]);
+        if (value == NULL || PyTuple_SetItem(tuple, i, value) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *core_ints32(const int32_t *values, Py_ssize_t n) {
+    int64_t wide[TG_MAX_MODES];
+    for (Py_ssize_t i = 0; i < n; i++) wide[i] = values[i];
+    return core_ints(wide, n);
+}
+
+PyObject *core_name(const char *name) { return name != NULL ? PyUnicode_FromString(name) : Py_NewRef(Py_None); }
+
+PyObject *core_text(const char *bytes, size_t len) {
+    return PyUnicode_DecodeUTF8(len > 0 ? bytes : "", (Py_ssize_t)len, "replace");
+}
+
+int core_put(PyObject *dict, const char *key, PyObject *value) {
+    const int failed = value == NULL || PyDict_SetItemString(dict, key, value) != 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+int core_append(PyObject *list, PyObject *value) {
+    const int failed = value == NULL || PyList_Append(list, value) != 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+PyObject *core_list(const int64_t *values, Py_ssize_t n) {
+    PyObject *list = PyList_New(0);
+    for (Py_ssize_t i = 0; list != NULL && i < n; i++)
+        if (core_append(list, PyLong_FromLongLong(values[i])) != 0) Py_CLEAR(list);
+    return list;
+}

@@ -1,0 +1,476 @@
+"""relayout, Plan and Buffer: arrays of NumPy, ml_dtypes, JAX and PyTorch against the definition of both layouts."""
+import gc
+import itertools
+import math
+import sys
+import threading
+import time
+
+import ml_dtypes
+import numpy
+import pytest
+from hypothesis import given, strategies as st
+
+import tegula
+from tegula import Buffer, Layout, Plan, relayout
+
+DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
+          "float64", "complex64", "complex128"]
+SMALL = ["bfloat16", "float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8_e8m0fnu", "float8_e4m3fnuz",
+         "float8_e5m2fnuz", "float8_e4m3b11fnuz", "int4", "uint4", "int2", "uint2", "float4_e2m1fn", "float6_e2m3fn",
+         "float6_e3m2fn"]
+
+
+def some(dtype, shape, seed=7):
+    """Random bytes that are elements of this type."""
+    rng = numpy.random.default_rng(seed)
+    dtype = numpy.dtype(getattr(ml_dtypes, dtype, dtype))
+    if dtype == bool:
+        return rng.random(shape) < 0.5
+    raw = rng.integers(0, 256, (*shape, dtype.itemsize), numpy.uint8)
+    bits = {"int4": 4, "uint4": 4, "int2": 2, "uint2": 2, "float4_e2m1fn": 4, "float6_e2m3fn": 6, "float6_e3m2fn": 6}
+    if dtype.name in bits:
+        raw &= (1 << bits[dtype.name]) - 1
+    if dtype.name in ("int4", "int2"):  # ml_dtypes keeps them with their sign
+        top = 1 << bits[dtype.name] - 1
+        raw = ((raw.astype(numpy.int16) ^ top) - top).astype(numpy.int8).view(numpy.uint8)
+    return raw.view(dtype).reshape(shape)
+
+
+def raw(array):
+    """The bytes of the elements, which compare also NaNs."""
+    return numpy.ascontiguousarray(array).view(numpy.uint8).tolist()
+
+
+def moved(array, layout, pad=0):
+    """The storage of a layout of unconverted elements, by the definition."""
+    storage = numpy.full(layout.span, pad, array.dtype)
+    for coord in itertools.product(*map(range, array.shape)):
+        storage[layout.offset(coord)] = array[coord]
+    return storage
+
+
+# ---- there and back -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", DTYPES + SMALL)
+def test_every_type_from_numpy_and_back(dtype):
+    array = some(dtype, (3, 4, 5))
+    for source in (array, array.transpose(2, 0, 1), array[::-1, ::2], array[1], array[:0], array[2, 3, 4:5]):
+        layout = Layout.of(source)
+        buffer = relayout(source, Layout.strided(source.shape, source.dtype))
+        back = buffer.numpy()
+        assert back.dtype == source.dtype and back.shape == source.shape and raw(back) == raw(source)
+        assert Layout.of(buffer) is buffer.layout and layout.shape == source.shape
+        order = list(reversed(range(source.ndim)))
+        turned = relayout(source, Layout.strided(source.T.shape, source.dtype).permute(*order)).numpy()
+        assert raw(turned) == raw(source)
+        out = numpy.zeros(source.shape, source.dtype)
+        assert relayout(buffer, Layout.of(out), out=out) is out and raw(out) == raw(source)
+
+
+@pytest.mark.parametrize("text", ["f32[5,9]{0,1:T(2,4)}", "f32[5,9]{1,0:T(4,8)(2,1)L(128)}",
+                                  "f32[5,9] strides=[11,1] offset=3"])
+@pytest.mark.parametrize("pad", [0, 1.5, -2])
+def test_tiles_and_padding(text, pad):
+    array, layout = some("float32", (5, 9)), Layout(text)
+    buffer = relayout(array, layout, pad=pad)
+    storage = numpy.frombuffer(buffer.storage, numpy.float32)
+    assert raw(storage) == raw(moved(array, layout, pad))
+    out = numpy.full(layout.span, 7, numpy.float32)
+    relayout(array, layout, out=out, pad=None)
+    assert raw(out) == raw(moved(array, layout, 7))
+    assert raw(relayout(out, "f32[5,9]", src_layout=layout).numpy()) == raw(array)
+    assert raw(relayout(buffer, "f32[5,9]").numpy()) == raw(array)
+
+
+def dlfloat(value):
+    """SEN169_FP16 of a float that it holds exactly: 1 sign, 6 exponent (bias 31), 9 fraction."""
+    sign, value = (0x8000, -value) if value < 0 else (0, value)
+    if value == 0:
+        return sign
+    fraction, exponent = math.frexp(value)
+    return sign | (exponent - 1 + 31) << 9 | round((fraction * 2 - 1) * 512)
+
+
+def test_to_the_device_and_back():
+    values = numpy.array([[1, -2.5, 0.125, 1000], [0, 3, -0.75, 2**-14]], numpy.float16)
+    layout = Layout("f16[2,4] spyre")
+    buffer = relayout(values, layout)
+    words = numpy.frombuffer(buffer.storage, numpy.uint16)
+    for coord in itertools.product(range(2), range(4)):
+        assert words[layout.offset(coord)] == dlfloat(float(values[coord]))
+    assert (relayout(buffer, "f16[2,4]").numpy() == values).all()
+    assert (buffer.numpy() == words).all() and buffer.nbytes == layout.bytes == len(buffer.storage)
+
+
+def test_packed_elements():
+    array = numpy.arange(-8, 8).astype(ml_dtypes.int4)
+    packed = relayout(array, "s4[16]{0:E(4)}")
+    assert bytes(packed.storage).hex() == "98badcfe10325476"
+    assert (relayout(packed, "s4[16]").numpy() == array).all()
+
+
+def test_conversions():
+    array = numpy.array([1.5, -3, 300, 1e-9], numpy.float32)
+    with pytest.raises(tegula.ArgumentError, match="`convert` is not set"):
+        relayout(array, "bf16[4]")
+    assert (relayout(array, "bf16[4]", convert=True).numpy() == array.astype(ml_dtypes.bfloat16)).all()
+    assert relayout(numpy.array([1, -2]), "s8[2]", convert=True).numpy().tolist() == [1, -2]
+    with pytest.raises(tegula.OverflowError, match="300 at element 1"):
+        relayout(numpy.array([1, 300]), "s8[2]", convert=True)
+    assert Plan("f32[4]", "f16[4]", convert=True).losses(array * 1000) == (1, 0)
+
+
+@pytest.mark.parametrize("dtype, pad, bits", [
+    ("f16", 0.1, numpy.float16(0.1)), ("bf16", 0.1, ml_dtypes.bfloat16(0.1)), ("f32", 0.1, numpy.float32(0.1)),
+    ("f64", 0.1, numpy.float64(0.1)), ("f16", -math.inf, numpy.float16(-math.inf)), ("pred", True, numpy.bool_(True)),
+    ("bf16", 1 + 2**-8 + 2**-30, ml_dtypes.bfloat16(1 + 2**-7)), ("bf16", 1 + 2**-8, ml_dtypes.bfloat16(1)),
+    ("f16", 1 + 2**-11 + 2**-40, numpy.float16(1 + 2**-10)), ("f16", 65519.99999, numpy.float16(65504)),
+    ("s8", -128, numpy.int8(-128)), ("u64", 2**64 - 1, numpy.uint64(2**64 - 1)),
+    ("c64", 1 + 2j, numpy.complex64(1 + 2j)),
+    ("c128", 0.1 + 2j, numpy.complex128(0.1 + 2j)), ("f8e4m3fn", 448, ml_dtypes.float8_e4m3fn(448)),
+    ("f8e5m2", 3, ml_dtypes.float8_e5m2(3)), ("f8e8m0fnu", b"\x7f", ml_dtypes.float8_e8m0fnu(1)),
+    ("s4", -8, ml_dtypes.int4(-8)), ("f16", b"\x00\x3c", numpy.float16(1))])
+def test_padding_is_the_number_that_is_said(dtype, pad, bits):
+    layout = Layout(f"{dtype}[2]{{0:T(4)}}")
+    buffer = relayout(Buffer(f"{dtype}[2]"), layout, pad=pad)
+    element = numpy.asarray(bits).tobytes()
+    low = {1: 0x0f} if dtype == "s4" else {}
+    wanted = bytes(b & low.get(1, 0xff) for b in element)
+    got = bytes(buffer.storage)[2 * len(element):]
+    assert bytes(b & low.get(1, 0xff) for b in got) == wanted * 2
+    assert len(got) == 2 * len(element)
+
+
+@pytest.mark.parametrize("dtype, pad", [("f16", 1e6), ("f16", 65520.0), ("s8", 128), ("u8", -1), ("pred", 2),
+                                        ("s64", 2**63),
+                                        ("f32", 1e39), ("f8e4m3fn", 1e9), ("f16", b"\0"), ("f16", "1"), ("s8", 1.5),
+                                        ("f8e8m0fnu", 3.0), ("u64", -2**70), ("s4", 8)])
+def test_padding_that_the_type_does_not_hold(dtype, pad):
+    with pytest.raises((tegula.ArgumentError, TypeError)):
+        relayout(Buffer(f"{dtype}[2]"), f"{dtype}[2]{{0:T(4)}}", pad=pad)
+
+
+@given(st.data())
+def test_random_relayouts(data):
+    shape = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
+    dtype = data.draw(st.sampled_from(["u8", "s16", "f32", "f64"]))
+    array = some({"u8": "uint8", "s16": "int16", "f32": "float32", "f64": "float64"}[dtype], shape, len(shape))
+
+    def layout(name):
+        order = data.draw(st.permutations(range(len(shape))), name)
+        tile = data.draw(st.lists(st.integers(1, 5), max_size=len(shape)), name)
+        return Layout.xla(shape, dtype, order, [tile] if tile else [])
+
+    source, target = layout("src"), layout("dst")
+    first = relayout(array, source, pad=1)
+    second = relayout(first, target, pad=2, threads=data.draw(st.integers(1, 3)))
+    assert raw(numpy.frombuffer(second.storage, array.dtype)) == raw(moved(array, target, 2))
+    assert raw(relayout(second, Layout.strided(shape, dtype)).numpy()) == raw(array)
+
+
+def test_a_box():
+    array = some("int32", (6, 8))
+    out = numpy.zeros((6, 8), numpy.int32)
+    relayout(array, "s32[6,8]", out=out, begin=(1, 2), end=(4, 8), pad=None)
+    wanted = numpy.zeros((6, 8), numpy.int32)
+    wanted[1:4, 2:8] = array[1:4, 2:8]
+    assert (out == wanted).all()
+
+
+# ---- plans --------------------------------------------------------------------------------------
+
+
+def test_a_plan():
+    plan = Plan("f32[64,48]", "f32[64,48]{0,1:T(8,16)}", pad=3)
+    array, out = some("float32", (64, 48)), numpy.zeros(64 * 48, numpy.float32)
+    assert plan.run(out, array) is None and plan.verify(out, array) is None
+    assert raw(out) == raw(moved(array, plan.dst, 3))
+    place = plan.dst.offset(5, 6)
+    out.view(numpy.uint32)[place] ^= 1
+    assert plan.verify(out, array) == ((5, 6), place)
+    assert plan.src == Layout("f32[64,48]") and "block" in plan.describe() and "f32[64,48]" in repr(plan)
+    with pytest.raises(AttributeError):
+        plan.src = None
+
+
+def test_plan_finds_padding_that_is_wrong():
+    plan = Plan("f32[3]", "f32[3]{0:T(4)}", pad=1)
+    out = numpy.zeros(4, numpy.float32)
+    plan.run(out, numpy.zeros(3, numpy.float32))
+    out[3] = 2
+    assert plan.verify(out, numpy.zeros(3, numpy.float32)) == (None, 3)
+
+
+def test_threads_and_the_gil():
+    """Many threads run one plan at once, and Python goes on meanwhile."""
+    plan = Plan("f32[1024,1024]", "f32[1024,1024]{0,1}", threads=2)
+    array = some("float32", (1024, 1024))
+    outs = [numpy.zeros(1024 * 1024, numpy.float32) for _ in range(4)]
+    threads = [threading.Thread(target=plan.run, args=(out, array)) for out in outs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((out.reshape(1024, 1024).T.view(numpy.uint32) == array.view(numpy.uint32)).all() for out in outs)
+
+
+def test_others_run_while_it_moves():
+    big, out = numpy.zeros(1 << 26, numpy.uint8), numpy.zeros(1 << 26, numpy.uint8)
+    plan = Plan(f"u8[{1 << 13},{1 << 13}]", f"u8[{1 << 13},{1 << 13}]{{0,1}}")
+    ticks, done = [], threading.Event()
+    ticking = threading.Thread(target=lambda: [ticks.append(time.perf_counter()) or time.sleep(0.0005)
+                                               for _ in iter(done.is_set, True)])
+    ticking.start()
+    start = time.perf_counter()
+    for _ in range(5):
+        plan.run(out, big)
+    end = time.perf_counter()
+    done.set()
+    ticking.join()
+    assert sum(start < tick < end for tick in ticks) >= 5
+
+
+# ---- protocols of others ------------------------------------------------------------------------
+
+
+def test_memoryview_bytes_and_bytearray():
+    array = some("int16", (4, 6))
+    assert raw(relayout(memoryview(array), "s16[4,6]").numpy()) == raw(array)
+    assert raw(relayout(array.tobytes(), "s16[4,6]{0,1}", src_layout="s16[4,6]").numpy().reshape(6, 4).T) == raw(array)
+    out = bytearray(48)
+    relayout(array, "s16[4,6]", out=out)
+    assert bytes(out) == array.tobytes()
+    with pytest.raises(tegula.ArgumentError, match="read-only"):
+        relayout(array, "s16[4,6]", out=bytes(48))
+    array.flags.writeable = False
+    with pytest.raises(tegula.ArgumentError, match="read-only"):
+        relayout(array, "s16[4,6]", out=array)
+
+
+def test_a_bytearray_cannot_shrink_under_a_view():
+    buffer = Buffer("u8[16]")
+    view = memoryview(buffer)
+    del buffer
+    gc.collect()
+    view[3] = 9
+    assert bytes(view)[3] == 9
+
+
+def test_buffer_protocol():
+    buffer = relayout(some("int32", (3, 4)), "s32[3,4] strides=[1,3]")
+    view = memoryview(buffer)
+    assert (view.shape, view.strides, view.format, view.itemsize, view.readonly) == ((3, 4), (4, 12), "i", 4, False)
+    assert view.tolist() == numpy.asarray(buffer).tolist()
+    with pytest.raises(BufferError):
+        numpy.frombuffer(buffer, numpy.int32)
+    assert numpy.frombuffer(Buffer("s32[3]"), numpy.int32).tolist() == [0, 0, 0]
+    tiled = Buffer("f32[5,9]{1,0:T(8,128)}")
+    assert (memoryview(tiled).shape, memoryview(tiled).format) == ((4096,), "B")
+    assert buffer.address % 128 == 0 and buffer.nbytes == 48
+    with pytest.raises(tegula.ArgumentError, match="is at -3"):
+        Buffer("f32[4] strides=[-1]")
+    assert memoryview(Buffer("f32[4] strides=[-1] offset=3")).strides == (-4,)
+    assert Buffer("f32[0,3] strides=[4611686018427387904,1]").numpy().shape == (0, 3)
+    assert eval(repr(Buffer("f32[4]"))).layout == Layout("f32[4]")
+
+
+def test_arrays_of_numpy_from_buffers():
+    buffer = relayout(some("bfloat16", (3, 4)), "bf16[3,4]")
+    assert numpy.asarray(buffer).dtype == ml_dtypes.bfloat16
+    with pytest.raises(BufferError):
+        memoryview(buffer)
+    asked = numpy.asarray(buffer, dtype=numpy.float32)
+    assert asked.dtype == numpy.float32
+    shared = buffer.numpy()
+    shared[0, 0] = 5
+    assert buffer.numpy()[0, 0] == 5 and numpy.array(buffer)[0, 0] == 5
+    copied = numpy.array(buffer, copy=True)
+    copied[0, 0] = 1
+    assert buffer.numpy()[0, 0] == 5
+
+
+@pytest.mark.parametrize("source, words", [
+    (numpy.zeros(3, ">f2"), "format '>e'"), (numpy.array(["a"]), "no type of ours"), (numpy.array([object()]), ""),
+    (numpy.zeros(3, "M8[s]"), ""), (numpy.zeros((1,) * 17), ""),
+    (numpy.zeros(4, [("a", "u1"), ("b", "<u2")])["b"], "steps by 3 bytes"), (numpy.zeros(3, "g"), "")])
+def test_arrays_that_are_no_tensors(source, words):
+    with pytest.raises((tegula.Error, TypeError, BufferError)) as caught:
+        relayout(source, "f32[3]")
+    assert words in str(caught.value)
+
+
+def test_storage_must_fit():
+    array = some("float32", (8, 8))
+    for out, words in [(numpy.zeros(63, numpy.float32), "has 252 bytes"), (numpy.zeros(65, numpy.float32), "260"),
+                       (numpy.zeros((8, 16), numpy.float32)[:, :8], "other strides|in order"),
+                       (numpy.zeros((8, 16), numpy.float32)[:, ::2].T, "other strides|in order"),
+                       (Buffer("f32[8,8]{0,1}"), "another layout")]:
+        with pytest.raises(tegula.ArgumentError, match=words):
+            relayout(array, "f32[8,8]", out=out)
+    with pytest.raises(tegula.ArgumentError, match="share memory"):
+        relayout(array, "f32[8,8]", out=array)
+    with pytest.raises(tegula.ArgumentError, match="share memory"):
+        Plan("f32[4,8]", "f32[4,8]").run(array[2:6], array[:4])
+    with pytest.raises(MemoryError):
+        Buffer("u8[9000000000000000000]")
+
+
+# ---- DLPack -------------------------------------------------------------------------------------
+
+
+class Capsule:
+    """An exporter of one kind of capsule, taken from another one."""
+
+    def __init__(self, array, **words):
+        self.array, self.words = array, words
+
+    def __dlpack__(self, **words):
+        if self.words.get("old") and words:
+            raise TypeError("unexpected keyword argument")
+        return self.array.__dlpack__(**({} if self.words.get("old") else words))
+
+    def __dlpack_device__(self):
+        return self.words.get("device", (1, 0))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack_from_numpy(dtype):
+    array = some(dtype, (3, 4, 5))
+    for source in (array, array.T, array[::-1, ::2], array[:, 1:1]):
+        for old in (False, True):
+            assert raw(relayout(Capsule(source, old=old), Layout.strided(source.shape, dtype)).numpy()) == raw(source)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dlpack_to_numpy(dtype):
+    array = some(dtype, (3, 4))
+    buffer = relayout(array, Layout.strided((3, 4), dtype, (1, 4), 2))
+    for old in (False, True):
+        taken = numpy.from_dlpack(Capsule(buffer, old=old))
+        assert taken.dtype == array.dtype and raw(taken) == raw(array)
+    del buffer
+    gc.collect()
+    assert raw(taken) == raw(array)
+
+
+@pytest.mark.parametrize("dtype", DTYPES + SMALL)
+def test_dlpack_through_both_of_our_ends(dtype):
+    array = some(dtype, (5, 3))
+    buffer = relayout(array, Layout.strided((5, 3), array.dtype))
+    back = relayout(Capsule(buffer), Layout.strided((5, 3), array.dtype))
+    assert raw(back.numpy()) == raw(array)
+
+
+def test_dlpack_refuses():
+    buffer = Buffer("f32[4]")
+    with pytest.raises(tegula.ArgumentError, match="another device"):
+        relayout(Capsule(buffer, device=(2, 0)), "f32[4]")
+    with pytest.raises(BufferError, match="tiled"):
+        Buffer("f32[4]{0:T(8)}").__dlpack__()
+    with pytest.raises(BufferError, match="1.1"):
+        Buffer("s4[4]").__dlpack__()
+    with pytest.raises(BufferError):
+        buffer.__dlpack__(stream=1)
+    with pytest.raises(BufferError):
+        buffer.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(BufferError):
+        buffer.__dlpack__(copy=True)
+    capsule = buffer.__dlpack__(max_version=(1, 1))
+    used = type("Used", (), {"__dlpack__": lambda self, **w: capsule, "__dlpack_device__": lambda self: (1, 0)})()
+    assert relayout(used, "f32[4]").numpy().tolist() == [0] * 4
+    with pytest.raises(tegula.ArgumentError, match="unused"):
+        relayout(used, "f32[4]")
+    for broken in ({"__dlpack__": lambda self, **w: 3, "__dlpack_device__": lambda self: (1, 0)},
+                   {"__dlpack__": lambda self, **w: buffer.__dlpack__(), "__dlpack_device__": lambda self: 7},
+                   {"__dlpack__": lambda self, **w: 1 / 0, "__dlpack_device__": lambda self: (1, 0)}):
+        with pytest.raises((tegula.ArgumentError, ZeroDivisionError)):
+            relayout(type("Broken", (), broken)(), "f32[4]")
+
+
+def test_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    import jax
+    for dtype in ("float32", "bfloat16", "int8", "bool", "float8_e4m3fn"):
+        array = some(dtype, (6, 7))
+        theirs = jnp.asarray(array)
+        assert raw(relayout(theirs, Layout.strided((6, 7), dtype)).numpy()) == raw(array)
+        with pytest.raises(tegula.ArgumentError, match="read-only"):
+            relayout(array, Layout.strided((6, 7), dtype), out=theirs)
+    buffer = relayout(some("float32", (6, 7)), "f32[6,7]")
+    assert raw(numpy.asarray(jax.dlpack.from_dlpack(buffer))) == raw(buffer.numpy())
+
+
+def test_torch():
+    torch = pytest.importorskip("torch")
+    for dtype in ("float32", "bfloat16", "float16", "int64", "bool", "float8_e4m3fn", "float8_e5m2", "complex64"):
+        theirs = torch.from_numpy(some("uint8", (6, 8, 8))).view(-1).view(torch.uint8)[:6 * 8 * 2 * 8]
+        theirs = (theirs % 2).to(torch.bool) if dtype == "bool" else theirs.view(getattr(torch, dtype))
+        theirs = theirs.view(6, -1)
+        layout = Layout.strided(tuple(theirs.shape), getattr(torch, dtype))
+        turned = relayout(theirs.T, layout.transpose(0, 1))
+        assert torch.from_dlpack(turned).shape == theirs.T.shape
+        back = torch.from_dlpack(relayout(theirs, layout))
+        assert back.dtype == theirs.dtype and back.view(torch.uint8).equal(theirs.contiguous().view(torch.uint8))
+        out = torch.zeros_like(theirs)
+        relayout(back, layout, out=out)
+        assert out.view(torch.uint8).equal(theirs.contiguous().view(torch.uint8))
+    with pytest.raises(BufferError):
+        relayout(torch.zeros(3, requires_grad=True), "f32[3]")
+
+
+# ---- nothing is lost ----------------------------------------------------------------------------
+
+
+def test_no_reference_is_lost():
+    """Every object that went in comes out with as many references; no block stays behind."""
+    array, out = some("float32", (16, 16)), numpy.zeros((16, 16), numpy.float32)
+    bf16 = some("bfloat16", (4, 4))
+    layout = Layout("f32[16,16]")
+    buffer = relayout(array, layout)
+    capsules = Capsule(buffer)
+
+    def everything():
+        relayout(array, layout, out=out)
+        relayout(buffer, "f32[16,16] spyre").storage[0]
+        relayout(capsules, layout)
+        relayout(bf16, "bf16[4,4]").numpy()
+        numpy.from_dlpack(buffer), memoryview(buffer), buffer.__dlpack__(), buffer.__dlpack__(max_version=(1, 0))
+        plan = Plan(layout, layout.transpose(0, 1))
+        plan.run(numpy.zeros(256, numpy.float32), buffer), plan.losses(array), plan.describe(), repr(plan)
+        layout.to_dict(), repr(layout.split(0, 2)), hash(layout), layout.modes, layout.difference("f32[16,16]{0,1}")
+        layout.offsets(numpy.zeros((3, 2), numpy.int64)), layout.coords(numpy.arange(5)), Layout.of(array)
+        for bad in (lambda: relayout(array, "f32[3]"), lambda: relayout(array, layout, out=array),
+                    lambda: layout.offset(99, 0),
+                    lambda: relayout(array[::2], layout, src_layout=layout), lambda: Layout("f32["),
+                    lambda: Plan("f32[2]", "f32[3]"),
+                    lambda: relayout(Capsule(buffer, device=(2, 0)), layout), lambda: relayout(object(), layout)):
+            try:
+                bad()
+            except (tegula.Error, TypeError):
+                pass
+
+    watched = [array, out, bf16, layout, buffer, capsules, Layout, Buffer, Plan]
+    for _ in range(300):  # until Python's own caches are full
+        everything()
+    gc.collect()
+    before, blocks = [sys.getrefcount(item) for item in watched], sys.getallocatedblocks()
+    for _ in range(1000):
+        everything()
+    gc.collect()
+    assert [sys.getrefcount(item) for item in watched] == before
+    assert sys.getallocatedblocks() - blocks < 700  # a leak is one in each round at least
+
+
+def test_memory_does_not_grow():
+    def resident():
+        with open("/proc/self/statm") as statm:
+            return int(statm.read().split()[1]) * 4096
+    array = numpy.zeros((512, 512), numpy.float32)
+    capsules = Capsule(relayout(array, "f32[512,512]"))
+    for i in range(400):
+        numpy.from_dlpack(relayout(capsules, "f32[512,512]"))
+        if i == 100:
+            before = resident()
+    assert resident() - before < 64 << 20
