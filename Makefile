@@ -22,7 +22,7 @@ export PYTHONDONTWRITEBYTECODE := 1
 # Meson takes the ninja that this names, not the first one in PATH.
 export NINJA := $(CURDIR)/$(VENV)/ninja
 
-.PHONY: all setup demo check check-neon fuzz bench install pictures symbols \
+.PHONY: all setup demo check check-neon check-torch check-torch-long fuzz bench install pictures symbols \
         format clean distclean help
 
 all: setup build/build.ninja
@@ -44,6 +44,19 @@ check:
 
 check-neon:
 	@$(PYTHON) tools/check_neon.py --jobs $(JOBS)
+
+# The device spyre, in an environment of its own: PyTorch is large.
+check-torch: all .venv-torch/stamp
+	@TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) --dist worksteal \
+	    -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
+
+check-torch-long: all .venv-torch/stamp
+	@PYTHONPATH=build/python .venv-torch/bin/python tests/torch/opinfo.py 1000000 0 1
+
+.venv-torch/stamp: tools/requirements-torch.txt
+	@$(PYTHON) -m venv --clear .venv-torch && echo '*' > .venv-torch/.gitignore
+	@echo 'torch: installing PyTorch into .venv-torch' >&2
+	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -r $< >&2 && touch $@
 
 fuzz:
 	@$(PYTHON) tools/setup check
@@ -85,13 +98,15 @@ clean:
 	rm -rf build build-*/
 
 distclean: clean
-	rm -rf .venv .venv-bench
+	rm -rf .venv .venv-bench .venv-torch
 
 help:
 	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
 	@echo 'make demo               a tensor goes to its tiled device layout and back'
 	@echo 'make check              build with gcc and clang, run every test; about five minutes'
 	@echo 'make check-neon         the unit tests as an emulated Arm processor runs them; about two minutes'
+	@echo 'make check-torch        the tests of the device spyre, which `make check` runs too'
+	@echo 'make check-torch-long   every operator of PyTorch with all of its samples; some hours'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'

@@ -19,7 +19,8 @@ CODE = {".c", ".h", ".inc", ".def", ".proto", ".py", ".build", ".sh"}
 TEXT = CODE | {".md", ".txt", ".json", ".cmake", ".in", ".yml", ".1", ".symbols", ".options"}
 CODE_NAMES = {"setup", "check", "symbols", "sizes", "wrap", "run", "pictures"}
 LISTED = ("src", "cli", "bench", "fuzz", "python", "tests")
-SKIPPED = {"build", ".venv", ".venv-bench", ".git", ".cache", "corpus", "__pycache__", ".pytest_cache", ".hypothesis"}
+SKIPPED = {"build", ".venv", ".venv-bench", ".venv-torch", ".git", ".cache", "corpus", "__pycache__", ".pytest_cache",
+           ".hypothesis"}
 OPEN_WORK = re.compile(r"\b(TODO|FIXME|XXX)\b(?!.*#\d+)")
 
 

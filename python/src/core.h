@@ -38,6 +38,9 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(descriptor_type)                                                                                                 \
     X(program_type)                                                                                                    \
     X(picture_type)                                                                                                    \
+    X(spyre_layout_type)                                                                                               \
+    X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
+    X(spyre_arrangements)
 
 typedef struct core_state {
 #define X(name) PyObject *name;
@@ -60,6 +63,7 @@ int core_add_plan(PyObject *module);
 int core_add_hlo(PyObject *module);
 int core_add_dma(PyObject *module);
 int core_add_draw(PyObject *module);
+int core_add_spyre(PyObject *module);
 
 /* ---- errors ---------------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ from tegula._core import (
     Picture,
     Plan,
     Program,
+    SpyreTensorLayout,
     Unsupported,
     __version__,
     dci,
@@ -32,5 +33,5 @@ from tegula._core import (
 )
 
 __all__ = ["ArgumentError", "Buffer", "Descriptor", "Difference", "Error", "Layout", "LimitError", "Losses", "Mismatch",
-           "Mode", "NotRepresentable", "OverflowError", "ParseError", "Picture", "Plan", "Program",
+           "Mode", "NotRepresentable", "OverflowError", "ParseError", "Picture", "Plan", "Program", "SpyreTensorLayout",
            "Unsupported", "__version__", "dci", "dma", "draw", "relayout"]

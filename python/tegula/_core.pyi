@@ -72,6 +72,27 @@ class Mismatch(tuple[tuple[int, ...] | None, int]):
     @property
     def offset(self) -> int: ...
 
+@final
+class SpyreTensorLayout:
+    @overload
+    def __new__(cls, host_size: _Ints, dtype: _Dtype, dim_order: _Ints | None = None, element_arrangement: int = 0, *,
+                unit_dims: Literal["drop", "keep"] | None = None) -> SpyreTensorLayout: ...
+    @overload
+    def __new__(cls, host_size: _Ints, host_strides: _Ints, dtype: _Dtype, dim_order: _Ints | None,
+                element_arrangement: int = 0, *,
+                unit_dims: Literal["drop", "keep"] | None = None) -> SpyreTensorLayout: ...
+    @overload
+    def __new__(cls, device_size: _Ints, stride_map: _Ints, device_dtype: Any,
+                element_arrangement: int = 0) -> SpyreTensorLayout: ...
+    device_size: list[int]
+    stride_map: list[int]
+    device_dtype: Any
+    element_arrangement: Any
+    nbytes: int
+    def elems_per_stick(self) -> int: ...
+    def with_element_arrangement(self, element_arrangement: int, /) -> SpyreTensorLayout: ...
+    def dim_map(self, host_size: _Ints, host_strides: _Ints | None = None) -> list[int]: ...
+
 class Layout:
     def __new__(cls, text: str | Layout) -> Layout: ...
     @classmethod

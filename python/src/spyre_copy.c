@@ -1,0 +1,286 @@
+/* Transfers between host memory and the memory of the device.
+ *
+ * A view that is a box of a layout (spyre_view.c) moves in one plan of libtegula, format conversion included. A piece
+ * that starts inside a stick is read into a buffer first. What no box says is left to the caller, who goes through
+ * the image: the whole storage as a line of host elements. The GIL is released while anything moves. */
+#include "py_plan.h"
+#include "spyre.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+static _Atomic int32_t wanted_threads = 1;
+
+static tg_status move(const tg_layout *dst_layout, void *dst, const tg_layout *src_layout, const void *src,
+                      const int64_t *begin, const int64_t *end, tg_error *err) {
+    const tg_plan_params params = {.dst = dst_layout, .src = src_layout, .begin = begin, .end = end};
+    tg_plan              plan;
+    const int32_t        threads = atomic_load(&wanted_threads);
+    const tg_executor    executor = core_executor(&threads);
+    const tg_status      s = tg_plan_init(&plan, &params, err);
+    return s != TG_OK ? s : tg_plan_run(&plan, dst, src, threads > 1 ? &executor : NULL, err);
+}
+
+/* ---- images ---- */
+
+static tg_status host_layout(tg_layout *out, const tg_host *host, tg_error *err) {
+    return tg_layout_strided(out, host->dtype, host->ndim, host->shape, host->strides, 0, err);
+}
+
+tg_status spyre_read_image(const spyre_block *block, void *image, tg_error *err) {
+    tg_layout host;
+    if (block->raw || block->gaps) memcpy(image, block->raw ? block->data : block->host_image, (size_t)block->nbytes);
+    if (block->raw || block->nbytes == 0) return TG_OK;
+    const tg_status s = host_layout(&host, &block->host, err);
+    return s != TG_OK ? s : move(&host, image, &block->map, block->data, NULL, NULL, err);
+}
+
+tg_status spyre_write_image(const spyre_block *block, const void *image, tg_error *err) {
+    tg_layout host;
+    if (block->raw || block->gaps) memcpy(block->raw ? block->data : block->host_image, image, (size_t)block->nbytes);
+    if (block->raw || block->nbytes == 0) return TG_OK;
+    const tg_status s = host_layout(&host, &block->host, err);
+    return s != TG_OK ? s : move(&block->map, block->data, &host, image, NULL, NULL, err);
+}
+
+/* ---- boxes ---- */
+
+typedef struct transfer {
+    spyre_block  *block;
+    unsigned char *memory;                /* on the host */
+    tg_dtype      dtype;
+    spyre_view    view;                   /* on the device */
+    int64_t       stride[TG_MAX_NDIM];    /* on the host, in elements, of the dimensions of the view */
+    int64_t       width;                  /* bytes of a host element */
+} transfer;
+
+/* The host side over the dimensions of the box, from coordinate 0 on: where the box starts lies at `memory`. */
+static tg_status host_side(tg_layout *out, int64_t *shift, const transfer *t, const spyre_box *box, tg_error *err) {
+    int64_t stride[TG_MAX_NDIM];
+    *shift = 0;
+    for (int32_t d = 0; d < box->layout.ndim; d++) {
+        stride[d] = box->dim[d] >= 0 ? t->stride[box->dim[d]] : 0;
+        *shift += box->begin[d] * stride[d];
+    }
+    return tg_layout_strided(out, t->dtype, box->layout.ndim, box->layout.shape, stride, 0, err);
+}
+
+static void *shifted(void *memory, int64_t elements, int64_t width) {
+    return (void *)((uintptr_t)memory - (uintptr_t)(elements * width));
+}
+
+static tg_status write_box(const transfer *t, const spyre_box *box, tg_error *err) {
+    tg_layout       host;
+    int64_t         shift;
+    const tg_status s = host_side(&host, &shift, t, box, err);
+    if (s != TG_OK) return s;
+    return move(&box->layout, t->block->data, &host, shifted(t->memory, shift, t->width),
+                box->whole ? NULL : box->begin, box->whole ? NULL : box->end, err);
+}
+
+static tg_status read_whole(const transfer *t, const spyre_box *box, tg_error *err) {
+    tg_layout       host;
+    int64_t         shift;
+    const tg_status s = host_side(&host, &shift, t, box, err);
+    return s != TG_OK ? s : move(&host, t->memory, &box->layout, t->block->data, NULL, NULL, err);
+}
+
+/* Bounds that the layout does not know: dense memory for the frame gives every coordinate a place of its own, of
+ * which the box touches a part; that part is then moved on. */
+static tg_status read_part(const transfer *t, const spyre_box *box, tg_error *err) {
+    tg_layout frame, from, to;
+    int64_t   size[TG_MAX_NDIM], stride[TG_MAX_NDIM], host[TG_MAX_NDIM], first = 0, last = 0;
+    tg_status s = tg_layout_strided(&frame, t->dtype, box->layout.ndim, box->layout.shape, NULL, 0, err);
+    if (s != TG_OK) return s;
+    for (int32_t d = 0; d < frame.ndim; d++) {
+        stride[d] = frame.mode[d].stride;
+        size[d] = box->end[d] - box->begin[d];
+        host[d] = box->dim[d] >= 0 ? t->stride[box->dim[d]] : 0;
+        first += box->begin[d] * stride[d];
+        last += (box->end[d] - 1) * stride[d];
+    }
+    const int64_t bytes = (last - first + 1) * t->width;
+    void         *part = spyre_take(bytes);
+    if (part == NULL) {
+        *err = (tg_error){.status = TG_ERR_NOMEM, .dim = -1, .message = "no memory for a transfer"};
+        return TG_ERR_NOMEM;
+    }
+    s = move(&frame, shifted(part, first, t->width), &box->layout, t->block->data, box->begin, box->end, err);
+    if (s == TG_OK) s = tg_layout_strided(&from, t->dtype, frame.ndim, size, stride, 0, err);
+    if (s == TG_OK) s = tg_layout_strided(&to, t->dtype, frame.ndim, size, host, 0, err);
+    if (s == TG_OK) s = move(&to, t->memory, &from, part, NULL, NULL, err);
+    spyre_give(part, bytes);
+    return s;
+}
+
+/* ---- from Python ---- */
+
+enum { MANY_DIMS = 64 }; /* PyTorch's limit */
+
+/* Dimensions of size 1 are left out: they say nothing, and there may be more than a layout has room for. 1, 0 if the
+ * view has too many dimensions, -1 with an exception. */
+static int get_view(transfer *t, core_state *state, PyObject *size, PyObject *stride, PyObject *host_stride) {
+    int64_t sizes[MANY_DIMS], strides[MANY_DIMS], hosts[MANY_DIMS];
+    int32_t n = 0, m = 0, k = 0;
+    if (core_get_ints(sizes, &n, MANY_DIMS, state, size, "size") != 0 ||
+        core_get_ints(strides, &m, MANY_DIMS, state, stride, "stride") != 0 ||
+        core_get_ints(hosts, &k, MANY_DIMS, state, host_stride, "stride") != 0)
+        return -1;
+    if (m != n || k != n) {
+        (void)core_raise_argument(state, "%d sizes with %d and %d strides", (int)n, (int)m, (int)k);
+        return -1;
+    }
+    t->view.ndim = 0;
+    for (int32_t i = 0; i < n; i++) {
+        if (sizes[i] == 1) continue;
+        if (t->view.ndim == TG_MAX_NDIM) return 0;
+        t->view.size[t->view.ndim] = sizes[i];
+        t->view.stride[t->view.ndim] = strides[i];
+        t->stride[t->view.ndim++] = hosts[i];
+    }
+    return 1;
+}
+
+static bool is_empty(const spyre_view *view) {
+    for (int32_t i = 0; i < view->ndim; i++)
+        if (view->size[i] == 0) return true;
+    return false;
+}
+
+static bool repeats(const spyre_view *view) {
+    for (int32_t i = 0; i < view->ndim; i++)
+        if (view->stride[i] == 0) return true;
+    return false;
+}
+
+/* (key, size, stride, offset, dtype, memory, strides of memory): 1 and a block that is held, 0 if no box can say it or
+ * the tensor reads the storage as another type, -1 with an exception. */
+static int get_transfer(transfer *t, core_state *state, PyObject *args) {
+    PyObject *key, *size, *stride, *dtype, *memory, *host_stride;
+    long long offset;
+    if (!PyArg_ParseTuple(args, "OOOLOOO", &key, &size, &stride, &offset, &dtype, &memory, &host_stride)) return -1;
+    if (core_get_dtype(&t->dtype, state, dtype) != 0) return -1;
+    t->memory = PyLong_AsVoidPtr(memory);
+    if (PyErr_Occurred()) return -1;
+    const int known = get_view(t, state, size, stride, host_stride);
+    if (known <= 0) return known;
+    t->view.offset = offset;
+    t->width = tg_dtype_storage_bits(t->dtype) / 8;
+    t->block = spyre_acquire(key);
+    if (t->block == NULL) return -1;
+    if (!t->block->raw && t->dtype == t->block->host.dtype) return 1;
+    spyre_release(t->block);
+    return 0;
+}
+
+static tg_status run_box(const transfer *t, const spyre_box *box, bool to_device, tg_error *err) {
+    if (to_device) return write_box(t, box, err);
+    return box->whole ? read_whole(t, box, err) : read_part(t, box, err);
+}
+
+/* PyTorch has tensors without memory; they are for the caller to see to. */
+static bool has_memory(const transfer *t) { return t->memory != NULL || is_empty(&t->view); }
+
+static PyObject *run_transfer(PyObject *module, PyObject *args, bool to_device) {
+    transfer    t;
+    spyre_box   box;
+    tg_error    err;
+    tg_status   s = TG_OK;
+    core_state *state = core_module_state(module);
+    const int   known = get_transfer(&t, state, args);
+    if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_False);
+    if (!has_memory(&t)) {
+        spyre_release(t.block);
+        return core_raise_argument(state, "a tensor without memory cannot be moved");
+    }
+    bool done = is_empty(&t.view);
+    if (!done && !(to_device && repeats(&t.view))) {
+        Py_BEGIN_ALLOW_THREADS
+        done = spyre_view_box(&box, t.block, &t.view);
+        if (done) s = run_box(&t, &box, to_device, &err);
+        Py_END_ALLOW_THREADS
+    }
+    spyre_release(t.block);
+    /* Bounds that a plan cannot have: the image can. */
+    if (s == TG_ERR_UNSUPPORTED || s == TG_ERR_ARGUMENT) Py_RETURN_FALSE;
+    return s == TG_OK ? PyBool_FromLong(done) : core_raise(state, &err, NULL);
+}
+
+static PyObject *copy_in(PyObject *module, PyObject *args) {
+    return run_transfer(module, args, true);
+}
+
+static PyObject *copy_out(PyObject *module, PyObject *args) {
+    return run_transfer(module, args, false);
+}
+
+static PyObject *run_image(PyObject *module, PyObject *args, bool to_device) {
+    PyObject *key, *memory;
+    long long bytes;
+    tg_error  err;
+    tg_status s = TG_OK;
+    if (!PyArg_ParseTuple(args, "OOL", &key, &memory, &bytes)) return NULL;
+    void        *image = PyLong_AsVoidPtr(memory);
+    spyre_block *block = PyErr_Occurred() ? NULL : spyre_acquire(key);
+    if (block == NULL) return NULL;
+    if (bytes != block->nbytes) {
+        PyErr_Format(PyExc_ValueError, "an image of %lld bytes for a storage of %lld", bytes, (long long)block->nbytes);
+        spyre_release(block);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS
+    s = to_device ? spyre_write_image(block, image, &err) : spyre_read_image(block, image, &err);
+    Py_END_ALLOW_THREADS
+    spyre_release(block);
+    if (s != TG_OK) return core_raise(core_module_state(module), &err, NULL);
+    Py_RETURN_NONE;
+}
+
+static PyObject *read_image(PyObject *module, PyObject *args) { return run_image(module, args, false); }
+
+static PyObject *write_image(PyObject *module, PyObject *args) { return run_image(module, args, true); }
+
+/* Both are whole tensors of one shape and type. */
+static bool alike(const spyre_block *a, const spyre_block *b) {
+    return !a->raw && !b->raw && a->host.dtype == b->host.dtype && a->map.ndim == b->map.ndim &&
+           memcmp(a->map.shape, b->map.shape, (size_t)a->map.ndim * sizeof a->map.shape[0]) == 0;
+}
+
+/* One plan between two layouts, in the format of the device. */
+static PyObject *copy_device(PyObject *module, PyObject *args) {
+    PyObject *to, *from;
+    tg_error  err;
+    tg_status s = TG_ERR_UNSUPPORTED;
+    if (!PyArg_ParseTuple(args, "OO:_spyre_copy_device", &to, &from)) return NULL;
+    spyre_block *dst = spyre_acquire(to), *src = dst != NULL ? spyre_acquire(from) : NULL;
+    if (src != NULL && dst != src && alike(dst, src)) {
+        Py_BEGIN_ALLOW_THREADS
+        s = move(&dst->map, dst->data, &src->map, src->data, NULL, NULL, &err);
+        Py_END_ALLOW_THREADS
+    }
+    if (src != NULL) spyre_release(src);
+    if (dst != NULL) spyre_release(dst);
+    if (src == NULL) return NULL;
+    if (s != TG_OK && s != TG_ERR_UNSUPPORTED) return core_raise(core_module_state(module), &err, NULL);
+    return PyBool_FromLong(s == TG_OK);
+}
+
+static PyObject *set_threads(PyObject *module, PyObject *arg) {
+    int64_t n = 0;
+    if (core_get_int(&n, core_module_state(module), arg) != 0) return NULL;
+    if (n < 1)
+        return core_raise_argument(core_module_state(module), "%lld threads; at least 1 is needed", (long long)n);
+    atomic_store(&wanted_threads, n < INT16_MAX ? (int32_t)n : INT16_MAX);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef spyre_copy_methods[] = {
+    {"_spyre_copy_in", copy_in, METH_VARARGS,
+     "(key, size, stride, offset, dtype, address, strides) -> False if it has to go through the image"},
+    {"_spyre_copy_out", copy_out, METH_VARARGS, "as spyre_copy_in, from the device"},
+    {"_spyre_copy_device", copy_device, METH_VARARGS, "(key, key of the source) -> False if it has to go another way"},
+    {"_spyre_read_image", read_image, METH_VARARGS, "(key, address, bytes): the storage as host elements"},
+    {"_spyre_write_image", write_image, METH_VARARGS, "(key, address, bytes)"},
+    {"_spyre_set_threads", set_threads, METH_O, "how many threads large transfers use"},
+    {NULL, NULL, 0, NULL},
+};

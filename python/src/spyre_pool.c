@@ -1,0 +1,87 @@
+/* Memory of the device. Large pieces that come back are kept for the next tensor of that size: the operating system
+ * clears fresh pages one by one, which takes longer than filling them. What is kept counts as free, and never is more
+ * than KEPT_BYTES; torch.spyre.empty_cache() gives it up. */
+#include "spyre.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#  define KEEPS 0 /* so that a sanitizer sees every use after the end */
+#elif defined(__has_feature)
+#  if __has_feature(address_sanitizer) || __has_feature(memory_sanitizer)
+#    define KEEPS 0
+#  endif
+#endif
+#if !defined(KEEPS)
+#  define KEEPS 1
+#endif
+
+enum { ALIGNMENT = 256, LARGE = 1 << 20, KEPT_PIECES = 64 };
+
+static const int64_t KEPT_BYTES = (int64_t)1 << 29;
+
+typedef struct piece {
+    void   *memory;
+    int64_t bytes;
+} piece;
+
+static struct {
+    pthread_mutex_t lock;
+    piece           at[KEPT_PIECES]; /* oldest first */
+    int32_t         n;
+    int64_t         bytes;
+} kept = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* Large pieces are whole MiB, so that sizes that are nearly the same share them. */
+static int64_t rounded(int64_t bytes) { return bytes < LARGE ? bytes : (bytes + LARGE - 1) & ~(int64_t)(LARGE - 1); }
+
+/* With the lock held. */
+static void *take_out(int32_t i) {
+    void *memory = kept.at[i].memory;
+    kept.bytes -= kept.at[i].bytes;
+    for (kept.n--; i < kept.n; i++) kept.at[i] = kept.at[i + 1];
+    return memory;
+}
+
+static void *find_kept(int64_t bytes) {
+    void *memory = NULL;
+    pthread_mutex_lock(&kept.lock);
+    for (int32_t i = kept.n; i-- > 0 && memory == NULL;)
+        if (kept.at[i].bytes == bytes) memory = take_out(i);
+    pthread_mutex_unlock(&kept.lock);
+    return memory;
+}
+
+void *spyre_take(int64_t bytes) {
+    void         *memory = NULL;
+    const int64_t size = rounded(bytes > 0 ? bytes : 1);
+    if (KEEPS && size >= LARGE && (memory = find_kept(size)) != NULL) return memory;
+    return posix_memalign(&memory, ALIGNMENT, (size_t)size) == 0 ? memory : NULL;
+}
+
+void spyre_give(void *memory, int64_t bytes) {
+    const int64_t size = rounded(bytes > 0 ? bytes : 1);
+    if (!KEEPS || size < LARGE || size > KEPT_BYTES || memory == NULL) {
+        free(memory);
+        return;
+    }
+    void   *old[KEPT_PIECES];
+    int32_t n = 0;
+    pthread_mutex_lock(&kept.lock);
+    while (kept.n == KEPT_PIECES || kept.bytes + size > KEPT_BYTES) old[n++] = take_out(0);
+    kept.at[kept.n++] = (piece){memory, size};
+    kept.bytes += size;
+    pthread_mutex_unlock(&kept.lock);
+    while (n > 0) free(old[--n]);
+}
+
+void spyre_give_up(void) {
+    void *memory;
+    do {
+        pthread_mutex_lock(&kept.lock);
+        memory = kept.n > 0 ? take_out(kept.n - 1) : NULL;
+        pthread_mutex_unlock(&kept.lock);
+        free(memory);
+    } while (memory != NULL);
+}

@@ -1,0 +1,142 @@
+"""Every operation without a kernel of its own: its tensors are copied to the CPU, it runs there, results come back.
+
+The answer is PyTorch's own; only the rounding of the device's formats comes on top, since what an operation reads and
+writes is stored in them. TEGULA_TRACE=1 tells on stderr what ran that way, and how long it took.
+"""
+import os
+import sys
+import time
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_unflatten
+
+from tegula.torch import memory
+from tegula.torch.memory import CPU, is_spyre
+
+_CPU_DEVICE = torch.device("cpu")
+_NUMBERS = (int, float, bool)
+
+# Where tensors of the CPU may stand beside those of a device, by PyTorch's own rules: indices, and lengths.
+_MIXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "lstm", "gru",
+          "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pack_padded_sequence_backward", "_pad_packed_sequence",
+          "_ctc_loss", "_ctc_loss_backward", "ctc_loss", "tensor_split", "histogramdd", "_histogramdd_from_bin_tensors",
+          "copy", "copy_", "_foreach_copy_", "_amp_update_scale_", "_amp_foreach_non_finite_check_and_unscale_"}
+
+
+# Operations that are about NaN, which on the device is the same number as infinity: they take it for NaN.
+_READS_NAN = {"isnan", "nan_to_num", "nanmedian", "nansum"}
+
+
+class _Known:
+    """What the schema of an operation says."""
+
+    def __init__(self, op):
+        schema = op._schema
+        self.view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
+        self.written = [(i, a.name) for i, a in enumerate(schema.arguments)
+                        if a.alias_info is not None and a.alias_info.is_write]
+        self.out = {a.name for a in schema.arguments if a.is_out}
+        name = op.overloadpacket.__name__
+        self.mixed = name in _MIXED
+        self.read = memory.to_cpu if name in _READS_NAN else memory.operand
+        # Where PyTorch hands a number over as one, and does not take it back in place of a tensor.
+        takes_numbers = torch._C._should_allow_numbers_as_tensors(name)
+        self.tensors = [] if takes_numbers else [i for i, a in enumerate(schema.arguments) if str(a.type) == "Tensor"]
+
+
+_known = {}
+
+
+def _describe(value):
+    if isinstance(value, torch.Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.size())}"
+    if isinstance(value, (list, tuple)) and any(isinstance(v, torch.Tensor) for v in value):
+        return f"[{', '.join(map(_describe, value))}]"
+    return str(value)
+
+
+def _trace(op, args, kwargs, results, seconds):
+    shown = [_describe(a) for a in args] + [f"{k}={_describe(v)}" for k, v in kwargs.items()]
+    print(f"tegula: {op.name()}({', '.join(shown)}) -> {_describe(results)} on the CPU, {seconds * 1e3:.3f} ms",
+          file=sys.stderr)
+
+
+def _check_devices(op, leaves):
+    """PyTorch's rule for every device: a tensor of the CPU may stand beside others only if it is a number."""
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and leaf.device.type == "cpu" and leaf.dim() > 0:
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                               f"spyre:0 and cpu! (when running {op.name()})")
+
+
+class _Call:
+    """One operation: copies of its tensors, and which tensor of the device each is a copy of."""
+
+    def __init__(self, read):
+        self.read = read
+        self.copies = {}  # id of a tensor of the device: (it, its copy)
+        self.owners = {}  # id of a copy: the tensor of the device
+
+    def lower(self, leaf):
+        if is_spyre(leaf):
+            if id(leaf) not in self.copies:
+                copy = self.read(leaf)
+                self.copies[id(leaf)] = (leaf, copy)
+                self.owners[id(copy)] = leaf
+            return self.copies[id(leaf)][1]
+        if isinstance(leaf, torch.device) and leaf.type == "spyre":
+            return _CPU_DEVICE
+        return leaf
+
+    def store(self, tensor):
+        """A written argument gets what its copy has become."""
+        if not is_spyre(tensor):
+            return
+        copy = self.copies[id(tensor)][1]
+        if copy.size() != tensor.size():
+            tensor.resize_(copy.size())
+        memory.copy(copy, tensor)
+
+    def lift(self, leaf):
+        if not isinstance(leaf, torch.Tensor) or leaf.device.type != "cpu":
+            return leaf
+        owner = self.owners.get(id(leaf))
+        return memory.to_spyre(leaf) if owner is None else owner
+
+
+def run_on_cpu(op, *args, **kwargs):
+    known = _known.get(op)
+    if known is None:
+        known = _known[op] = _Known(op)
+    if known.view:
+        return op._op_dk(CPU, *args, **kwargs)
+    start = time.perf_counter() if TRACE else 0.0
+    call = _Call(known.read)
+    leaves, spec = tree_flatten((args, kwargs))
+    if not known.mixed and any(map(is_spyre, leaves)):
+        _check_devices(op, leaves)
+    cpu_args, cpu_kwargs = tree_unflatten([call.lower(leaf) for leaf in leaves], spec)
+    if any(type(cpu_args[i]) in _NUMBERS for i in known.tensors if i < len(cpu_args)):
+        cpu_args = [torch.tensor(a) if i in known.tensors and type(a) in _NUMBERS else a
+                    for i, a in enumerate(cpu_args)]
+    results = op(*cpu_args, **cpu_kwargs)
+    for position, name in known.written:
+        written = kwargs.get(name) if name in kwargs else args[position] if position < len(args) else None
+        for tensor in written if isinstance(written, (list, tuple)) else [written]:
+            call.store(tensor)
+    leaves, spec = tree_flatten(results)
+    lifted = tree_unflatten([call.lift(leaf) for leaf in leaves], spec)
+    if TRACE:
+        _trace(op, args, kwargs, lifted, time.perf_counter() - start)
+    return lifted
+
+
+TRACE = os.environ.get("TEGULA_TRACE", "0") not in ("", "0")
+
+
+def register():
+    library = torch.library.Library("_", "IMPL")
+    library.fallback(run_on_cpu, "PrivateUse1")
+    # Without this a tensor of the device inside torch.autocast finds no kernel for the operations it leaves alone.
+    library.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
+    return library

@@ -1,0 +1,148 @@
+"""The operations that cannot run on a copy: those that make tensors, view them, copy them, or give them memory.
+
+PyTorch builds the rest of its tensor operations (to, clone, contiguous, transpose, slice, ...) from these; all others
+go to fallback.py. Views run PyTorch's own kernel of the CPU, which looks at sizes and strides and at no element.
+"""
+import functools
+
+import torch
+
+from tegula.torch import cells, memory
+from tegula.torch.fallback import run_on_cpu
+from tegula.torch.memory import CPU, is_spyre, make
+
+_aten = torch.ops.aten
+
+
+def _check_factory(layout, device, pin_memory):
+    if device is not None and device.index not in (None, 0):
+        raise RuntimeError(f"there is one Spyre device, with index 0; {device} was asked for")
+    if layout not in (None, torch.strided):
+        raise RuntimeError(f"Spyre backend only supports strided tensors, not {layout}")
+    if pin_memory:
+        raise RuntimeError("only tensors of the CPU can be pinned")
+
+
+def _strides(size, memory_format):
+    """The host strides of a memory format; None for row-major ones. torch.empty itself refuses the others (patches.py):
+    here they are what operations ask for that keep the format of their input."""
+    if memory_format in (None, torch.contiguous_format, torch.preserve_format):
+        return None
+    return torch.empty(size, device="meta", memory_format=memory_format).stride()
+
+
+def _empty(size, *, dtype=None, layout=None, device=None, pin_memory=None, memory_format=None):
+    _check_factory(layout, device, pin_memory)
+    return make(size, dtype or torch.get_default_dtype(), _strides(size, memory_format))
+
+
+def _empty_strided(size, stride, *, dtype=None, layout=None, device=None, pin_memory=None):
+    _check_factory(layout, device, pin_memory)
+    return make(size, dtype or torch.get_default_dtype(), stride)
+
+
+def _metadata(op):
+    """The kernel of the CPU, which does no more than make or change a view."""
+    def run(*args, **kwargs):
+        return op._op_dk(CPU, *args, **kwargs)
+    return run
+
+
+def _resize_(self, size, *, memory_format=None):
+    size = torch.Size(size)
+    if self.size() == size:
+        return self
+    stride = _strides(size, memory_format) or memory.contiguous_strides(size)
+    bytes_needed = size.numel() * self.element_size()
+    storage, offset = self.untyped_storage(), self.storage_offset()
+    if offset * self.element_size() + bytes_needed > storage.nbytes():
+        # A storage cannot grow: what its layout maps is fixed. What was there comes first in the new one.
+        grown = make(size, self.dtype)
+        kept = storage.nbytes() // self.element_size()
+        if kept:
+            line = _aten.as_strided.default._op_dk(CPU, self, (kept,), (1,), 0)
+            total = offset + size.numel()
+            if offset:
+                grown = make((total,), self.dtype)
+            memory.copy(line, _aten.as_strided.default._op_dk(CPU, grown, (kept,), (1,), 0))
+        storage = grown.untyped_storage()
+    return _aten.set_.source_Storage_storage_offset._op_dk(CPU, self, storage, offset, size, stride)
+
+
+def _copy_from(src, dst, non_blocking=False):
+    return memory.copy(src, dst)
+
+
+def _copy_from_and_resize(src, dst):
+    if dst.size() != src.size():
+        dst.resize_(src.size())
+    return memory.copy(src, dst)
+
+
+def _local_scalar_dense(tensor):
+    return memory.to_cpu(tensor).item()
+
+
+def _convolution(*args):
+    return _aten.convolution.default(*args)
+
+
+def _convolution_backward(grad, x, weight, stride, padding, dilation, transposed, output_padding, groups, mask):
+    bias_sizes = [weight.size(1) * groups if transposed else weight.size(0)] if mask[2] else None
+    return _aten.convolution_backward.default(grad, x, weight, bias_sizes, stride, padding, dilation, transposed,
+                                              output_padding, groups, mask)
+
+
+def _on_cpu(run):
+    """Tensors of the device are copied to the CPU for run, and its results back."""
+    def wrapped(*args):
+        results = run(*[memory.to_cpu(a) if is_spyre(a) else a for a in args])
+        if isinstance(results, torch.Tensor):
+            return memory.to_spyre(results)
+        return tuple(None if r is None else memory.to_spyre(r) for r in results)
+    return wrapped
+
+
+VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage",
+         "set_.source_Storage_storage_offset", "set_.source_Tensor", "set_")
+
+
+# Keys under which PyTorch has made an operation from others; where the CPU has a kernel for the whole, that is taken.
+_COMPOSITE = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional", "CompositeImplicitAutograd")
+
+
+def _whole_on_cpu():
+    """The operations that would come to the fallback in pieces, or behind a result of no use to them."""
+    has = torch._C._dispatch_has_kernel_for_dispatch_key
+    for qualified in torch._C._dispatch_get_all_op_names():
+        namespace, _, name = qualified.partition("::")
+        if namespace != "aten" or not has(qualified, "CPU") or not any(has(qualified, key) for key in _COMPOSITE):
+            continue
+        op = _overload(name)
+        if not any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
+            yield name, functools.partial(run_on_cpu, op)
+
+
+def _overload(name):
+    packet, _, overload = name.partition(".")
+    return getattr(getattr(_aten, packet), overload or "default")
+
+
+def register():
+    library = torch.library.Library("aten", "IMPL")
+    table = dict(_whole_on_cpu())
+    table |= {name: _metadata(_overload(name)) for name in VIEWS}
+    table |= {
+        "empty.memory_format": _empty,
+        "empty_strided": _empty_strided,
+        "resize_": _resize_,
+        "_copy_from": _copy_from,
+        "_copy_from_and_resize": _copy_from_and_resize,
+        "_local_scalar_dense": _local_scalar_dense,
+        "convolution_overrideable": _on_cpu(_convolution),
+        "convolution_backward_overrideable": _on_cpu(_convolution_backward),
+    }
+    table |= {name: _on_cpu(run) for name, run in cells.KERNELS.items()}
+    for name, run in table.items():
+        library.impl(name, run, "PrivateUse1")
+    return library

@@ -1,0 +1,151 @@
+"""Tensors of the device: making them, and moving them. What a layout means is the business of the C side."""
+import torch
+
+from tegula import _core
+
+CPU = torch._C.DispatchKey.CPU
+_aten = torch.ops.aten
+_as_strided = _aten.as_strided.default
+_from_dlpack = torch._C._from_dlpack
+_unit_dims = [False]  # whether dimensions of size 1 have a device dimension in default layouts
+
+
+def keep_unit_dims(keep):
+    """Whether default layouts of new tensors have device dimensions for those of size 1, as torch-spyre's have."""
+    _unit_dims[0] = bool(keep)
+
+
+def is_spyre(value):
+    return isinstance(value, torch.Tensor) and value.device.type == "spyre"
+
+
+def key(tensor):
+    """What the C side knows the storage by."""
+    return tensor.untyped_storage().data_ptr()
+
+
+def contiguous_strides(size):
+    strides, step = [], 1
+    for extent in reversed(size):
+        strides.append(step)
+        step *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def make(size, dtype, stride=None, layout=None):
+    """An uninitialised tensor on the device, in the layout or the default one."""
+    line = _from_dlpack(_core._spyre_alloc(size, stride, dtype, layout, _unit_dims[0]))
+    return _as_strided._op_dk(CPU, line, size, contiguous_strides(size) if stride is None else stride, 0)
+
+
+def make_storage(nbytes):
+    """Bytes without a layout."""
+    return _from_dlpack(_core._spyre_alloc_raw(nbytes)).untyped_storage()
+
+
+def clone_storage(storage):
+    return _from_dlpack(_core._spyre_clone(storage.data_ptr())).untyped_storage()
+
+
+def dense_strides(tensor):
+    """The strides of a tensor if every element has a place of its own and none is between; else row-major ones."""
+    size, stride = tensor.size(), tensor.stride()
+    if tensor.is_contiguous():
+        return contiguous_strides(size)
+    next_stride = 1
+    for step, extent in sorted(zip(stride, size)):
+        if extent == 1:
+            continue
+        if extent == 0 or step != next_stride:
+            return contiguous_strides(size)
+        next_stride *= extent
+    return stride
+
+
+def layout_of(tensor):
+    return _core._spyre_layout_of(key(tensor))
+
+
+def _image(tensor):
+    """The whole storage of a device tensor as the host sees it, and the tensor's view of that."""
+    storage = tensor.untyped_storage()
+    image = torch.empty(storage.nbytes(), dtype=torch.uint8)
+    _core._spyre_read_image(storage.data_ptr(), image.data_ptr(), storage.nbytes())
+    view = torch.empty(0, dtype=tensor.dtype)
+    view.set_(image.untyped_storage(), tensor.storage_offset(), tensor.size(), tensor.stride())
+    return storage, image, view
+
+
+def read(src, dst):
+    """Device to host, same size and dtype."""
+    if not _core._spyre_copy_out(key(src), src.size(), src.stride(), src.storage_offset(), src.dtype, dst.data_ptr(),
+                                dst.stride()):
+        dst.copy_(_image(src)[2])
+    return dst
+
+
+def _plain(tensor):
+    """A tensor of the host as memory has it: nothing lazy about it."""
+    if tensor.layout != torch.strided or tensor.is_nested:
+        raise RuntimeError(f"Spyre backend only supports strided tensors, not {tensor.layout}")
+    if tensor._is_zerotensor():  # autograd's: it has no memory at all
+        return torch.zeros(tensor.size(), dtype=tensor.dtype)
+    return tensor.detach().resolve_conj().resolve_neg()
+
+
+def write(src, dst):
+    """Host to device, same size and dtype."""
+    if not _core._spyre_copy_in(key(dst), dst.size(), dst.stride(), dst.storage_offset(), dst.dtype, src.data_ptr(),
+                               src.stride()):
+        storage, image, view = _image(dst)
+        view.copy_(src)
+        _core._spyre_write_image(storage.data_ptr(), image.data_ptr(), storage.nbytes())
+    return dst
+
+
+def to_cpu(tensor):
+    """A copy on the host, with strides as PyTorch's preserve_format has them."""
+    return read(tensor, torch.empty_strided(tensor.size(), dense_strides(tensor), dtype=tensor.dtype, device="cpu"))
+
+
+_ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
+
+
+def operand(tensor):
+    """A copy for an operation. The code that DLFloat16 has for infinity and NaN keeps its sign: the host reads NaN, and
+    an operation takes infinity. So a mask of -inf works on the device, and does not survive the way to the host."""
+    copy = to_cpu(tensor)
+    if copy.dtype in _ONE_CODE:
+        merged = copy.isnan()
+        if merged.any():
+            infinity = torch.full((), float("inf"), dtype=copy.dtype)
+            return torch.where(merged, infinity.copysign(copy), copy)
+    return copy
+
+
+def to_spyre(tensor, layout=None):
+    """A copy on the device."""
+    tensor = _plain(tensor)
+    return write(tensor, make(tensor.size(), tensor.dtype, dense_strides(tensor), layout))
+
+
+def _is_line(tensor):
+    """The tensor is its whole storage, in order."""
+    return (tensor.storage_offset() == 0 and tensor.is_contiguous()
+            and tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
+
+
+def copy(src, dst):
+    """What Tensor.copy_ does, where at least one of both is on the device."""
+    if src.size() != dst.size():
+        src = src.expand(dst.size())
+    if not is_spyre(dst):
+        if src.dtype == dst.dtype:
+            return read(src, dst)
+        return dst.copy_(to_cpu(src))
+    if is_spyre(src):
+        if src.dtype == dst.dtype and _is_line(src) and _is_line(dst) and _core._spyre_copy_device(key(dst), key(src)):
+            return dst
+        src = to_cpu(src)
+    src = _plain(src)
+    return write(src if src.dtype == dst.dtype else src.to(dst.dtype), dst)

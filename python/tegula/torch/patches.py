@@ -1,0 +1,380 @@
+"""What has to be changed in PyTorch itself, each with its reason; tests/torch/test_patches.py has a test for each.
+
+A patch looks at tensors of the device alone: for all others it calls what was there before. Those of the compiler and
+of FakeTensor are in fake.py, which waits until PyTorch loads these parts.
+"""
+import functools
+
+import torch
+
+from tegula import _core
+from tegula.torch import memory
+from tegula.torch.memory import is_spyre
+
+INSTALLED = []  # names, in order
+
+
+def _patch(install):
+    INSTALLED.append(install)
+    return install
+
+
+def _on_spyre(device):
+    return device is not None and torch.device(device).type == "spyre"
+
+
+def _wrap(owner, name, make):
+    """owner.name becomes make(what it was)."""
+    original = getattr(owner, name)
+    replacement = functools.update_wrapper(make(original), original)
+    del replacement.__wrapped__  # who asks for the source of a function must not be sent to one without
+    setattr(owner, name, replacement)
+
+
+# ---- storages ----------------------------------------------------------------------------------
+
+
+@_patch
+def storage_new():
+    """torch.UntypedStorage(n, device="spyre") and storage.new() end the process: PyTorch finds no allocator."""
+    storage = torch.UntypedStorage
+    original = storage.__new__
+
+    def new(cls, *args, device=None, **kwargs):
+        if not _on_spyre(device):
+            return original(cls, *args, **kwargs) if device is None else original(cls, *args, device=device, **kwargs)
+        if len(args) == 1 and not isinstance(args[0], int):
+            values = original(cls, args[0])
+            return memory.make_storage(values.nbytes()).copy_(values)
+        return memory.make_storage(args[0] if args else kwargs.get("size", 0))
+
+    storage.__new__ = new
+
+    def fresh(before):
+        def method(self):
+            return memory.make_storage(0) if self.device.type == "spyre" else before(self)
+        return method
+
+    _wrap(storage, "new", fresh)
+
+
+@_patch
+def storage_clone():
+    """A copy of a storage, which is what copy.deepcopy makes of a tensor, keeps the layout."""
+    def make(before):
+        def clone(self):
+            return memory.clone_storage(self) if self.device.type == "spyre" else before(self)
+        return clone
+
+    _wrap(torch.UntypedStorage, "clone", make)
+
+
+# ---- layouts in the interface ------------------------------------------------------------------
+
+
+@_patch
+def device_tensor_layout():
+    """Tensor.device_tensor_layout(): torch-spyre's. None for tensors of other devices, and for bytes without one."""
+    def layout(self):
+        """The SpyreTensorLayout of a tensor on spyre, else None."""
+        if self.device.type != "spyre":
+            return None
+        if type(self) is not torch.Tensor and not isinstance(self, torch.nn.Parameter):
+            from tegula.torch import fake
+            if fake.is_fake(self):
+                return fake.layout_of(self)
+        return memory.layout_of(self)
+
+    torch.Tensor.device_tensor_layout = layout
+
+
+def _place(like, device_layout):
+    """An uninitialised tensor on the device with the size, strides and dtype of `like`, which may be on any device."""
+    if not _on_spyre(like.device) and like.device.type != "meta":
+        raise ValueError(f"device_layout needs the device spyre, not {like.device}")
+    from tegula.torch import fake
+    if fake.is_active(like):
+        return fake.empty(like, device_layout)
+    return memory.make(like.size(), like.dtype, memory.dense_strides(like), device_layout)
+
+
+@_patch
+def to_with_layout():
+    """x.to("spyre", device_layout=...): the seeds', and torch-spyre's."""
+    def make(before):
+        def to(self, *args, device_layout=None, **kwargs):
+            if device_layout is None:
+                return before(self, *args, **kwargs)
+            copy = kwargs.pop("copy", False)
+            if args and isinstance(args[0], torch.Tensor):
+                args = (args[0].device, args[0].dtype, *args[1:])
+            device, dtype, non_blocking, _ = torch._C._nn._parse_to(*args, **kwargs)
+            device, dtype = device or self.device, dtype or self.dtype
+            if not _on_spyre(device):
+                raise ValueError(f"device_layout needs the device spyre, not {device}")
+            if not copy and is_spyre(self) and dtype == self.dtype and self.device_tensor_layout() == device_layout:
+                return self
+            like = torch.empty_strided(self.size(), memory.dense_strides(self), dtype=dtype, device="meta")
+            return _place(like, device_layout).copy_(self, non_blocking)
+        return to
+
+    _wrap(torch.Tensor, "to", make)
+
+
+def _factory(before, fill):
+    """A function that makes tensors, with device_layout=. Its arguments are read by PyTorch itself, on meta."""
+    def factory(*args, device_layout=None, **kwargs):
+        if device_layout is None:
+            return before(*args, **kwargs)
+        device = kwargs.pop("device", None)
+        requires_grad = kwargs.pop("requires_grad", False)
+        if device is None:
+            device = args[0].device if args and isinstance(args[0], torch.Tensor) else torch.get_default_device()
+        if not _on_spyre(device):
+            raise ValueError(f"device_layout needs the device spyre, not {device}")
+        made = _place(before(*args, device="meta", **kwargs), device_layout)
+        value = fill(args, kwargs)
+        if value is not None:
+            made.fill_(value)
+        return made.requires_grad_(requires_grad)
+    return factory
+
+
+def _contiguous_only(before):
+    """torch-spyre's rule, and its words, for a tensor that is asked for."""
+    def empty(*args, memory_format=torch.contiguous_format, **kwargs):
+        if memory_format in (torch.contiguous_format, torch.preserve_format):
+            return before(*args, **kwargs)
+        if _on_spyre(kwargs.get("device") or torch.get_default_device()):
+            raise RuntimeError(f"Spyre backend only supports contiguous memory format, not {memory_format}")
+        return before(*args, memory_format=memory_format, **kwargs)
+    return empty
+
+
+def _fill_value(args, kwargs):
+    """The value of full(size, value) and new_full(self, size, value): the last positional one."""
+    return kwargs["fill_value"] if "fill_value" in kwargs else args[-1]
+
+
+_FACTORIES = {
+    "empty": lambda args, kwargs: None, "empty_strided": lambda args, kwargs: None,
+    "zeros": lambda args, kwargs: 0, "ones": lambda args, kwargs: 1, "full": _fill_value,
+    "empty_like": lambda args, kwargs: None, "zeros_like": lambda args, kwargs: 0,
+}
+_METHODS = {
+    "new_empty": lambda args, kwargs: None, "new_empty_strided": lambda args, kwargs: None,
+    "new_zeros": lambda args, kwargs: 0, "new_ones": lambda args, kwargs: 1, "new_full": _fill_value,
+}
+
+
+@_patch
+def factories_with_layout():
+    """torch.empty(..., device_layout=...) and its like."""
+    from torch.utils._device import _device_constructors
+    _device_constructors()  # remembers the functions as they are; it must not see ours
+    for name, fill in _FACTORIES.items():
+        _wrap(torch, name, functools.partial(_factory, fill=fill))
+    _wrap(torch, "empty", _contiguous_only)
+    for name in _FACTORIES:  # torch.jit.script knows PyTorch's functions as objects
+        torch.jit._builtins._register_builtin(getattr(torch, name), f"aten::{name}")
+    for name, fill in _METHODS.items():
+        _wrap(torch.Tensor, name, functools.partial(_factory, fill=fill))
+
+
+@_patch
+def clone_with_layout():
+    """x.clone(device_layout=...) and x.contiguous(device_layout=...)."""
+    def clone(before):
+        def method(self, *args, device_layout=None, **kwargs):
+            if device_layout is None:
+                return before(self, *args, **kwargs)
+            return self.to(self.device, device_layout=device_layout, copy=True)
+        return method
+
+    def contiguous(before):
+        def method(self, *args, device_layout=None, **kwargs):
+            made = before(self, *args, **kwargs)
+            return made if device_layout is None else made.to(made.device, device_layout=device_layout)
+        return method
+
+    _wrap(torch.Tensor, "clone", clone)
+    _wrap(torch.Tensor, "contiguous", contiguous)
+
+
+@_patch
+def printing():
+    """A tensor prints from one copy on the CPU, and not from twenty operations of the device."""
+    def make(before):
+        def text(self, *, tensor_contents=None):
+            if type(self) not in (torch.Tensor, torch.nn.Parameter) or not is_spyre(self):
+                return before(self, tensor_contents=tensor_contents)
+            if torch._C._functorch.is_functorch_wrapped_tensor(self):
+                return before(self, tensor_contents=tensor_contents)
+            said = before(self.detach().cpu(), tensor_contents=tensor_contents)
+            suffix = f", device='{self.device}'"
+            if self.grad_fn is not None:
+                suffix += f", grad_fn=<{type(self.grad_fn).__name__}>"
+            elif self.requires_grad:
+                suffix += ", requires_grad=True"
+            return said[:-1] + suffix + ")"
+        return text
+
+    _wrap(torch.Tensor, "__repr__", make)
+
+
+# ---- keeping the layout ------------------------------------------------------------------------
+
+_STATE = "_spyre_layout"
+
+
+@_patch
+def saving():
+    """torch.save and pickle write host elements, which any PyTorch reads; the layout travels as state beside them."""
+    def reduce(before):
+        def reduce_ex(self, proto):
+            numbers = _core._spyre_describe(memory.key(self)) if type(self) is torch.Tensor and is_spyre(self) else None
+            if numbers is None:
+                return before(self, proto)
+            self.__dict__[_STATE] = numbers
+            try:
+                return before(self, proto)
+            finally:
+                # What was returned holds the dictionary itself.
+                self.__dict__.pop(_STATE)
+        return reduce_ex
+
+    def rebuild(before):
+        def rebuild_from_type_v2(func, new_type, args, state):
+            if not isinstance(state, dict) or _STATE not in state:
+                return before(func, new_type, args, state)
+            state = dict(state)
+            numbers = state.pop(_STATE)
+            made = before(func, new_type, args, state)
+            if is_spyre(made):
+                _restore(made, numbers)
+            return made
+        return rebuild_from_type_v2
+
+    def with_own_state(before):
+        def reduce_ex(self, proto):
+            made = before(self, proto)
+            if made[0] is torch._tensor._rebuild_from_type_v2 and isinstance(made[1][3], dict):
+                func, new_type, args, state = made[1]
+                made = (made[0], (func, new_type, args, dict(state)), *made[2:])
+            return made
+        return reduce_ex
+
+    _wrap(torch.Tensor, "__reduce_ex__", with_own_state)
+    _wrap(torch.Tensor, "__reduce_ex__", reduce)
+    _wrap(torch._tensor, "_rebuild_from_type_v2", rebuild)
+
+
+def _restore(tensor, numbers):
+    device_size, stride_map, dtype, arrangement, size, stride, host_dtype = numbers
+    from tegula._spyre_names import DataFormats, ElementArrangement
+    layout = _core.SpyreTensorLayout(device_size, stride_map, DataFormats(dtype), ElementArrangement(arrangement))
+    if _core._spyre_describe(memory.key(tensor)) != tuple(numbers):
+        _core._spyre_set_layout(memory.key(tensor), size, stride, host_dtype, layout)
+
+
+# ---- raw pointers ------------------------------------------------------------------------------
+
+
+@_patch
+def dlpack():
+    """x.__dlpack__() would hand tiled memory to somebody who reads it with host strides."""
+    def export(before):
+        def method(self, *args, dl_device=None, **kwargs):
+            if not is_spyre(self):
+                return before(self, *args, dl_device=dl_device, **kwargs)
+            if dl_device is not None and tuple(map(int, dl_device)) == (1, 0):
+                kwargs.pop("copy", None)  # it is one
+                return self.detach().cpu().__dlpack__(*args, **kwargs)
+            raise BufferError("the memory of a tensor on spyre is tiled, and DLPack cannot say how; take x.cpu(), or "
+                              "ask for dl_device=(1, 0), the CPU")
+        return method
+
+    def device(before):
+        def method(self):
+            return (12, 0) if is_spyre(self) else before(self)  # kDLExtDev
+        return method
+
+    _wrap(torch.Tensor, "__dlpack__", export)
+    _wrap(torch.Tensor, "__dlpack_device__", device)
+
+
+# ---- what PyTorch does for accelerators --------------------------------------------------------
+
+
+@_patch
+def accelerator():
+    """torch.accelerator.synchronize() raises: a device made from Python has no events."""
+    def make(before):
+        def synchronize(device=None, /):
+            current = torch.accelerator.current_accelerator()
+            if current is not None and current.type == "spyre":
+                return torch.spyre.synchronize()
+            return before(device)
+        return synchronize
+
+    _wrap(torch.accelerator, "synchronize", make)
+
+
+@_patch
+def pinning():
+    """x.pin_memory() and DataLoader(pin_memory=True) raise: there is no allocator of pinned memory, nor a need."""
+    def pin(before):
+        def method(self, device=None):
+            wanted = device if device is not None else torch.accelerator.current_accelerator()
+            return self if _on_spyre(wanted) else before(self) if device is None else before(self, device)
+        return method
+
+    def pinned(before):
+        def method(self, device=None):
+            wanted = device if device is not None else torch.accelerator.current_accelerator()
+            return False if _on_spyre(wanted) else before(self) if device is None else before(self, device)
+        return method
+
+    _wrap(torch.Tensor, "pin_memory", pin)
+    _wrap(torch.Tensor, "is_pinned", pinned)
+
+
+# ---- modules -----------------------------------------------------------------------------------
+
+
+def _moves_here(module, convert):
+    """Whether a conversion of a module comes to the device, or leaves it."""
+    if any(p.device.type == "spyre" for p in module.parameters()):
+        return True
+    with torch.no_grad():
+        try:
+            return is_spyre(convert(torch.empty(0)))
+        except Exception:  # it is not one for such tensors; what it does is the affair of PyTorch
+            return False
+
+
+@_patch
+def module_apply():
+    """Module.to("spyre") must keep its Parameters: else tied weights come apart, and an optimizer that was made
+    before holds the old ones. PyTorch does that by swapping, a setting of the whole process: here it is on only while
+    a module comes to the device or leaves it."""
+    def make(before):
+        def apply(self, fn, recurse=True):
+            future = torch.__future__
+            if future.get_swap_module_params_on_conversion() or not recurse or not _moves_here(self, fn):
+                return before(self, fn, recurse)
+            future.set_swap_module_params_on_conversion(True)
+            try:
+                return before(self, fn, recurse)
+            finally:
+                future.set_swap_module_params_on_conversion(False)
+        return apply
+
+    _wrap(torch.nn.Module, "_apply", make)
+
+
+def install():
+    for patch in list(INSTALLED):
+        patch()
+    from tegula.torch import fake
+    fake.install_when_loaded()

@@ -1,0 +1,29 @@
+"""The device spyre of PyTorch: these tests need PyTorch, and a process in which the device may become the accelerator.
+
+They run in .venv-torch with TEGULA_TORCH_TESTS=1 (`make check-torch`); elsewhere they are left out. The package is
+the one of the build folder, build/python, or what TEGULA_PACKAGE names.
+"""
+import os
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PACKAGE = os.environ.get("TEGULA_PACKAGE", str(ROOT / "build/python"))
+
+if os.environ.get("TEGULA_TORCH_TESTS") == "1":
+    sys.path.insert(0, PACKAGE)
+    import hypothesis
+    import pytest
+    import torch
+
+    import tegula.torch  # noqa: F401
+
+    torch.set_num_threads(1)
+    hypothesis.settings.register_profile("tegula", deadline=None, derandomize=True, database=None)
+    hypothesis.settings.load_profile("tegula")
+
+    @pytest.fixture(autouse=True)
+    def _same_numbers():
+        torch.manual_seed(0)
+else:
+    collect_ignore_glob = ["*"]

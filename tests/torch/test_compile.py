@@ -1,0 +1,114 @@
+"""FakeTensor, torch.compile and export: layouts where there is no memory, and graphs that come through unharmed."""
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+from tegula.torch import SpyreTensorLayout
+
+ROWS, COLUMNS = (SpyreTensorLayout((6, 70), torch.float16, order) for order in ([0, 1], [1, 0]))
+
+
+def sample(layout):
+    return torch.rand(6, 70, dtype=torch.float16).to("spyre", device_layout=layout)
+
+
+def test_a_fake_of_a_tensor_has_its_layout():
+    x = sample(COLUMNS)
+    with FakeTensorMode() as mode:
+        fake = mode.from_tensor(x)
+        assert fake.device_tensor_layout() == COLUMNS
+        for view in (fake.t(), fake[1:3], fake.view(-1), fake.unsqueeze(0).transpose(0, 1), fake.detach()):
+            assert view.device_tensor_layout() == COLUMNS
+        # What an operation makes has the default layout, and so have views of it.
+        assert (fake + 1).device_tensor_layout() == ROWS
+        assert (fake.t().contiguous().t() * 2).contiguous().device_tensor_layout() == ROWS
+        product = fake @ fake.t()
+        assert product.device_tensor_layout() == SpyreTensorLayout((6, 6), torch.float16)
+        assert product.t().device_tensor_layout() == product.device_tensor_layout()
+        assert fake.cpu().device_tensor_layout() is None
+        assert torch.empty(6, 70, dtype=torch.float16, device="spyre").device_tensor_layout() == ROWS
+        made = torch.empty(6, 70, dtype=torch.float16, device="spyre", device_layout=COLUMNS)
+        assert type(made) is type(fake) and made.t().device_tensor_layout() == COLUMNS
+        moved = fake.to("spyre", device_layout=ROWS)
+        assert moved.device_tensor_layout() == ROWS and moved.size() == fake.size()
+    assert mode.from_tensor(torch.zeros(3)).device_tensor_layout() is None
+
+
+def test_fakes_answer_what_the_device_does():
+    """The layout of a fake is the one that the same operations give on the device."""
+    runs = (lambda x: x + x, lambda x: x.t() @ x, lambda x: x.sum(1), lambda x: x.t().contiguous(),
+            lambda x: x[:, :5] * 2, lambda x: torch.cat([x, x], 1), lambda x: x.float(), lambda x: x > 0,
+            lambda x: x.unsqueeze(1).expand(6, 3, 70), lambda x: x.argmax(1), lambda x: torch.zeros_like(x),
+            lambda x: x.view(6, 7, 10).permute(2, 0, 1).clone())
+    for run in runs:
+        x = sample(COLUMNS)
+        with FakeTensorMode() as mode:
+            fake = run(mode.from_tensor(x))
+        real = run(x)
+        assert fake.stride() == real.stride() and fake.device_tensor_layout() == real.device_tensor_layout()
+
+
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "aot_eager_decomp_partition"])
+def test_compiled_training_is_training(backend):
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    model = torch.nn.Sequential(torch.nn.Linear(7, 9), torch.nn.GELU(), torch.nn.LayerNorm(9), torch.nn.Linear(9, 3))
+    model.to("spyre")
+    compiled, x = torch.compile(model, backend=backend), torch.rand(5, 7).to("spyre")
+    gradients = []
+    for run in (model, compiled):
+        model.zero_grad()
+        run(x).square().mean().backward()
+        gradients.append([p.grad.cpu() for p in model.parameters()])
+    for a, b in zip(*gradients):
+        torch.testing.assert_close(a, b)
+
+
+def test_a_new_layout_compiles_anew():
+    torch._dynamo.reset()
+    seen = []
+
+    def backend(graph, inputs):
+        seen.append(inputs[0].device_tensor_layout())
+        return graph.forward
+
+    run = torch.compile(lambda x: x * 2, backend=backend)
+    for layout in (ROWS, COLUMNS, ROWS, COLUMNS):
+        run(sample(layout))
+    assert seen == [ROWS, COLUMNS]
+    run(torch.rand(6, 70))
+    assert seen == [ROWS, COLUMNS, None]
+
+
+def test_moving_inside_a_compiled_function():
+    torch._dynamo.reset()
+
+    def run(x):
+        y = x.to("spyre") + torch.tensor([1.0, 2.0], device="spyre")
+        y[0] = 7
+        return y.cpu() * 2, y
+
+    x = torch.rand(3, 2)
+    for a, b in zip(torch.compile(run, backend="aot_eager")(x), run(x)):
+        assert a.device == b.device and torch.equal(a.cpu(), b.cpu())
+
+
+def test_layouts_inside_a_compiled_function():
+    """It breaks the graph, and comes out right."""
+    torch._dynamo.reset()
+    y = torch.compile(lambda x: x.to("spyre", device_layout=COLUMNS) * 1, backend="eager")(torch.rand(6, 70).half())
+    assert y.is_spyre and y.device_tensor_layout() == ROWS
+
+
+def test_dynamic_shapes():
+    torch._dynamo.reset()
+    run = torch.compile(lambda x: x.t().contiguous().sum(0), backend="aot_eager", dynamic=True)
+    for n in (3, 5, 8):
+        x = torch.rand(n, 4).to("spyre")
+        assert torch.allclose(run(x).cpu(), x.cpu().sum(1))
+
+
+def test_export():
+    model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).to("spyre")
+    x = torch.rand(2, 4).to("spyre")
+    assert torch.equal(torch.export.export(model, (x,)).module()(x).cpu(), model(x).cpu())

@@ -1,0 +1,362 @@
+"""One test for each change that patches.py and fake.py make in PyTorch, and for what PyTorch itself must keep doing."""
+import copy
+import io
+import pickle
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+import torch
+
+import tegula.torch
+from conftest import PACKAGE
+from tegula import _core
+from tegula.torch import SpyreTensorLayout, memory, patches
+
+COLUMNS = SpyreTensorLayout((3, 4), torch.float32, [1, 0])
+
+
+def sample(layout=COLUMNS):
+    return torch.arange(12.0).view(3, 4).to("spyre", device_layout=layout)
+
+
+def test_every_patch_has_its_test():
+    names = {name.removeprefix("test_patch_") for name in globals() if name.startswith("test_patch_")}
+    assert {patch.__name__ for patch in patches.INSTALLED} <= names
+
+
+def test_patch_storage_new():
+    """torch.UntypedStorage(n, device="spyre") ended the process, and so did storage.new()."""
+    storage = torch.UntypedStorage(24, device="spyre")
+    assert (storage.nbytes(), storage.device.type) == (24, "spyre")
+    assert bytes(storage.cpu()) == bytes(24)
+    assert torch.UntypedStorage(device="spyre").nbytes() == 0
+    assert bytes(torch.UntypedStorage([1, 2, 3], device="spyre").cpu()) == b"\1\2\3"
+    assert storage.new().device.type == "spyre" and storage.new().nbytes() == 0
+    assert torch.UntypedStorage(8).device.type == "cpu" and torch.UntypedStorage([1, 2]).nbytes() == 2
+    assert torch.UntypedStorage(8, device="cpu").new().device.type == "cpu"
+    x = torch.empty(0, device="spyre").set_(storage, 0, (2, 3), (3, 1))
+    x.copy_(torch.arange(6.0).view(2, 3))
+    assert x.cpu().tolist() == [[0, 1, 2], [3, 4, 5]] and x.device_tensor_layout() is None
+    with pytest.raises((ValueError, RuntimeError)):
+        torch.UntypedStorage(-1, device="spyre")
+
+
+def test_patch_storage_clone():
+    x = sample()
+    cloned = torch.empty(0, device="spyre").set_(x.untyped_storage().clone(), 0, (3, 4), (4, 1))
+    for other in (copy.deepcopy(x), cloned):
+        assert other.device_tensor_layout() == COLUMNS and torch.equal(other.cpu(), x.cpu())
+        assert memory.key(other) != memory.key(x)
+    both = copy.deepcopy({"base": x, "view": x[1]})
+    both["base"].zero_()
+    assert both["view"].sum().item() == 0 and x[1].sum().item() == 22
+
+
+def test_patch_device_tensor_layout():
+    x = sample()
+    assert x.device_tensor_layout() == x.t().device_tensor_layout() == x[1, 2:].device_tensor_layout() == COLUMNS
+    assert torch.zeros(3).device_tensor_layout() is None
+    assert torch.nn.Parameter(x).device_tensor_layout() == COLUMNS
+
+
+def test_patch_to_with_layout():
+    x = torch.arange(12.0).view(3, 4)
+    y = x.to("spyre", device_layout=COLUMNS)
+    assert y.to("spyre", device_layout=COLUMNS) is y
+    assert y.to("spyre", device_layout=COLUMNS, copy=True) is not y
+    for moved in (x.to(device="spyre", device_layout=COLUMNS), x.to(torch.device("spyre", 0), device_layout=COLUMNS),
+                  x.to(y, device_layout=COLUMNS), y.to(torch.float32, device_layout=COLUMNS),
+                  x.double().to("spyre", torch.float32, device_layout=COLUMNS)):
+        assert moved.device_tensor_layout() == COLUMNS and torch.equal(moved.cpu(), x)
+    w = torch.rand(3, 4, requires_grad=True)
+    w.to("spyre", device_layout=COLUMNS).square().sum().backward()
+    assert torch.allclose(w.grad, 2 * w.detach())
+    for bad, error in (("cpu", ValueError), ("meta", ValueError)):
+        with pytest.raises(error, match="needs the device spyre"):
+            x.to(bad, device_layout=COLUMNS)
+    with pytest.raises(TypeError, match="SpyreTensorLayout"):
+        x.to("spyre", device_layout=[1, 2])
+    with pytest.raises(ValueError):
+        torch.ones(100).to("spyre", device_layout=SpyreTensorLayout((5,), torch.float32))
+
+
+def test_patch_factories_with_layout():
+    made = [torch.empty(3, 4, device="spyre", device_layout=COLUMNS),
+            torch.empty((3, 4), device="spyre", device_layout=COLUMNS),
+            torch.empty_strided((3, 4), (4, 1), device="spyre", device_layout=COLUMNS),
+            torch.zeros(3, 4, device="spyre", device_layout=COLUMNS),
+            torch.full((3, 4), 2.0, device="spyre", device_layout=COLUMNS),
+            sample().new_empty((3, 4), device_layout=COLUMNS),
+            sample().new_empty_strided((3, 4), (4, 1), device_layout=COLUMNS),
+            sample().new_zeros((3, 4), device_layout=COLUMNS), sample().new_full((3, 4), 2.0, device_layout=COLUMNS),
+            torch.empty_like(sample(), device_layout=COLUMNS)]
+    assert all(m.device_tensor_layout() == COLUMNS and m.size() == (3, 4) and m.is_spyre for m in made)
+    assert made[3].sum().item() == 0 and made[4].sum().item() == 24 and made[8].sum().item() == 24
+    assert torch.ones(3, 4, device="spyre", device_layout=COLUMNS, requires_grad=True).requires_grad
+    with torch.device("spyre"):
+        assert torch.empty(3, 4).is_spyre
+        assert torch.empty(3, 4, device_layout=COLUMNS).device_tensor_layout() == COLUMNS
+    with pytest.raises(ValueError, match="needs the device spyre"):
+        torch.empty(3, 4, device_layout=COLUMNS)
+    with pytest.raises(RuntimeError, match="only supports contiguous memory format"):
+        torch.empty(1, 2, 3, 4, device="spyre", memory_format=torch.channels_last)
+    assert torch.empty(1, 2, 3, 4, memory_format=torch.channels_last).stride() == (24, 1, 8, 2)
+    assert torch.jit.script(_scripted)(torch.ones(2)).tolist() == [0.0, 0.0]
+
+
+def _scripted(x):
+    return torch.zeros(2) + torch.empty(0).sum() * x
+
+
+def test_patch_clone_with_layout():
+    x = torch.arange(12.0).view(3, 4).to("spyre")
+    assert x.clone(device_layout=COLUMNS).device_tensor_layout() == COLUMNS
+    assert x.contiguous(device_layout=COLUMNS).device_tensor_layout() == COLUMNS
+    assert x.contiguous() is x and torch.equal(x.t().contiguous(device_layout=SpyreTensorLayout(
+        (4, 3), torch.float32, [1, 0])).cpu(), x.cpu().t())
+
+
+def test_patch_printing():
+    x = sample()
+    assert repr(x) == repr(x.cpu())[:-1] + ", device='spyre:0')"
+    assert repr(x.requires_grad_()).endswith("device='spyre:0', requires_grad=True)")
+    assert "grad_fn=<MulBackward0>" in repr(x * 2)
+    assert repr(torch.nn.Parameter(x.detach())).startswith("Parameter containing:\ntensor([[ 0.,")
+    assert f"{x[0, 1]:.2f}" == "1.00"
+    assert "spyre" in repr(torch.func.vmap(lambda v: (repr(v), v)[1])(x.detach()))
+
+
+def test_patch_saving(tmp_path):
+    """The layout travels; a PyTorch without Tegula reads the same file as plain tensors."""
+    x = sample()
+    whole = {"x": x, "view": x[1:], "plain": torch.ones(2), "p": torch.nn.Parameter(sample()), "h": x.half()}
+    path = tmp_path / "t.pt"
+    torch.save(whole, path)
+    for weights_only in (True, False):
+        read = torch.load(path, weights_only=weights_only)
+        assert torch.equal(read["x"].cpu(), x.cpu()) and torch.equal(read["h"].cpu(), x.cpu().half())
+        for name in ("x", "view", "p"):
+            assert read[name].device_tensor_layout() == COLUMNS, name
+        read["x"][1, 1] = -1
+        assert read["view"][0, 1].item() == -1
+        assert read["x"].__dict__ == {} and x.__dict__ == {}
+    on_cpu = torch.load(path, map_location="cpu")
+    assert torch.equal(on_cpu["view"], x.cpu()[1:]) and on_cpu["x"].device.type == "cpu"
+    other = subprocess.run([sys.executable, "-c", "import torch, sys; t = torch.load(sys.argv[1], map_location='cpu'); "
+                            "print(t['x'].tolist(), t['view'][0, 1].item())", path], capture_output=True, text=True)
+    assert other.stdout == f"{x.cpu().tolist()} 5.0\n", other.stderr
+    plain = tmp_path / "plain.pt"
+    torch.save(torch.ones(3), plain)
+    assert torch.load(plain, map_location="spyre").device_tensor_layout() is None
+    again = pickle.loads(pickle.dumps(x))
+    assert again.device_tensor_layout() == COLUMNS and torch.equal(again.cpu(), x.cpu())
+    x.note = "kept"
+    assert pickle.loads(pickle.dumps(x)).note == "kept"
+
+
+def test_state_dict_round_trip():
+    model = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.BatchNorm1d(7)).to("spyre")
+    file = io.BytesIO()
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other = torch.nn.Sequential(torch.nn.Linear(5, 7), torch.nn.BatchNorm1d(7)).to("spyre")
+    other.load_state_dict(torch.load(file))
+    x = torch.rand(4, 5).to("spyre")
+    assert torch.equal(model(x).cpu(), other(x).cpu())
+
+
+def test_patch_dlpack():
+    """Raw memory is tiled: who reads it with host strides reads garbage, so nobody gets it."""
+    x = sample()
+    assert x.__dlpack_device__() == (12, 0)
+    for export in (x.__dlpack__, lambda: torch.from_dlpack(x), lambda: x.__dlpack__(dl_device=(12, 0))):
+        with pytest.raises(BufferError, match="tiled"):
+            export()
+    assert np.array_equal(np.from_dlpack(x, device="cpu", copy=True), x.cpu().numpy())
+    for convert in (x.numpy, lambda: np.asarray(x), lambda: memoryview(x)):
+        with pytest.raises(TypeError):
+            convert()
+    assert not hasattr(x, "__cuda_array_interface__")
+    assert torch.from_dlpack(torch.ones(2)).tolist() == [1, 1] and torch.ones(2).__dlpack_device__() == (1, 0)
+
+
+def test_numpy_and_back():
+    a = np.random.default_rng(0).random((7, 70), np.float32)
+    assert np.array_equal(torch.from_numpy(a).to("spyre").cpu().numpy(), a)
+    assert np.array_equal(torch.tensor(a, device="spyre").cpu().numpy(), a)
+
+
+def test_jax_and_back():
+    jax = pytest.importorskip("jax")
+    x = sample()
+    there = jax.numpy.from_dlpack(x.cpu())
+    assert torch.equal(torch.from_dlpack(there).to("spyre").cpu(), x.cpu())
+
+
+def test_patch_accelerator():
+    torch.accelerator.synchronize()
+    torch.spyre.synchronize()
+    assert torch.accelerator.current_accelerator().type == "spyre" and torch.accelerator.device_count() == 1
+
+
+def test_patch_pinning():
+    x = torch.ones(3)
+    assert x.pin_memory() is x and not x.is_pinned()
+    data = torch.utils.data.TensorDataset(torch.arange(6.0))
+    loader = torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True)
+    assert [b[0].to("spyre", non_blocking=True).sum().item() for b in loader] == [1, 5, 9]
+
+
+class Tied(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed, self.out = torch.nn.Embedding(5, 4), torch.nn.Linear(4, 5, bias=False)
+        self.out.weight = self.embed.weight
+        self.register_buffer("seen", torch.zeros(1))
+
+
+@pytest.mark.parametrize("move", [lambda m: m.to("spyre"), lambda m: m.spyre(), lambda m: m.to(device="spyre"),
+                                  lambda m: m.to(torch.empty(0, device="spyre")), lambda m: m.to_empty(device="spyre")])
+def test_patch_module_apply(move):
+    """Tied weights stay one Parameter, and an optimizer that was made before goes on with the same ones."""
+    model = Tied()
+    weight, flag = model.embed.weight, torch.__future__.get_swap_module_params_on_conversion()
+    optimizer = torch.optim.SGD(model.parameters(), lr=1.0)
+    assert move(model) is model
+    assert model.embed.weight is model.out.weight is weight is optimizer.param_groups[0]["params"][0]
+    assert weight.is_spyre and model.seen.is_spyre
+    assert torch.__future__.get_swap_module_params_on_conversion() is flag is False
+    model.out(torch.ones(2, 4, device="spyre")).sum().backward()
+    with torch.no_grad():
+        weight.fill_(3.0)  # to_empty leaves what memory holds
+    before = weight.detach().cpu()
+    optimizer.step()
+    assert torch.allclose(weight.detach().cpu(), before - 2)
+    model.cpu()
+    assert model.embed.weight is model.out.weight is weight and weight.device.type == "cpu"
+    model.double()  # and what others do is PyTorch's own
+    assert model.embed.weight.dtype == torch.float64
+
+
+# ---- the risk list ------------------------------------------------------------------------------
+
+
+def test_risk_version_gate():
+    """Private interfaces: only a tested version of PyTorch is accepted without a word."""
+    assert tegula.torch.TESTED[0] <= tuple(map(int, torch.__version__.split(".")[:2])) < tegula.torch.TESTED[1]
+
+
+def test_risk_stale_entries():
+    """No address finds the layout of its last owner: threads make, use and drop tensors, forward and backward."""
+    problems = []
+
+    def work(seed):
+        generator = torch.Generator().manual_seed(seed)
+        try:
+            for _ in range(60):
+                rows, columns = (int(n) for n in torch.randint(1, 40, (2,), generator=generator))
+                x = torch.rand(rows, columns, generator=generator)
+                order = [1, 0] if seed % 2 else [0, 1]
+                layout = SpyreTensorLayout((rows, columns), torch.float32, order)
+                y = x.to("spyre", device_layout=layout).requires_grad_()
+                z = (y.exp() * y.t().contiguous().t()).sum()
+                z.backward()
+                expected = x.exp() * (x + 1)
+                if not torch.allclose(y.grad.cpu(), expected, rtol=1e-4) or not torch.equal(y.detach().cpu(), x):
+                    problems.append((seed, rows, columns))
+        except Exception as error:
+            problems.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert problems == []
+
+
+def test_risk_leaks():
+    """All storages go when their tensors do, on whatever thread."""
+    import gc
+    gc.collect()
+    before = _core._spyre_stats()[:2]
+    model = torch.nn.Linear(9, 9).to("spyre")
+    for _ in range(20):
+        model(torch.rand(5, 9).to("spyre")).square().mean().backward()
+    model = None
+    capsule = _core._spyre_alloc((3, 4), None, torch.float32, None)
+    del capsule  # that nobody took
+    gc.collect()
+    assert _core._spyre_stats()[:2] == before
+    torch.spyre.reset_peak_memory_stats()
+    x = torch.empty(64, 64, device="spyre")
+    assert torch.spyre.max_memory_allocated() - before[1] >= x.numel() * 4 <= torch.spyre.memory_allocated()
+
+
+def test_risk_foreign_addresses():
+    for address in (0, 1, torch.ones(3).untyped_storage().data_ptr()):
+        with pytest.raises(RuntimeError, match="not the storage of a Spyre tensor"):
+            _core._spyre_layout_of(address)
+    x = sample()
+    with pytest.raises(ValueError, match="without memory"):
+        _core._spyre_copy_in(memory.key(x), (3, 4), (4, 1), 0, torch.float32, 0, (4, 1))
+    with pytest.raises(ValueError, match="4 bytes for a storage of 48"):
+        _core._spyre_read_image(memory.key(x), torch.empty(1).data_ptr(), 4)
+    address = memory.key(x)
+    del x
+    with pytest.raises(RuntimeError, match="not the storage of a Spyre tensor"):
+        _core._spyre_layout_of(address)
+
+
+@pytest.mark.parametrize("op", ["select_scatter", "slice_scatter", "index_put"])
+@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
+def test_risk_storage_bytes(op, backend):
+    """A storage counts host bytes: functionalised graphs flatten it."""
+    def run(x):
+        if op == "select_scatter":
+            return torch.select_scatter(x * 1, torch.ones_like(x[0]), 0, 1)
+        if op == "slice_scatter":
+            return torch.slice_scatter(x * 1, torch.ones_like(x[:, :2]), 1, 1, 3)
+        y = x * 1
+        y[:, 1] += 5
+        return y
+
+    x = torch.rand(5, 70, dtype=torch.float16)
+    y = x.to("spyre")
+    assert y.untyped_storage().nbytes() == 700
+    assert torch.equal(torch.compile(run, backend=backend)(y).cpu(), run(y).cpu())
+
+
+def test_risk_errors_not_crashes():
+    """What a Python-made device cannot do is an error with words."""
+    for attempt in (lambda: torch.Generator(device="spyre"), lambda: torch.zeros(2, device="spyre:1"),
+                    lambda: torch.spyre.set_device(1), lambda: torch.zeros(2, device="spyre").to_sparse(),
+                    lambda: torch.zeros(2, device="spyre") + torch.zeros(2),
+                    lambda: torch.zeros(3, device="spyre").untyped_storage().resize_(100),
+                    lambda: torch.zeros(2, device="spyre", pin_memory=True)):
+        with pytest.raises((RuntimeError, NotImplementedError, TypeError)):
+            attempt()
+    message = "Expected all tensors to be on the same device"
+    with pytest.raises(RuntimeError, match=message):
+        torch.ones(3, 3, device="spyre") @ torch.ones(3, 3)
+    assert (torch.ones(3, device="spyre") * torch.tensor(2.0)).sum().item() == 6
+    assert torch.arange(5.0, device="spyre")[torch.tensor([1, 3])].cpu().tolist() == [1, 3]
+
+
+def test_risk_fork():
+    """A child has the tensors of its parent, and moves its own, large ones included."""
+    import os
+    x = torch.rand(3000, 2000).to("spyre")
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if torch.equal((x.cpu().to("spyre")).cpu(), x.cpu()) else 1)
+    assert os.waitpid(child, 0)[1] == 0
+
+
+def test_real_torch_spyre_is_not_disturbed():
+    assert tegula.torch.registered
+    import torch_spyre
+    assert torch_spyre.__tegula__ and PACKAGE in torch_spyre.__file__

@@ -1,0 +1,251 @@
+"""Transfers: what lies in device memory, by an oracle of its own, and every view of it."""
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oracle import decode_dlfloat16, encode_dlfloat16, places
+from tegula import _core
+from tegula.torch import DataFormats, SpyreTensorLayout, memory
+
+CASES = json.loads((Path(__file__).resolve().parent.parent / "spec/spyre_layouts.json").read_text())
+DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.int8, torch.int16, torch.int32, torch.int64, torch.uint8,
+          torch.bool)
+
+
+def device_memory(tensor, dtype):
+    return np.frombuffer(_core._spyre_device_bytes(memory.key(tensor)), dtype)
+
+
+def host_tensor(size, stride, offset=0, dtype=torch.float16):
+    span = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    line = (torch.arange(span) % 1000 + 1).to(dtype)
+    return line.as_strided(size, stride, offset)
+
+
+@pytest.mark.parametrize("case", CASES["roundtrip"] + CASES["roundtrip_known_bad_upstream"], ids=str)
+def test_published_layouts(case):
+    """Every published layout: device memory as the definition of stride_map says, and the way back."""
+    layout = SpyreTensorLayout(case["device_size"], case["stride_map"], DataFormats.SEN169_FP16)
+    x = host_tensor(case["size"], case.get("host_strides_actual", case["stride"]), case.get("host_storage_offset", 0))
+    y = x.to("spyre", device_layout=layout)
+    assert torch.equal(y.cpu(), x)  # 1, ..., 1000: DLFloat16 has these numbers up to 1024
+    assert y.device_tensor_layout() == layout
+    if math.prod(case["size"]) <= 20000:
+        found = device_memory(y, np.uint16)
+        assert len(found) == math.prod(case["device_size"])
+        dense = x.contiguous().view(-1) if list(case["stride"]) == list(x.contiguous().stride()) else \
+            torch.empty_strided(x.size(), case["stride"], dtype=x.dtype).copy_(x).as_strided((x.numel(),), (1,))
+        expected = places(case["size"], case["stride"], case["device_size"], case["stride_map"])
+        codes = encode_dlfloat16(dense.float().numpy())
+        for at, host_offset in expected.items():
+            assert found[at] == codes[host_offset]
+
+
+def test_the_loop_nest_of_the_seed():
+    """device[i*65536 + j*64 + k] = host[j*256 + i*64 + k] for a (1024, 256) tensor. Source: the newest document."""
+    host = torch.rand(1024, 256, dtype=torch.float16)
+    found = device_memory(host.to("spyre"), np.uint16).reshape(4, 1024, 64)
+    codes = encode_dlfloat16(host.float().numpy()).reshape(1024, 4, 64)
+    assert (found == codes.transpose(1, 0, 2)).all()
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_every_type_comes_back(dtype):
+    x = (torch.rand(5, 70) * 250 - (0 if dtype in (torch.uint8, torch.bool) else 125)).to(dtype)
+    back = x.to("spyre").cpu()
+    assert back.dtype == dtype
+    if dtype == torch.float16 or dtype == torch.bfloat16:
+        expected = decode_dlfloat16(encode_dlfloat16(x.float().numpy()))
+        assert torch.equal(back, torch.from_numpy(expected).to(dtype))
+    else:
+        assert torch.equal(back, x)
+
+
+@pytest.mark.parametrize("dtype", (torch.float8_e4m3fn, torch.float8_e5m2fnuz), ids=str)
+def test_bytes_of_small_floats_come_back(dtype):
+    x = torch.arange(256).to(torch.uint8).view(dtype)
+    finite = ~x.float().isnan()
+    back = x.to("spyre").cpu()
+    assert torch.equal(back.float()[finite], x.float()[finite])
+
+
+def test_published_dlfloat16_values():
+    for case in CASES["dlfloat16"]["encode"]:
+        x = torch.tensor([float(case["value"])])
+        y = x.to(torch.bfloat16).to("spyre")
+        if x.to(torch.bfloat16).item() == x.item():
+            assert device_memory(y, np.uint16)[0] == int(case["dlf16"], 16)
+    for case in CASES["dlfloat16"]["decode"]:
+        assert np.array_equal(decode_dlfloat16([int(case["dlf16"], 16)])[0], float(case["value"]), equal_nan=True)
+
+
+def test_all_halves():
+    """All 65536 float16 numbers, against the definition."""
+    x = torch.arange(65536).to(torch.int32).to(torch.int16).view(torch.float16)
+    back = x.to("spyre").cpu().float().numpy()
+    codes = encode_dlfloat16(x.float().numpy())
+    expected = torch.from_numpy(decode_dlfloat16(codes)).to(torch.float16).float().numpy()
+    assert np.array_equal(back, expected, equal_nan=True)
+
+
+def test_numbers_without_a_place():
+    for value in (2**31, -2**31 - 1):
+        with pytest.raises(OverflowError, match=str(value)):
+            torch.tensor([1, value]).to("spyre")
+    for dtype in (torch.float64, torch.complex64, torch.uint16):
+        with pytest.raises(RuntimeError, match=f"does not support dtype {dtype}"):
+            torch.zeros(2, dtype=dtype).to("spyre")
+
+
+# ---- views, drawn at random --------------------------------------------------------------------
+
+
+@st.composite
+def base_and_view(draw):
+    """A tensor of the CPU, and the same chain of views of it and of its copy on the device."""
+    rank = draw(st.integers(0, 4))
+    size = draw(st.lists(st.sampled_from([1, 2, 3, 5, 31, 64, 65]), min_size=rank, max_size=rank))
+    while math.prod(size) > 20000:
+        size.pop()
+    dtype = draw(st.sampled_from(DTYPES))
+    base = (torch.arange(math.prod(size)) % (2 if dtype is torch.bool else 120)).to(dtype).view(size)
+    base = base.permute(draw(st.permutations(range(len(size))))) if size else base
+    order = draw(st.one_of(st.none(), st.permutations(range(base.dim()))))
+    on_device = base.to("spyre") if order is None else base.to("spyre", device_layout=SpyreTensorLayout(
+        base.size(), memory.dense_strides(base), dtype, list(order)))
+    return base.clone(), on_device, draw(st.lists(st.sampled_from(sorted(STEPS)), max_size=4)), draw(st.randoms())
+
+
+def _slice(x, r):
+    d = r.randrange(x.dim())
+    start = r.randrange(x.size(d) + 1)
+    return d, slice(start, r.randrange(start, x.size(d) + 1), r.choice((1, 1, 2, 3)))
+
+
+def _step_slice(x, y, r):
+    if x.dim() == 0:
+        return x, y
+    d, piece = _slice(x, r)
+    index = (slice(None),) * d + (piece,)
+    return x[index], y[index]
+
+
+def _step_select(x, y, r):
+    if x.dim() == 0 or 0 in x.size():
+        return x, y
+    d = r.randrange(x.dim())
+    i = r.randrange(x.size(d))
+    return x.select(d, i), y.select(d, i)
+
+
+def _step_permute(x, y, r):
+    order = list(range(x.dim()))
+    r.shuffle(order)
+    return x.permute(order), y.permute(order)
+
+
+def _step_unsqueeze(x, y, r):
+    d = r.randrange(x.dim() + 1)
+    return x.unsqueeze(d), y.unsqueeze(d)
+
+
+def _step_expand(x, y, r):
+    size = [3 if n == 1 else n for n in x.size()]
+    return x.expand(size), y.expand(size)
+
+
+def _step_flatten(x, y, r):
+    try:
+        return x.view(-1), y.view(-1)
+    except RuntimeError:
+        return x, y
+
+
+def _step_split(x, y, r):
+    for d, n in enumerate(x.size()):
+        for f in (2, 3, 5, 31):
+            if n > f and n % f == 0:
+                return x.unflatten(d, (f, -1)), y.unflatten(d, (f, -1))
+    return x, y
+
+
+def _step_bits(x, y, r):
+    other = {torch.float16: torch.int16, torch.float32: torch.int32, torch.bfloat16: torch.int16}.get(x.dtype)
+    return (x.view(other), y.view(other)) if other else (x, y)
+
+
+STEPS = {name[6:]: step for name, step in dict(globals()).items() if name.startswith("_step_")}
+
+
+@settings(max_examples=300)
+@given(base_and_view())
+def test_views_of_the_device_are_views_of_the_cpu(drawn):
+    """Reading a view, and writing through it: the device holds what the CPU holds, for the view and for the base."""
+    x, y, steps, r = drawn
+    base_x, base_y = x, y
+    for name in steps:
+        x, y = STEPS[name](x, y, r)
+    assert (x.size(), x.storage_offset()) == (y.size(), y.storage_offset())
+    assert torch.equal(y.cpu(), x)
+    value = (torch.arange(x.numel()) % 2).to(x.dtype).view(x.size())
+    if not any(s == 0 and n > 1 for s, n in zip(x.stride(), x.size())):
+        x.copy_(value)
+        y.copy_(value)
+        assert torch.equal(y.cpu(), x)
+        assert torch.equal(base_y.cpu(), base_x)
+    assert base_y.device_tensor_layout() == y.device_tensor_layout()
+
+
+@settings(max_examples=100)
+@given(base_and_view(), base_and_view())
+def test_copies_between_tensors_of_the_device(drawn, other):
+    """copy_ with another type, another layout, and a broadcast."""
+    x, y, steps, r = drawn
+    for name in steps:
+        x, y = STEPS[name](x, y, r)
+    dst = torch.zeros((2, *x.size()), dtype=other[0].dtype)
+    on_device = dst.to("spyre")
+    dst.copy_(x % 2 if x.dtype != torch.bool else x)
+    on_device.copy_(y % 2 if x.dtype != torch.bool else y)
+    assert torch.equal(on_device.cpu(), dst)
+
+
+def test_a_pair_of_layouts_moves_on_the_device():
+    x = torch.rand(70, 130, dtype=torch.float16)
+    y = x.to("spyre")
+    for order in ([1, 0], [0, 1]):
+        z = y.to("spyre", device_layout=SpyreTensorLayout((70, 130), torch.float16, order), copy=True)
+        assert torch.equal(z.cpu(), y.cpu())
+
+
+def test_overlapping_and_gappy_strides():
+    for size, stride in (((3, 4), (8, 1)), ((3, 4), (1, 0)), ((5, 3), (1, 1)), ((2, 100), (200, 1)), ((4,), (0,))):
+        y = torch.empty_strided(size, stride, device="spyre")
+        x = torch.empty_strided(size, stride)
+        assert y.stride() == stride and y.untyped_storage().nbytes() == x.untyped_storage().nbytes()
+        for at, flat in ((x, x.untyped_storage()), (y, y.untyped_storage())):
+            line = at.as_strided((flat.nbytes() // 4,), (1,))
+            line.copy_(torch.arange(line.numel(), dtype=torch.float32))
+        assert torch.equal(y.cpu(), x)
+        if stride in ((8, 1), (200, 1)):
+            y[1:].fill_(7)
+            x[1:].fill_(7)
+            assert torch.equal(y.cpu(), x)
+        elif 0 in stride:
+            with pytest.raises(RuntimeError, match="single memory location"):
+                y.fill_(7)
+
+
+def test_many_dimensions():
+    x = torch.arange(2.0**10).view((2,) * 10 + (1,) * 20)
+    with pytest.raises(ValueError, match="16"):
+        x.to("spyre")
+    y = torch.arange(2.0**10).to("spyre").view((2,) * 10 + (1,) * 20)
+    assert torch.equal(y.cpu(), x)
+    assert torch.equal(y.view(-1).cpu(), x.view(-1))
