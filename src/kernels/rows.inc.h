@@ -262,7 +262,23 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
             }
 }
 
-static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+/* What fits the first-level cache, in the order of the loops: there deciding costs more than any order brings. The
+ * block is a value, which no store can change. */
+INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
+    for (int64_t o = 0; o < b.outer; o++, d += b.dst_outer, s += b.src_outer) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t r = b.rows; r > 0; r--, to += b.dst_row, from += b.src_row) V(stick)(to, from, false);
+    }
+}
+
+INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b) {
+    for (int64_t o = 0; o < b.outer; o++)
+        for (int64_t r = 0; r < b.rows; r++)
+            V(copy)(d + o * b.dst_outer + r * b.dst_row, s + o * b.src_outer + r * b.src_row, b.cols);
+}
+
+ALONE void V(large)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
@@ -278,5 +294,15 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
         V(assemble)(d, s, b, w);
     else
         V(any_rows)(m, d, s, b, w);
+}
+
+static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const bool small = !m->stream && b->tail == 0 && b->outer * b->rows * b->cols <= SMALL;
+    if (small && b->cols == STICK)
+        V(small_sticks)(d, s, *b);
+    else if (small)
+        V(small_rows)(d, s, *b);
+    else
+        V(large)(m, d, s, b);
     return NULL;
 }

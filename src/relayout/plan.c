@@ -185,6 +185,12 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     plan->steps = tg_ceil_div(plan->groups, plan->groups_per_step);
 }
 
+static bool is_direct(const tg_plan_private *p) {
+    const tg_box *box = p->as.nest.box;
+    return p->way == TG_WAY_NEST && !p->fill_first && !p->stream_turned && p->groups == 1 &&
+           p->as.nest.nboxes == 1 && box->nloops == 0 && box->route == TG_ROUTE_MOVE && box->block.tail == 0;
+}
+
 /* ---- init ---- */
 
 static tg_status check_params(const tg_plan *out, const tg_plan_params *params, tg_error *err) {
@@ -267,8 +273,10 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     if (p.pad || plan->fill_first) repeat_pad(plan->pad, params->pad, plan->dst_bits);
     choose_stores(plan, &p);
     s = choose_way(plan, &p, err);
-    if (s == TG_OK) make_groups(plan, tuning);
-    return s;
+    if (s != TG_OK) return s;
+    make_groups(plan, tuning);
+    plan->direct = is_direct(plan);
+    return TG_OK;
 }
 
 tg_status tg_plan_tuned(tg_plan *out, const tg_plan_params *params, const tg_tuning *tuning, tg_error *err) {

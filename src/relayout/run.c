@@ -43,13 +43,17 @@ static void move_groups(job *j, int64_t first, int64_t end) {
     if (bad != NULL) report(j, (bad - j->src) * 8 / p->src_bits);
 }
 
+static void move_between(job *j, int64_t first, int64_t end) {
+    move_groups(j, first, end);
+    if (j->plan->stream_turned) tg_stream_end(); /* as soon as any mover streams */
+}
+
 static void move_task(void *arg, size_t index) {
     job          *j = arg;
     const int64_t i = (int64_t)index;
     if (__atomic_load_n(&j->bad, __ATOMIC_RELAXED) >= 0) return;
-    move_groups(j, j->first + share(j->count, j->tasks, i, j->grain),
-                j->first + share(j->count, j->tasks, i + 1, j->grain));
-    if (j->plan->stream_turned) tg_stream_end(); /* as soon as any mover streams */
+    move_between(j, j->first + share(j->count, j->tasks, i, j->grain),
+                 j->first + share(j->count, j->tasks, i + 1, j->grain));
 }
 
 static void fill_task(void *arg, size_t index) {
@@ -91,13 +95,19 @@ static tg_status run_groups(const tg_plan_private *p, int64_t first, int64_t end
                             const tg_executor *e, tg_error *err) {
     job j = {p, dst, src, first, end - first, 1, 1, -1};
     if (p->way == TG_WAY_NOTHING) return TG_OK;
-    if (p->groups == 1) move_task(&j, 0);
+    if (p->groups == 1) move_between(&j, first, end); /* small: no division */
     else run_tasks(&j, e, move_task, p->bytes / p->groups * (end - first));
     return j.bad < 0 ? TG_OK : fail_misfit(p, src, j.bad, err);
 }
 
 tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor, tg_error *err) {
     const tg_plan_private *p = tg_plan_see(plan);
+    if (p->direct) {
+        const tg_box   *box = p->as.nest.box;
+        const tg_mover *mover = &p->as.nest.mover[box->mover];
+        (void)mover->move(mover, (uint8_t *)dst + box->dst, (const uint8_t *)src + box->src, &box->block);
+        return TG_OK;
+    }
     if (p->fill_first) fill_all(p, dst, executor);
     return run_groups(p, 0, p->groups, dst, src, executor, err);
 }
