@@ -152,9 +152,11 @@ typedef struct tg_view_answer {
 
 /* Decide. Never looks at all elements: the cost depends on the dimensions, but for what tg_naive_state says.
  * TG_ERR_ARGUMENT: a view with sizes below 0 or more dimensions than there may be; TG_ERR_OVERFLOW: its offsets do not
- * fit int64. TG_ERR_UNSUPPORTED: a host tensor of which two elements share a place (other than by stride 0) or that
- * runs backwards. TG_ERR_UNREPRESENTABLE: a layout that folds dimensions in another order than the host storage has
- * them. TG_ERR_LIMIT: a view that overlaps itself so that it takes over 2^20 steps to see whether it touches a gap. */
+ * fit int64. TG_ERR_UNSUPPORTED: a host tensor that runs backwards, or whose dimensions do not nest, each stepping over
+ * the smaller ones, because elements share places (other than by stride 0) or interleave. A strided tensor may run
+ * backwards, and share places as windows do: dimensions that together take the multiples of one stride up to some count
+ * as one. TG_ERR_UNREPRESENTABLE: a layout that folds dimensions in another order than the host storage has them.
+ * TG_ERR_LIMIT: a view that overlaps itself so that it takes over 2^20 steps to see whether it touches a gap. */
 TG_API tg_status tg_view_judge(tg_view_answer *out, const tg_desc *tensor, const tg_view *view, tg_error *err);
 
 /* pre: the verdict is TG_VIEW_FREE, coord is in the view. The device offset of an element, by the expressions. */

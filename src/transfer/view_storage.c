@@ -1,15 +1,18 @@
 /* The host storage of a tensor as one number, and where on the device that number goes.
  *
- * Host dimensions by decreasing stride make the levels of x = host offset - base; they nest, or two elements would
- * share a place. Dimensions that follow each other without a gap are a run, and the layout's digits of their row-major
- * number (tg_digits_of_dims), times the stride of the last, are digits of x:
+ * Host dimensions by decreasing stride make the levels of x = host offset - base; they nest, that is each steps over
+ * all that lies below it. Dimensions that follow each other without a gap are a run, and the layout's digits of their
+ * row-major number (tg_digits_of_dims), times the stride of the last, are digits of x:
  *
  *     f16[5,100,150] spyre     one run: 15000 (64), 150 (960), 64 (320), 1 (1)        weight (device stride)
  *     the same of rows 200 apart        two: 20000, 200 | 64, 1
  *
  * Between runs are gaps, where no element lies. Whether a view touches one is a linear equation in its coordinates, the
  * digits above and the place in the gap (tg_solve_box), and so is whether it leaves the storage; the first solution in
- * row-major order is the answer. */
+ * row-major order is the answer.
+ *
+ * A strided tensor has no digits but x itself, so its elements may share places as windows do: dimensions that take the
+ * multiples of one stride up to some, each or together, are one level. */
 #include "transfer/viewing.h"
 
 enum { MAX_STEPS = 1 << 20 };
@@ -28,17 +31,32 @@ static void insert_level(tg_storage *s, int32_t *dims, int32_t dim, int64_t size
     dims[i] = dim;
 }
 
-/* Each level is at least as wide as what lies below it. Sets extent and has_gaps. */
-static bool measure(tg_storage *s) {
-    bool nests = true;
+/* Levels i and i + 1 as one, if their sums are the multiples of the lower stride up to some. */
+static bool join_levels(tg_storage *s, int32_t i) {
+    const int64_t times = s->stride[i] / s->stride[i + 1];
+    if (s->stride[i] % s->stride[i + 1] != 0 || times > s->size[i + 1]) return false;
+    s->size[i + 1] += times * (s->size[i] - 1);
+    s->nlevels--;
+    for (int32_t k = i; k < s->nlevels; k++) {
+        s->size[k] = s->size[k + 1];
+        s->stride[k] = s->stride[k + 1];
+    }
+    return true;
+}
+
+/* Sets extent and has_gaps, and joins levels where that is allowed; false if even so they do not nest. */
+static bool measure(tg_storage *s, bool may_join) {
     s->extent = 1;
     s->has_gaps = false;
     for (int32_t i = s->nlevels; i-- > 0;) {
-        nests = nests && s->stride[i] >= s->extent;
-        s->has_gaps = s->has_gaps || s->stride[i] != s->extent;
-        s->extent += s->stride[i] * (s->size[i] - 1); /* fits: offsets of the host tensor do */
+        const int64_t length = s->stride[i] * (s->size[i] - 1); /* fits: offsets of the host tensor do */
+        if (!may_join || i + 1 == s->nlevels || !join_levels(s, i)) {
+            if (s->stride[i] < s->extent) return false;
+            s->has_gaps = s->has_gaps || s->stride[i] > s->extent;
+        }
+        s->extent += length;
     }
-    return nests;
+    return true;
 }
 
 static tg_status find_levels(tg_storage *out, int32_t *dims, const tg_view *host, bool strided, tg_error *err) {
@@ -53,12 +71,9 @@ static tg_status find_levels(tg_storage *out, int32_t *dims, const tg_view *host
         if (stride < 0) out->base += stride * (size - 1);
         insert_level(out, dims, d, size, stride < 0 ? -stride : stride);
     }
-    if (measure(out)) return TG_OK;
-    if (!strided)
-        return tg_fail(err, TG_ERR_UNSUPPORTED, "elements of the host tensor %v with strides %v share places",
-                       host->shape, host->ndim, host->strides, host->ndim);
-    out->has_gaps = false; /* a strided tensor lies where its storage does: what is between is memory, too */
-    return TG_OK;
+    if (measure(out, strided)) return TG_OK;
+    return tg_fail(err, TG_ERR_UNSUPPORTED, "elements of the host tensor %v with strides %v share places or interleave",
+                   host->shape, host->ndim, host->strides, host->ndim);
 }
 
 /* ---- digits ---- */
@@ -107,12 +122,9 @@ tg_status tg_storage_of(tg_storage *out, const tg_desc *tensor, tg_error *err) {
     if (s != TG_OK) return s;
     out->digits.n = 0;
     out->device_base = strided ? out->base : tensor->layout.offset;
-    if (tg_view_is_empty(&host)) {
-        out->extent = 0;
-        return TG_OK;
-    }
-    if (!strided) return push_runs(out, &tensor->layout, dims, err);
-    push_digit(&out->digits, 1, 1, -1);
+    if (strided) push_digit(&out->digits, 1, 1, -1);
+    if (tg_view_is_empty(&host)) out->extent = 0;
+    else if (!strided) return push_runs(out, &tensor->layout, dims, err);
     return TG_OK;
 }
 
@@ -142,7 +154,8 @@ void tg_digits_join(tg_digit_list *digits, int64_t stick) {
 
 /* ---- elements that are not there ---- */
 
-/* The equation x(p) = sum of level stride * digit + y, for levels [0, depth) and y in [low, high]. */
+/* The equation x(p) = sum of level stride * digit + y, for levels [0, depth) and y in [low, high]. The last of these
+ * levels does without its last digit: y lies before the next one. */
 typedef struct equation {
     int32_t n;
     int64_t stride[2 * TG_MAX_NDIM + 1], low[2 * TG_MAX_NDIM + 1], high[2 * TG_MAX_NDIM + 1];
@@ -162,7 +175,7 @@ static tg_status look(tg_view_answer *answer, const tg_storage *s, const tg_view
     bool     before = answer->reason == TG_VIEW_FITS;
     if (low > high) return TG_OK;
     for (int32_t d = 0; d < view->ndim; d++) push_unknown(&e, view->strides[d], 0, view->shape[d] - 1);
-    for (int32_t i = 0; i < depth; i++) push_unknown(&e, -s->stride[i], 0, s->size[i] - 1);
+    for (int32_t i = 0; i < depth; i++) push_unknown(&e, -s->stride[i], 0, s->size[i] - 1 - (i == depth - 1));
     push_unknown(&e, -1, low, high);
     tg_solve        problem = {e.n, e.stride, e.low, e.high, NULL, NULL, MAX_STEPS};
     const tg_solved solved = tg_solve_box(v, &problem, s->base - view->offset); /* fits: checked below */
@@ -194,12 +207,15 @@ static tg_status measure_view(int64_t *low, int64_t *high, const tg_storage *s, 
                    view->offset, s->base);
 }
 
+/* Between the elements along level i there is nothing but what the levels below take. */
 static tg_status check_gaps(tg_view_answer *answer, const tg_storage *s, const tg_view *view, tg_error *err) {
     tg_status status = TG_OK;
-    for (int32_t i = 1; i < s->nlevels && status == TG_OK; i++)
-        status = look(answer, s, view, i, s->stride[i] * s->size[i], s->stride[i - 1] - 1, err);
-    if (status != TG_OK || s->nlevels == 0) return status;
-    return look(answer, s, view, s->nlevels, 1, s->stride[s->nlevels - 1] - 1, err);
+    int64_t   below = 1;
+    for (int32_t i = s->nlevels; i-- > 0 && status == TG_OK;) {
+        status = look(answer, s, view, i + 1, below, s->stride[i] - 1, err);
+        below += s->stride[i] * (s->size[i] - 1);
+    }
+    return status;
 }
 
 tg_status tg_storage_check(tg_view_answer *answer, const tg_storage *s, const tg_view *view, tg_error *err) {

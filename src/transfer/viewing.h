@@ -62,7 +62,7 @@ typedef struct tg_storage {
     int64_t       device_base;  /* device offset of base */
     bool          has_gaps;     /* `level` tells all that lies there */
     int32_t       nlevels;
-    int64_t       size[TG_MAX_NDIM], stride[TG_MAX_NDIM]; /* of host dimensions, by decreasing stride; they nest */
+    int64_t       size[TG_MAX_NDIM], stride[TG_MAX_NDIM]; /* >= 2; by decreasing stride; they nest */
     tg_digit_list digits;
 } tg_storage;
 

@@ -18,7 +18,7 @@ import pytest
 
 import tegula_c
 import view_c
-from view_c import BAD, CARRY, FREE, GAP, IMPOSSIBLE, LOOP, NONE, OFFSET, OUTSIDE, RAGGED, RELAYOUT
+from view_c import BAD, CARRY, FITS, FREE, GAP, IMPOSSIBLE, LOOP, NONE, OFFSET, OUTSIDE, RAGGED, RELAYOUT
 
 SEED = int(os.environ.get("TEGULA_SEED", "20261122"))
 PUBLISHED = json.loads((pathlib.Path(__file__).resolve().parents[1] / "spec" / "spyre_views.json").read_text())
@@ -236,7 +236,8 @@ def check(tensor, shape, strides, offset, counts=None):
 # ---- small scopes -----------------------------------------------------------------------------------
 
 SMALL = ["f32[6]{0:T(2)}", "f32[7]{0:T(4)}", "f32[5]{0:T(4)(2)}", "f32[5]", "f32[3,4]",
-         "f32[3,4] strides=[1,3] offset=2", "f32[3,2] strides=[4,2]", "f32[4,3]{0,1}", "f32[4,6]{1,0:T(2,3)}",
+         "f32[3,4] strides=[1,3] offset=2", "f32[3,2] strides=[4,2]", "f32[3,3] strides=[5,2]",
+         "f32[3,3] strides=[5,2] spyre", "f32[3,3] strides=[2,2]", "f32[4,3]{0,1}", "f32[4,6]{1,0:T(2,3)}",
          "f32[3,5]{1,0:T(2,3)}",
          "f32[3,5]{0,1:T(2,2)(2,1)}", "f32[3,4]{1,0:T(*,3)}", "f32[2,6]{1,0:T(*,2)}", "f32[2,3,2]{2,1,0:T(2)}",
          "f32[2,2,3]{0,2,1:T(2,2)}", "f32[2,3,3]{2,1,0:T(2)}", "f32[]", "f32[1,4]{1,0:T(1,3)}", "f32[0,3]"]
@@ -267,6 +268,47 @@ def test_the_small_scopes_meet_everything():
         for shape, strides, offset in small_views(random.Random(f"{SEED} {text}"), 600):
             check(tensor, shape, strides, offset, counts)
     assert {reason for _, reason in counts} == set(range(5)), counts
+
+
+def nests(shape, strides):
+    """Whether dimensions can be grouped so that each group takes the multiples of one stride up to some, and steps over
+    the groups below it."""
+    dims = sorted((abs(a), n) for n, a in zip(shape, strides) if n > 1 and a)
+    for cuts in itertools.product([False, True], repeat=max(len(dims) - 1, 0)):
+        groups = [[]]
+        for dim, before in zip(dims, [False, *cuts]):
+            if before:
+                groups.append([])
+            groups[-1].append(dim)
+        below, fine = 0, True
+        for group in groups:
+            taken = {sum(c) for c in itertools.product(*(range(0, a * n, a) for a, n in group))}
+            step = min(a for a, _ in group) if group else 1
+            fine = fine and step > below and taken == set(range(0, max(taken) + 1, step))
+            below += max(taken)
+        if fine:
+            return True
+    return False
+
+
+def test_random_strides():
+    rng, counts, refused = random.Random(f"{SEED} strides"), {}, 0
+    for _ in range(600):
+        ndim = rng.randrange(1, 4)
+        shape, strides = [rng.randrange(1, 5) for _ in range(ndim)], [rng.randrange(-6, 13) for _ in range(ndim)]
+        offset = sum((n - 1) * -a for n, a in zip(shape, strides) if a < 0) + rng.randrange(3)
+        tensor = Tensor(f"f32{shape} strides={strides} offset={offset}".replace(", ", ","))
+        if not nests(shape, strides):
+            refused += 1
+            with pytest.raises(tegula_c.TegulaError, match="interleave"):
+                check(tensor, shape, strides, offset)
+            continue
+        assert check(tensor, shape, strides, offset).verdict == FREE, tensor.text
+        for _ in range(8):
+            n = rng.randrange(0, 3)
+            check(tensor, [rng.randrange(1, 5) for _ in range(n)], [rng.randrange(-3, 13) for _ in range(n)],
+                  rng.randrange(0, offset + 8), counts)
+    assert 50 < refused < 400 and {reason for _, reason in counts} == {FITS, OUTSIDE, GAP}, (refused, counts)
 
 
 # ---- compositions -------------------------------------------------------------------------------------

@@ -242,7 +242,7 @@ static void test_refusals(void **unused) {
 static void test_judging_refuses(void **unused) {
     static tg_view_answer answer, before;
     const tg_desc         tensor = parse("f16[4,6] spyre"), twice = parse("f16[4,6] strides=[1,1] spyre");
-    const tg_desc         folded = parse("f32[4,6]{0,1:T(*,3)}");
+    const tg_desc         folded = parse("f32[4,6]{0,1:T(*,3)}"), woven = parse("f32[4,6] strides=[3,2]");
     const tg_view         x = make_view(2, LIST(4, 6), LIST(6, 1), 0), bad = make_view(1, LIST(-1), LIST(1), 0);
     const tg_view         low = make_view(1, LIST(2), LIST(1), INT64_MIN);
     const tg_view         near = make_view(1, LIST(2), LIST(1), INT64_MIN + 1);
@@ -256,6 +256,7 @@ static void test_judging_refuses(void **unused) {
     check_refused(tg_view_judge(&answer, &tensor, &bad, &err), TG_ERR_ARGUMENT, &err, "-1");
     check_refused(tg_view_judge(&answer, &tensor, &deep, &err), TG_ERR_ARGUMENT, &err, "17 dimensions");
     check_refused(tg_view_judge(&answer, &twice, &x, &err), TG_ERR_UNSUPPORTED, &err, "share places");
+    check_refused(tg_view_judge(&answer, &woven, &x, &err), TG_ERR_UNSUPPORTED, &err, "interleave");
     check_refused(tg_view_judge(&answer, &folded, &x, &err), TG_ERR_UNREPRESENTABLE, &err, "order");
     check_refused(tg_view_judge(&answer, &tensor, &low, &err), TG_ERR_OVERFLOW, &err, "too far apart");
     check_refused(tg_view_judge(&answer, &tensor, &steep, &err), TG_ERR_OVERFLOW, &err, "63 bits");
@@ -288,6 +289,12 @@ static const struct {
     {"f16[40,60] spyre device_size=[38,64] stride_map=[64,1]", "x.flatten()", "[floor(p0/64), Mod(p0, 64)]",
      TG_STICK_LOOP},
     {"f16[2,128] spyre arrangement=FP32_TO_DL16", "x[:, :32]", "[0, p0, floor(p1/4), 0, Mod(p1, 4)]", TG_STICK_NONE},
+    /* 10 is one step after the last of 0, 3, 6, 9, and less than 4 steps of 3. */
+    {"f16[5,4] strides=[10,3]", "x", "[10*p0 + 3*p1]", TG_STICK_NONE},
+    {"f16[5,4] strides=[10,3] spyre", "x", "[0, p0, p1]", TG_STICK_LOOP},
+    {"f16[3,4] strides=[3,3]", "x[1]", "[3*p0 + 3]", TG_STICK_NONE},
+    {"f16[0]", "x", "[0]", TG_STICK_NONE}, /* its one coordinate was never set */
+    {"f16[0,3] strides=[1,1] offset=7", "x", "[7]", TG_STICK_NONE},
 };
 
 static void test_answers(void **unused) {
@@ -306,6 +313,41 @@ static void test_answers(void **unused) {
             answer.stick != answers[i].stick ||
             answer.verdict != (answers[i].access != NULL ? TG_VIEW_FREE : TG_VIEW_RELAYOUT))
             fail_msg("%s %s: %s, stick %d", answers[i].layout, answers[i].view, text, (int)answer.stick);
+    }
+}
+
+/* What fuzzing found: gaps that were none, and none that were. */
+static void test_gaps(void **unused) {
+    static const struct {
+        const char *layout, *view;
+        int64_t     at, low, high; /* the first number that is missing; -1: none */
+    } rows[] = {
+        {"f32[4,4,5] strides=[0,3,-11] offset=48", "x", -1, 4, 58},
+        {"f32[4,4,5] strides=[0,3,-11] offset=48", "x.as_strided((7,), (1,), 13)", 14, 4, 58},
+        {"f32[4,4,5] strides=[0,3,-11] offset=48", "x.as_strided((2,), (-1,), 15)", 14, 4, 58},
+        {"f16[2,2] strides=[3,3]", "x.as_strided((2,), (2,))", 2, 0, 7},
+        {"f16[2,2] strides=[3,3]", "x.as_strided((3,), (3,))", -1, 0, 7},
+        {"f16[2,2] strides=[3,3]", "x.as_strided((4,), (3,))", 9, 0, 7},
+        {"f16[6,4,3] strides=[40,4,2]", "x.as_strided((6, 9), (40, 2))", -1, 0, 217},
+        {"f16[6,4,3] strides=[40,4,2]", "x.as_strided((6, 10), (40, 2))", 18, 0, 217}, /* rows of 0, 2, ..., 16 */
+        {"f16[2,2,4] strides=[1,2,3]", "x.as_strided((13,), (1,))", -1, 0, 13},
+        {"f16[2,2,4] strides=[1,2,3]", "x.as_strided((14,), (1,))", 13, 0, 13},
+    };
+    static tg_view_answer answer;
+    tg_error              err;
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_desc tensor = parse(rows[i].layout);
+        tg_view       base, v;
+        assert_int_equal(tg_view_of(&base, &tensor, &err), TG_OK);
+        assert_int_equal(tg_view_parse(&v, &base, rows[i].view, strlen(rows[i].view), &err), TG_OK);
+        if (tg_view_judge(&answer, &tensor, &v, &err) != TG_OK) fail_msg("%s: %s", rows[i].layout, err.message);
+        if ((answer.verdict == TG_VIEW_IMPOSSIBLE) != (rows[i].at >= 0))
+            fail_msg("%s %s: verdict %d", rows[i].layout, rows[i].view, (int)answer.verdict);
+        if (rows[i].at < 0) continue;
+        assert_int_equal(answer.host_offset, rows[i].at);
+        assert_int_equal(answer.low, rows[i].low);
+        assert_int_equal(answer.high, rows[i].high);
     }
 }
 
@@ -362,6 +404,7 @@ int main(void) {
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_judging_refuses),
         cmocka_unit_test(test_answers),
+        cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_text_is_cut),
         cmocka_unit_test(test_targets),
     };
