@@ -16,7 +16,7 @@
 
 #include <string.h>
 
-enum { WORK = 1 << 18, PLACE_WORK = 1 << 12, NO_WAY = 0, NO_NODE = -1, KNOWN = 512, KEY = 6 };
+enum { WORK = 1 << 18, PLACE_WORK = 1 << 12, NO_WAY = 0, NO_NODE = -1, KNOWN = 512, KEY = 6, CUTS = 16 };
 
 /* What is known of a shape: its count, or that it has none below `bound`. */
 typedef struct known {
@@ -40,6 +40,12 @@ typedef struct choice {
     int32_t loop;
     int64_t step;
 } choice;
+
+/* Cuts of a shape, fewest pieces first: some at a time, since to find one costs as much as to find all. */
+typedef struct cuts {
+    int32_t n, next;
+    choice  at[CUTS];
+} cuts;
 
 /* ---- what cuts there are ---- */
 
@@ -121,17 +127,16 @@ static int32_t count_candidates(const search *s) {
     return 2 + s->dma->nloops * (1 + TG_SIDES) + s->nlimits + s->nlimits * s->nlimits;
 }
 
-/* Candidate c for the steps in a piece of loop i, 0 if it is none. */
-static int64_t candidate(const search *s, int32_t i, int32_t c, int64_t unit) {
+/* Candidate c for the steps in a piece of loop i, 0 if it is none; `most` is what the length allows with all others. */
+static int64_t candidate(const search *s, int32_t i, int32_t c, int64_t unit, int64_t most) {
     const int64_t range = s->dma->loop[i].range;
     const int32_t n = s->nlimits, loops = s->dma->nloops;
     int64_t       step = 0;
     if (c == 0) return unit;
-    if ((c -= 1) <= loops) step = length_limit(s, i, c);
+    if ((c -= 1) <= loops) step = c == loops ? most : length_limit(s, i, c);
     else if ((c -= loops + 1) < TG_SIDES * loops) step = gap_limit(s, i, c / TG_SIDES, c % TG_SIDES);
     else if ((c -= TG_SIDES * loops) < n) step = s->limit[c];
-    else step = two_factors(tg_min(range, tg_max(1, length_limit(s, i, loops))), s->limit[(c - n) / n],
-                            s->limit[(c - n) % n], unit);
+    else step = two_factors(tg_min(range, tg_max(1, most)), s->limit[(c - n) / n], s->limit[(c - n) % n], unit);
     return step < range ? step - step % unit : 0;
 }
 
@@ -140,32 +145,50 @@ static bool is_before(const choice *a, const choice *b) {
     return a->loop != b->loop ? a->loop > b->loop : a->step > b->step;
 }
 
-/* Make *next the first cut of loop i after `last`, if it is before *next. */
-static bool next_cut_of(choice *next, const search *s, const choice *last, int32_t i, int64_t unit) {
-    const int64_t range = s->dma->loop[i].range;
-    bool          found = false;
-    for (int32_t c = 0; unit < range && c < count_candidates(s); c++) {
-        const int64_t step = candidate(s, i, c, unit);
-        if (step <= 0) continue;
-        const choice it = {tg_ceil_div(range, step), i, step};
-        if (!is_before(last, &it) || !is_before(&it, next)) continue;
-        *next = it;
-        found = true;
-    }
-    return found;
+/* Put the cut where it belongs, if there is room before those that are there. */
+static void keep_cut(cuts *c, const choice *it) {
+    int32_t at = c->n;
+    while (at > 0 && is_before(it, &c->at[at - 1])) at--;
+    if (at == CUTS || (at > 0 && !is_before(&c->at[at - 1], it))) return;
+    if (c->n < CUTS) c->n++;
+    memmove(&c->at[at + 1], &c->at[at], (size_t)(c->n - 1 - at) * sizeof *it);
+    c->at[at] = *it;
 }
 
-/* The first cut after `last`, fewest pieces first. */
-static bool next_cut(choice *next, const search *s, const choice *last) {
-    bool found = false;
-    *next = (choice){INT64_MAX, -1, 0};
+static void add_cuts_of(cuts *c, const search *s, const choice *last, int32_t i, int64_t unit) {
+    const int64_t range = s->dma->loop[i].range, most = length_limit(s, i, s->dma->nloops);
+    const int32_t n = unit < range ? count_candidates(s) : 0;
+    for (int32_t k = 0; k < n; k++) {
+        const int64_t step = candidate(s, i, k, unit, most);
+        if (step <= 0) continue;
+        const choice it = {tg_ceil_div(range, step), i, step};
+        if (is_before(last, &it)) keep_cut(c, &it);
+    }
+}
+
+/* The cuts after `last`, as many as there is room for. */
+static void find_cuts(cuts *c, const search *s, const choice *last) {
+    c->n = c->next = 0;
     for (int32_t i = 0; i < s->dma->nloops; i++) {
         const tg_dma_loop *l = &s->dma->loop[i];
+        const int64_t      unit = unit_of(s, l, false), run_unit = unit_of(s, l, true);
         if (l->range == 1) continue;
-        found |= next_cut_of(next, s, last, i, unit_of(s, l, false));
-        found |= next_cut_of(next, s, last, i, unit_of(s, l, true));
+        add_cuts_of(c, s, last, i, unit);
+        if (run_unit != unit) add_cuts_of(c, s, last, i, run_unit);
     }
-    return found;
+}
+
+static void first_cuts(cuts *c, const search *s) { find_cuts(c, s, &(choice){0, -1, 0}); }
+
+/* False after the last one. pre: the shape is that of first_cuts. */
+static bool next_cut(choice *out, cuts *c, const search *s) {
+    if (c->next == CUTS) {
+        const choice last = c->at[CUTS - 1];
+        find_cuts(c, s, &last);
+    }
+    if (c->next == c->n) return false;
+    *out = c->at[c->next++];
+    return true;
 }
 
 /* ---- the fewest descriptors ---- */
@@ -249,8 +272,10 @@ static bool is_placed(search *s, int32_t loop, int64_t range) {
 /* Descriptors below bound after the first cut whose pieces and rest all have their places: often the best, and quickly
  * found. */
 static int64_t count_one_cut(search *s, choice *best, int64_t bound) {
-    choice last = {0, -1, 0}, next;
-    for (; s->work > 0 && next_cut(&next, s, &last) && next.pieces < bound; last = next) {
+    cuts   list;
+    choice next;
+    first_cuts(&list, s);
+    while (s->work > 0 && next_cut(&next, &list, s) && next.pieces < bound) {
         const int64_t rest = s->dma->loop[next.loop].range % next.step;
         s->work -= s->dma->nloops;
         if (!is_placed(s, next.loop, next.step) || (rest != 0 && !is_placed(s, next.loop, rest))) continue;
@@ -262,7 +287,8 @@ static int64_t count_one_cut(search *s, choice *best, int64_t bound) {
 
 /* The fewest descriptors below bound, and the cut that begins them; best->loop is -1 if there is nothing to cut. */
 static int64_t count_best(search *s, choice *best, int64_t bound) {
-    choice        last = {0, -1, 0}, next;
+    cuts          list;
+    choice        next;
     const int64_t least = count_at_least(s);
     if (bound <= least) return NO_WAY;
     if (tg_sides_place(&s->placed, s->dma, s->sides, &s->work)) {
@@ -271,10 +297,10 @@ static int64_t count_best(search *s, choice *best, int64_t bound) {
     }
     int64_t fewest = count_one_cut(s, best, bound);
     if (fewest != NO_WAY) bound = fewest;
-    while (s->work > 0 && bound > least && next_cut(&next, s, &last) && next.pieces < bound) {
+    first_cuts(&list, s);
+    while (s->work > 0 && bound > least && next_cut(&next, &list, s) && next.pieces < bound) {
         const int64_t n = count_cut(s, &next, bound);
         s->work -= s->dma->nloops;
-        last = next;
         if (n == NO_WAY) continue;
         fewest = bound = n;
         *best = next;
