@@ -3,6 +3,7 @@
 
 #include <tegula/io.h>
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,14 +27,16 @@ static const char help[] =
     "  --slice PLANE        which plane, `4,:,:` for example; `:` are the rows and columns\n"
     "  --label WHAT         what every cell says: coord, offset or byte; offsets in the tensor and coordinates in\n"
     "                       memory if not given\n"
-    "  --order              in which order the device reads sticks or tiles, walking through its memory\n"
-    "  --diff OTHER         what would move if the layout became OTHER\n"
+    "  --order              in which order the device reads sticks or tiles, walking through its memory; not with\n"
+    "                       --cores, --label\n"
+    "  --diff OTHER         what would move if the layout became OTHER; not with --order, --cores, --label coord\n"
     "  --cores N            which of N cores works on which stick, in an operation on single elements\n"
     "  --transfer           which run of elements goes from where to where, in which order, by the loops of\n"
     "                       `tegula dma`\n"
     "  --direction h2d|d2h  of the transfer: host to device (the default), or back\n"
-    "  --ascii              nothing but ASCII\n"
-    "  --width N            characters of a line, 40 or more; as wide as the terminal if not given\n"
+    "  --ascii              nothing but ASCII, in text\n"
+    "  --width N            characters of a line, 40 or more, and as many as a column needs; as wide as the terminal\n"
+    "                       if not given\n"
     "  --theme WHICH        of SVG: light, dark, or auto, as the reader's system has it\n"
     "\n"
     "example:\n"
@@ -134,6 +137,19 @@ static int read_follow(wishes *w, const char *argument) {
     return status;
 }
 
+static int check_slice(const wishes *w) {
+    const tg_layout *l = &w->desc.layout;
+    int32_t          nfree = 0;
+    for (int32_t d = 0; d < l->ndim; d++) {
+        nfree += w->slice[d] == -1;
+        if (w->slice[d] < -1 || w->slice[d] >= l->shape[d])
+            return cli_fail(CLI_USAGE, "--slice", "%" PRId64 " of dimension %d is not in [0, %" PRId64 ")",
+                            w->slice[d], d, l->shape[d]);
+    }
+    if (nfree <= 2 && (nfree > 0 || l->ndim == 0)) return CLI_OK;
+    return cli_fail(CLI_USAGE, "--slice", "a slice shows one dimension or two, not %d", nfree);
+}
+
 /* "4,:,:" with `:` as -1: the same text with numbers only is read as any list. */
 static int read_slice(wishes *w, const char *argument) {
     int32_t n = 0;
@@ -151,8 +167,32 @@ static int read_slice(wishes *w, const char *argument) {
         status = cli_fail(CLI_USAGE, text.name, "%d part%s for %d dimension%s, as in 4,:,:", n, n == 1 ? "" : "s",
                           w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
     free(text.bytes);
+    if (status == CLI_OK) status = check_slice(w);
     w->params.slice = w->slice;
     return status;
+}
+
+/* ---- the other layout ----------------------------------------------------------------------------- */
+
+static int check_shape(const tg_layout *l, const tg_layout *other) {
+    if (l->ndim != other->ndim)
+        return cli_fail(CLI_USAGE, "--diff", "%d dimension%s and the first layout has %d", other->ndim,
+                        other->ndim == 1 ? "" : "s", l->ndim);
+    for (int32_t d = 0; d < l->ndim; d++)
+        if (l->shape[d] != other->shape[d])
+            return cli_fail(CLI_USAGE, "--diff",
+                            "size %" PRId64 " in dimension %d and the first layout has %" PRId64, other->shape[d], d,
+                            l->shape[d]);
+    return CLI_OK;
+}
+
+static int read_other(wishes *w, const char *argument) {
+    if (argument == NULL) return CLI_OK;
+    const int status = cli_read_layout(&w->other, "--diff", argument);
+    if (status != CLI_OK) return status;
+    w->params.other = &w->other.layout;
+    w->params.other_unit = tg_desc_unit(&w->other);
+    return check_shape(&w->desc.layout, &w->other.layout);
 }
 
 /* ---- cores --------------------------------------------------------------------------------------- */
@@ -179,6 +219,18 @@ static bool ends_with(const char *text, const char *end) {
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
+static bool is_svg(const char *path) { return !ends_with(path, ".txt"); }
+
+/* Characters of the longest line. */
+static int longest_line(const char *utf8) {
+    int longest = 0, n = 0;
+    for (; *utf8 != '\0'; utf8++) {
+        n = *utf8 == '\n' ? 0 : n + (((unsigned char)*utf8 & 0xC0) != 0x80);
+        if (n > longest) longest = n;
+    }
+    return longest;
+}
+
 /* A picture of one of the two kinds. */
 typedef struct drawn {
     tg_picture *picture; /* NULL: the story it is */
@@ -191,14 +243,28 @@ static size_t put(char *buf, size_t cap, const drawn *d, const wishes *w, bool s
     return svg ? tg_picture_svg(buf, cap, d->picture, w->theme) : tg_picture_text(buf, cap, d->picture, style);
 }
 
+/* A column or a run may need more than the line that was asked for. */
+static int check_width(const drawn *d, const wishes *w, uint32_t style) {
+    const size_t len = put(NULL, 0, d, w, false, style);
+    char        *text = cli_allocate(len + 1);
+    (void)put(text, len + 1, d, w, false, style);
+    const int longest = longest_line(text);
+    free(text);
+    if (longest <= w->params.width) return CLI_OK;
+    return cli_fail(CLI_USAGE, "--width", "a line of this picture needs %d characters, and %d were asked for", longest,
+                    (int)w->params.width);
+}
+
 static int write_out(const drawn *d, const wishes *w, const cli_args *args) {
     const char *path = args->option[OPT_OUTPUT];
-    const bool  svg = path != NULL && !ends_with(path, ".txt");
+    const bool  svg = path != NULL && is_svg(path);
     uint32_t    style = args->option[OPT_ASCII] != NULL ? TG_TEXT_ASCII : 0;
     int         status = CLI_OK;
     tg_error    err;
     if (path == NULL && args->json) return CLI_OK;
     if (path == NULL && cli_has_colour(stdout)) style |= TG_TEXT_COLOUR;
+    if (!svg && args->option[OPT_WIDTH] != NULL) status = check_width(d, w, style & ~(uint32_t)TG_TEXT_COLOUR);
+    if (status != CLI_OK) return status;
     const size_t len = put(NULL, 0, d, w, svg, style);
     char        *text = cli_allocate(len + 1);
     (void)put(text, len + 1, d, w, svg, style);
@@ -215,6 +281,10 @@ static int check_output(const cli_args *args) {
         return cli_fail(CLI_USAGE, "--output", "the name of a picture ends in .svg, or in .txt for text, not '%s'",
                         path);
     if (to_stdout && args->json) return cli_fail(CLI_USAGE, "--output", "standard output has the answer of --json");
+    if (args->option[OPT_ASCII] != NULL && (path != NULL ? is_svg(path) : args->json))
+        return cli_fail(CLI_USAGE, "--ascii", "is for text, and what is written is %s", path != NULL ? "SVG" : "JSON");
+    if (args->option[OPT_THEME] != NULL && (path == NULL || !is_svg(path)))
+        return cli_fail(CLI_USAGE, "--theme", "is for SVG; -o FILE.svg writes one");
     return CLI_OK;
 }
 
@@ -274,9 +344,29 @@ static int read_transfer(wishes *w, const cli_args *args) {
     return status;
 }
 
+/* Two wishes that would need the same place in a cell. */
+static int check_together(const cli_args *args) {
+    static const struct {
+        int         one, other;
+        const char *name, *why;
+    } pairs[] = {
+        {OPT_ORDER, OPT_CORES, "--order", "does not go with --cores: a cell has room for one number"},
+        {OPT_ORDER, OPT_DIFF, "--order", "does not go with --diff: a cell has room for one number"},
+        {OPT_CORES, OPT_DIFF, "--cores", "does not go with --diff: they divide one layout"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
+        if (args->option[pairs[i].one] != NULL && args->option[pairs[i].other] != NULL)
+            return cli_fail(CLI_USAGE, pairs[i].name, "%s", pairs[i].why);
+    const char *label = args->option[OPT_LABEL];
+    if (args->option[OPT_DIFF] != NULL && label != NULL && strcmp(label, "coord") == 0)
+        return cli_fail(CLI_USAGE, "--label", "coord does not go with --diff: cells say what moves");
+    return CLI_OK;
+}
+
 static int read_wishes(wishes *w, const cli_args *args) {
     int status = check_output(args);
     if (status == CLI_OK) status = read_transfer(w, args);
+    if (status == CLI_OK) status = check_together(args);
     if (status == CLI_OK) status = read_views(&w->params.views, args->option[OPT_VIEW]);
     if (status == CLI_OK) status = read_label(&w->params.label, args);
     if (status == CLI_OK) status = read_theme(&w->theme, args->option[OPT_THEME]);
@@ -286,11 +376,9 @@ static int read_wishes(wishes *w, const cli_args *args) {
     if (status == CLI_OK) status = read_cores(w, args->option[OPT_CORES]);
     if (status == CLI_OK) status = read_follow(w, args->option[OPT_HIGHLIGHT]);
     if (status == CLI_OK) status = read_slice(w, args->option[OPT_SLICE]);
-    if (status == CLI_OK && args->option[OPT_DIFF] != NULL) {
-        status = cli_read_layout(&w->other, "--diff", args->option[OPT_DIFF]);
-        w->params.other = &w->other.layout;
-        w->params.other_unit = status == CLI_OK ? tg_desc_unit(&w->other) : 0;
-    }
+    if (status == CLI_OK) status = read_other(w, args->option[OPT_DIFF]);
+    if (status == CLI_OK && (w->params.views & TG_VIEW_HOST) && w->params.host == NULL)
+        status = cli_fail(CLI_USAGE, "--view", "this layout has no host tensor to show");
     set_width(w, args);
     return status;
 }
@@ -317,7 +405,7 @@ static int make_picture(drawn *d, wishes *w) {
     tg_error err;
     w->params.title = w->title;
     if (tg_picture_create(&d->picture, &w->desc.layout, &w->params, &err) == TG_OK) return CLI_OK;
-    return cli_fail_error("draw", &err);
+    return cli_fail_error(w->params.views != 0 && err.status == TG_ERR_ARGUMENT ? "--view" : "draw", &err);
 }
 
 static int draw(wishes *w, const cli_args *args) {

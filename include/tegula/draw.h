@@ -42,8 +42,10 @@ typedef struct tg_cell {
     tg_cell_kind kind;
     int32_t      colour;            /* [0, TG_DRAW_COLOURS), shown as a letter too; -1: none */
     bool         marked;            /* holds the followed element */
-    bool         moved;             /* with params->other: some element lies at another offset there */
+    bool         moved;             /* with params->other: some element lies at another offset there, or, if elements
+                                     * are wider or narrower there, at another bit */
     bool         padding_last;      /* all of its padding comes after its elements */
+    bool         is_loose;          /* a box: there are places between `from` and `to` that it has not */
     int64_t      data, padding;     /* how many elements, and places of padding */
     int64_t      from, to;          /* lowest and highest offset: of its elements in a box, of its places in a run;
                                      * of padding in a box -1 where its places are not known */
@@ -51,7 +53,8 @@ typedef struct tg_cell {
     int64_t      unit;              /* number of the stick or tile that holds `from`, -1 if there is none */
     int64_t      low[TG_MAX_NDIM];  /* its elements lie in low .. high (a box of padding: its coordinates) */
     int64_t      high[TG_MAX_NDIM];
-    char         label[56];         /* what it says; "" for gaps, padding and nothing */
+    char         label[112];        /* what it says; "" for gaps, padding and nothing. "3..5" are 3, 4, 5, and "3~9"
+                                     * goes from 3 to 9 with others between */
 } tg_cell;
 
 /* A row or a column of a panel. */
@@ -80,12 +83,14 @@ typedef struct tg_panel {
 
 typedef struct tg_picture {
     char     title[256]; /* params->title, shortened if it is longer */
-    char     about[512]; /* the picture in words, for those who do not see it */
+    char     about[1024]; /* the picture in words, for those who do not see it */
+    char     unit_name[24]; /* "stick" */
+    char     numbers[96];   /* what #n is in panels that are numbered */
     int32_t  ndim;
     int32_t  width;      /* characters */
     int32_t  npanels, nnotes;
     tg_panel panel[TG_DRAW_PANELS];
-    char     note[TG_DRAW_NOTES][256];
+    char     note[TG_DRAW_NOTES][384];
 } tg_picture;
 
 typedef enum tg_draw_label {
@@ -99,7 +104,8 @@ typedef enum tg_draw_label {
 typedef struct tg_picture_params { /* zero-initialise for defaults; read during create only */
     const char      *title;     /* NULL: none */
     const tg_layout *host;      /* same shape; NULL: no host panel */
-    const tg_layout *other;     /* same shape: show what would move if the layout became this one; NULL: nothing */
+    const tg_layout *other;     /* same shape: show what would move if the layout became this one; NULL: nothing.
+                                 * Goes with labels of offsets and bytes, and not with splits */
     const char      *unit_name; /* "stick"; NULL: "tile" */
     int64_t          unit;      /* elements of a stick or tile, its padding included; 0: found from the digits */
     int64_t          other_unit; /* the same of `other` */
@@ -108,7 +114,8 @@ typedef struct tg_picture_params { /* zero-initialise for defaults; read during 
                                  * two unless ndim is less; NULL: two that the tiles cut, else the last two */
     const int64_t   *splits;    /* ndim numbers: into how many parts each dimension is divided among cores. The parts
                                  * share its elements evenly, or its sticks or tiles if these cut it. Cells then say
-                                 * which core has them, counted with dimension 0 fastest. NULL: nothing is divided */
+                                 * which core has them, counted with dimension 0 fastest. Not with TG_LABEL_ORDER.
+                                 * NULL: nothing is divided */
     uint32_t         views;     /* tg_view bits; 0: all that there are */
     tg_draw_label    label;
     int32_t          width;     /* characters of a line, >= 40; 0: 80 */
@@ -119,9 +126,9 @@ typedef struct tg_picture_params { /* zero-initialise for defaults; read during 
 TG_API tg_status tg_picture_params_init(tg_picture_params *params, tg_layout *host, const tg_desc *desc, tg_error *err);
 
 /* Make a picture. Fails with TG_ERR_ARGUMENT for coordinates outside the tensor, shapes that differ, fields out of
- * range, and views that the layout has not (host without params->host, inside without sticks or tiles of more than 16
- * places); as tg_layout_validate and tg_layout_nbytes do; with TG_ERR_NOMEM. post: at most 1 MiB, whatever the
- * layout. */
+ * range, fields that do not go together, and views that there are not (host without params->host, inside without
+ * sticks or tiles of more than 16 places, neither of them with params->other); as tg_layout_validate and
+ * tg_layout_nbytes do; with TG_ERR_NOMEM. post: at most 1 MiB, whatever the layout. */
 TG_API tg_status tg_picture_create(tg_picture **out, const tg_layout *layout, const tg_picture_params *params,
                                    tg_error *err);
 
@@ -132,8 +139,8 @@ typedef enum tg_text_style {
     TG_TEXT_COLOUR = 2  /* escape sequences of terminals with 256 colours */
 } tg_text_style;
 
-/* The picture as lines of text; style is a union of tg_text_style. A line is as wide as params->width unless a single
- * column needs more. */
+/* The picture as lines of text; style is a union of tg_text_style. Panels that are wider than params->width are cut
+ * between columns, so a line is at most that wide, unless a single column or one long word of the title needs more. */
 TG_API size_t tg_picture_text(char *buf, size_t cap, const tg_picture *picture, uint32_t style);
 
 typedef enum tg_theme {

@@ -27,6 +27,30 @@ static bool box_volume(int64_t *volume, const tg_cell *box, int32_t ndim) {
     return *volume <= TG_LARGEST_CELL;
 }
 
+static void put_offset(tg_writer *w, const tg_scene *s, const tg_layout *l, const int64_t *coord) {
+    const int64_t offset = tg_layout_offset(l, coord);
+    if (tg_scene_compares_bytes(s)) tg_put_place(w, offset, l->elem_bits);
+    else tg_put_int(w, offset);
+}
+
+/* The first element that moves: from where to where. */
+static void label_move(tg_cell *box, const tg_scene *s, const int64_t *coord) {
+    tg_writer w = tg_writer_make(box->label, sizeof box->label);
+    box->moved = true;
+    put_offset(&w, s, s->layout, coord);
+    tg_put_text(&w, " > ");
+    put_offset(&w, s, s->params->other, coord);
+    (void)tg_writer_end(&w);
+}
+
+static void label_stay(tg_cell *box, const tg_scene *s) {
+    tg_writer w = tg_writer_make(box->label, sizeof box->label);
+    box->colour = -1;
+    tg_put_text(&w, "= ");
+    put_offset(&w, s, s->layout, box->low);
+    (void)tg_writer_end(&w);
+}
+
 /* Where each element lies, and in *steady whether one follows the other in memory. */
 static void look_at_elements(const tg_scene *s, tg_cell *box, bool *steady) {
     const tg_layout *l = s->layout;
@@ -41,20 +65,9 @@ static void look_at_elements(const tg_scene *s, tg_cell *box, bool *steady) {
         expected = offset + 1;
         box->data++;
         box->marked = box->marked || tg_scene_follows(s, coord);
-        if (s->params->other != NULL && tg_layout_offset(s->params->other, coord) != offset) box->moved = true;
+        if (!box->moved && s->params->other != NULL && tg_scene_moves(s, coord)) label_move(box, s, coord);
     } while (next_in_box(coord, box, l->ndim));
-}
-
-static void label_move(tg_cell *box, const tg_scene *s) {
-    tg_writer     w = tg_writer_make(box->label, sizeof box->label);
-    const int64_t here = tg_layout_offset(s->layout, box->low), there = tg_layout_offset(s->params->other, box->low);
-    if (!box->moved) tg_put_text(&w, "= ");
-    tg_put_int(&w, here);
-    if (box->moved) {
-        tg_put_text(&w, " > ");
-        tg_put_int(&w, there);
-    }
-    (void)tg_writer_end(&w);
+    box->is_loose = box->data <= box->to - box->from;
 }
 
 static void label_box(tg_cell *box, const tg_scene *s) {
@@ -64,7 +77,7 @@ static void label_box(tg_cell *box, const tg_scene *s) {
         tg_label_offsets(box->label, sizeof box->label, s, box, s->layout->elem_bits);
         return;
     }
-    tg_put_box(&w, box->low, box->high, s->first_dim, s->layout->ndim);
+    tg_put_box(&w, box->low, box->high, s->layout->ndim);
     (void)tg_writer_end(&w);
 }
 
@@ -77,12 +90,11 @@ static void fill_data(const tg_scene *s, tg_cell *box, bool *steady) {
     look_at_elements(s, box, steady);
     box->unit = s->grain.unit > 1 ? box->from / s->grain.unit : -1;
     if (s->params->other != NULL) {
-        if (!box->moved) box->colour = -1;
-        label_move(box, s);
+        if (!box->moved) label_stay(box, s);
     } else label_box(box, s);
 }
 
-/* The places of a box of padding, if they are one piece of memory that holds nothing else. */
+/* The places of a box of padding, if they hold nothing else. */
 static bool find_padding(tg_cell *box, const tg_layout *l, int64_t volume) {
     int64_t coord[TG_MAX_NDIM] = {0}, other[TG_MAX_NDIM], low = INT64_MAX, high = INT64_MIN;
     tg_slot slot;
@@ -93,7 +105,7 @@ static bool find_padding(tg_cell *box, const tg_layout *l, int64_t volume) {
         low = tg_min(low, offset);
         high = tg_max(high, offset);
     } while (next_in_box(coord, box, l->ndim));
-    if (high - low + 1 != volume) return false;
+    box->is_loose = volume <= high - low;
     box->from = low;
     box->to = high;
     return true;
@@ -106,8 +118,9 @@ static void fill_padding(const tg_scene *s, tg_cell *box) {
     if (!box_volume(&volume, box, s->layout->ndim)) return;
     box->padding = volume;
     if (!find_padding(box, s->layout, volume)) return;
-    box->unit = s->grain.unit > 1 ? box->from / s->grain.unit : -1;
-    if (s->params->other == NULL) label_box(box, s);
+    if (s->grain.unit > 1 && box->from / s->grain.unit == box->to / s->grain.unit)
+        box->unit = box->from / s->grain.unit;
+    if (s->params->other == NULL && !(box->is_loose && s->is_inside)) label_box(box, s);
 }
 
 static void fill_box(const tg_scene *s, tg_cell *box, bool *steady) {

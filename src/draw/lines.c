@@ -48,7 +48,7 @@ static void put_padding(const lines *l, const tg_cell *cell, int32_t width) {
 
 static void put_one(const lines *l, const char *text, int32_t width) {
     tg_put_text(l->pen.w, text);
-    tg_pen_times(&l->pen, " ", width - 1);
+    tg_pen_times(&l->pen, " ", width - tg_text_width(text));
 }
 
 static void put_cell(const lines *l, const tg_panel *panel, int32_t r, int32_t c) {
@@ -80,11 +80,28 @@ static void put_margin(const lines *l, const tg_panel *panel, const char *label)
     tg_put_char(l->pen.w, ' ');
 }
 
+/* Columns first .. end - 1 of a panel, which are drawn side by side. */
+typedef struct block {
+    int32_t first, end;
+} block;
+
+/* As many columns as fit, at least one. */
+static block next_block(const lines *l, const tg_panel *panel, int32_t first) {
+    block   b = {first, first};
+    int32_t width = 2 + tg_row_label_width(panel) + 2;
+    while (b.end < panel->ncols) {
+        width += tg_col_width(panel, b.end) + 1;
+        if (b.end > first && width > l->picture->width) break;
+        b.end++;
+    }
+    return b;
+}
+
 /* which: 0 above all rows, 1 between two, 2 below. */
-static void put_rule(const lines *l, const tg_panel *panel, int32_t which) {
+static void put_rule(const lines *l, const tg_panel *panel, const block *b, int32_t which) {
     put_margin(l, panel, "");
-    for (int32_t c = 0; c < panel->ncols; c++) {
-        tg_put_text(l->pen.w, l->pen.set->corner[which][c > 0]);
+    for (int32_t c = b->first; c < b->end; c++) {
+        tg_put_text(l->pen.w, l->pen.set->corner[which][c > b->first]);
         tg_pen_times(&l->pen, l->pen.set->across, tg_col_width(panel, c));
     }
     tg_put_text(l->pen.w, l->pen.set->corner[which][2]);
@@ -92,14 +109,14 @@ static void put_rule(const lines *l, const tg_panel *panel, int32_t which) {
 }
 
 /* No blanks at the end of the line. */
-static void put_headings(const lines *l, const tg_panel *panel) {
+static void put_headings(const lines *l, const tg_panel *panel, const block *b) {
     char      corner[TG_CORNER];
-    int32_t   last = panel->ncols - 1, owed = 0;
+    int32_t   last = b->end - 1, owed = 0;
     tg_corner(corner, panel);
-    while (last >= 0 && panel->col[last].label[0] == '\0') last--;
-    if (last < 0 && corner[0] == '\0') return;
+    while (last >= b->first && panel->col[last].label[0] == '\0') last--;
+    if (last < b->first && corner[0] == '\0') return;
     put_margin(l, panel, corner);
-    for (int32_t c = 0; c <= last; c++) {
+    for (int32_t c = b->first; c <= last; c++) {
         const int32_t width = tg_col_width(panel, c), label = tg_text_width(panel->col[c].label);
         tg_pen_times(&l->pen, " ", owed + 1);
         tg_put_text(l->pen.w, panel->col[c].label);
@@ -108,15 +125,31 @@ static void put_headings(const lines *l, const tg_panel *panel) {
     tg_put_char(l->pen.w, '\n');
 }
 
-static void put_row(const lines *l, const tg_panel *panel, int32_t r) {
-    if (r > 0 && panel->row[r].begins) put_rule(l, panel, 1);
+static void put_row(const lines *l, const tg_panel *panel, const block *b, int32_t r) {
+    if (r > 0 && panel->row[r].begins) put_rule(l, panel, b, 1);
     put_margin(l, panel, panel->row[r].label);
-    for (int32_t c = 0; c < panel->ncols; c++) {
+    for (int32_t c = b->first; c < b->end; c++) {
         tg_put_text(l->pen.w, c > 0 && panel->col[c].begins ? l->pen.set->thick : l->pen.set->down);
         put_cell(l, panel, r, c);
     }
     tg_put_text(l->pen.w, l->pen.set->down);
     tg_put_char(l->pen.w, '\n');
+}
+
+/* A gap that has a block for itself is a line. */
+static void put_block(const lines *l, const tg_panel *panel, const block *b) {
+    if (b->end == b->first + 1 && panel->col[b->first].hidden > 0) {
+        tg_pen_times(&l->pen, " ", 2);
+        tg_put_text(l->pen.w, l->pen.set->col_gap);
+        tg_put_char(l->pen.w, ' ');
+        tg_put_text(l->pen.w, panel->col[b->first].label);
+        tg_put_char(l->pen.w, '\n');
+        return;
+    }
+    put_headings(l, panel, b);
+    put_rule(l, panel, b, 0);
+    for (int32_t r = 0; r < panel->nrows; r++) put_row(l, panel, b, r);
+    put_rule(l, panel, b, 2);
 }
 
 static void put_panel(const lines *l, const tg_panel *panel) {
@@ -128,23 +161,42 @@ static void put_panel(const lines *l, const tg_panel *panel) {
         return;
     }
     tg_pen_sentence(&l->pen, panel->caption, 2);
-    put_headings(l, panel);
-    put_rule(l, panel, 0);
-    for (int32_t r = 0; r < panel->nrows; r++) put_row(l, panel, r);
-    put_rule(l, panel, 2);
+    for (block b = {0, 0}; b.end < panel->ncols;) {
+        if (b.end > 0) tg_put_char(l->pen.w, '\n');
+        b = next_block(l, panel, b.end);
+        put_block(l, panel, &b);
+    }
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
+/* "tile begins" */
+static void put_beginning(const lines *l, int32_t *column) {
+    const char *const thick[] = {l->pen.set->thick, "", ""};
+    char              text[64];
+    tg_writer         w = tg_writer_make(text, sizeof text);
+    tg_put_text(&w, l->picture->unit_name);
+    tg_put_text(&w, " begins");
+    (void)tg_writer_end(&w);
+    tg_pen_legend(&l->pen, column, thick, text);
+}
+
 /* A line of what marks mean, or several where it is narrow. */
 static void put_legend(const lines *l) {
-    const char *const    gap[] = {l->pen.set->col_gap, " ", l->pen.set->row_gap};
-    const char *const    hatch[] = {l->pen.set->hatch, l->pen.set->hatch, ""};
-    static const char *const mark[] = {"*", "", ""};
-    int32_t              column = 0;
-    if (tg_picture_has(l->picture, TG_CELL_DATA)) tg_pen_legend(&l->pen, &column, mark, "the followed element");
-    if (tg_picture_has(l->picture, TG_CELL_PADDING)) tg_pen_legend(&l->pen, &column, hatch, "padding");
-    if (tg_picture_has(l->picture, TG_CELL_GAP)) tg_pen_legend(&l->pen, &column, gap, "not drawn");
+    const tg_pen_set  *set = l->pen.set;
+    const tg_signs     signs = tg_picture_signs(l->picture);
+    const char *const  gap[] = {set->col_gap, " ", set->row_gap}, *const hatch[] = {set->hatch, set->hatch, ""};
+    const char *const  count[] = {set->hatch, "n", ""};
+    static const char *const mark[] = {"*", "", ""}, *const loose[] = {"a~b", "", ""}, *const unknown[] = {"?", "", ""};
+    int32_t            column = 0;
+    if (signs.followed) tg_pen_legend(&l->pen, &column, mark, "the followed element");
+    if (signs.padding) tg_pen_legend(&l->pen, &column, hatch, "padding");
+    if (signs.among) tg_pen_legend(&l->pen, &column, count, "n places of padding in the cell");
+    else if (signs.after) tg_pen_legend(&l->pen, &column, count, "and then n places of padding");
+    if (signs.loose) tg_pen_legend(&l->pen, &column, loose, "from a to b, with others between");
+    if (signs.begins) put_beginning(l, &column);
+    if (signs.unknown) tg_pen_legend(&l->pen, &column, unknown, "takes too long to find");
+    if (signs.gap) tg_pen_legend(&l->pen, &column, gap, "not drawn");
     if (column > 0) tg_put_char(l->pen.w, '\n');
 }
 
@@ -152,8 +204,9 @@ size_t tg_picture_text(char *buf, size_t cap, const tg_picture *picture, uint32_
     tg_writer   w = tg_writer_make(buf, cap);
     const lines l = {tg_pen_make(&w, style, picture->width), picture};
     if (picture->title[0] != '\0') {
-        tg_pen_styled(&l.pen, "\033[1;36m", picture->title);
-        tg_put_char(&w, '\n');
+        if (l.pen.colour) tg_put_text(&w, "\033[1;36m");
+        tg_pen_sentence(&l.pen, picture->title, 0);
+        if (l.pen.colour) tg_put_text(&w, "\033[0m");
     }
     for (int32_t k = 0; k < picture->npanels; k++) put_panel(&l, &picture->panel[k]);
     tg_put_char(&w, '\n');

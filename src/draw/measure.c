@@ -83,12 +83,34 @@ int32_t tg_next_room(const tg_panel *panel, int32_t width, int32_t room) {
     return widest(fewer, TG_FEWEST_COLS);
 }
 
-bool tg_picture_has(const tg_picture *p, tg_cell_kind kind) {
-    for (int32_t k = 0; k < p->npanels; k++)
-        for (int32_t r = 0; r < p->panel[k].nrows; r++)
-            for (int32_t c = 0; c < p->panel[k].ncols; c++) {
-                const tg_cell *cell = &p->panel[k].cell[r][c];
-                if (cell->kind == kind || (kind == TG_CELL_PADDING && cell->padding > 0)) return true;
-            }
+static void see_cell(tg_signs *signs, const tg_cell *cell) {
+    const bool is_data = cell->kind == TG_CELL_DATA;
+    signs->followed |= cell->marked;
+    signs->padding |= cell->kind == TG_CELL_PADDING;
+    signs->gap |= cell->kind == TG_CELL_GAP;
+    signs->unknown |= cell->kind == TG_CELL_UNKNOWN;
+    signs->stays |= is_data && cell->colour < 0;
+    signs->after |= is_data && cell->padding > 0 && cell->padding_last;
+    signs->among |= is_data && cell->padding > 0 && !cell->padding_last;
+    signs->loose |= strchr(cell->label, '~') != NULL;
+}
+
+/* The first row or column needs no line before it. */
+static bool begins(const tg_track *tracks, int32_t n) {
+    for (int32_t k = 1; k < n; k++)
+        if (tracks[k].begins) return true;
     return false;
+}
+
+tg_signs tg_picture_signs(const tg_picture *p) {
+    tg_signs signs = {false};
+    for (int32_t k = 0; k < p->npanels; k++) {
+        const tg_panel *panel = &p->panel[k];
+        for (int32_t r = 0; r < panel->nrows; r++)
+            for (int32_t c = 0; c < panel->ncols; c++) see_cell(&signs, &panel->cell[r][c]);
+        signs.begins |= begins(panel->row, panel->nrows) || begins(panel->col, panel->ncols);
+        signs.numbered |= panel->is_numbered && panel->ncols > 0;
+        signs.ordered |= panel->shows_order && panel->view == TG_VIEW_LOGICAL && panel->ncols > 0;
+    }
+    return signs;
 }

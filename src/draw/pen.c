@@ -9,7 +9,7 @@ static const tg_pen_set unicode_set = {
     "─", "│", "┃", "⋮", "⋯", "░", "→", {{"┌", "┬", "┐"}, {"├", "┼", "┤"}, {"└", "┴", "┘"}},
 };
 static const tg_pen_set ascii_set = {
-    "-", "|", "I", ":", "~", "/", ">", {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}},
+    "-", "|", "I", ":", "...", "/", ">", {{"+", "+", "+"}, {"+", "+", "+"}, {"+", "+", "+"}},
 };
 
 const char *const tg_pen_background[TG_DRAW_COLOURS] = {"111", "222", "175", "157", "153", "143"};
@@ -29,23 +29,33 @@ void tg_pen_styled(const tg_pen *pen, const char *style, const char *text) {
     if (pen->colour) tg_put_text(pen->w, "\033[0m");
 }
 
+/* Bytes up to the next blank; of a word that is longer than a line up to the last comma that fits. */
+static size_t word_length(const char *text, int32_t room) {
+    const size_t word = strcspn(text, " ");
+    size_t       n = room > 0 && word > (size_t)room ? (size_t)room : word;
+    if (n == word) return word;
+    while (n > 0 && text[n - 1] != ',') n--;
+    return n > 0 ? n : word;
+}
+
 void tg_pen_sentence(const tg_pen *pen, const char *text, int32_t indent) {
     int32_t column = indent;
     tg_pen_times(pen, " ", indent);
-    for (bool first = true; *text != '\0'; first = false) {
-        const size_t word = strcspn(text, " ");
-        if (!first && column + 1 + (int32_t)word > pen->width) {
+    for (bool blank = false, first = true; *text != '\0'; first = false) {
+        const size_t word = word_length(text, pen->width - indent);
+        if (!first && column + blank + (int32_t)word > pen->width) {
             tg_put_char(pen->w, '\n');
             tg_pen_times(pen, " ", indent);
             column = indent;
-        } else if (!first) {
+        } else if (blank) {
             tg_put_char(pen->w, ' ');
             column++;
         }
         tg_put_bytes(pen->w, text, word);
         column += (int32_t)word;
         text += word;
-        if (*text == ' ') text++;
+        blank = *text == ' ';
+        if (blank) text++;
     }
     tg_put_char(pen->w, '\n');
 }

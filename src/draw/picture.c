@@ -131,6 +131,7 @@ static void add_inside(tg_scene *s) {
     if (params.label == TG_LABEL_ORDER) params.label = TG_LABEL_USUAL;
     inner.params = &params;
     inner.says_core = false;
+    inner.is_inside = true;
     for (int32_t d = 0; d < s->layout->ndim; d++) cut += s->grain.tile[d] > 1;
     if (cut >= 2) add_inside_box(&inner);
     else add_inside_run(&inner);
@@ -152,6 +153,23 @@ static tg_status check_shape(const tg_layout *l, const tg_layout *other, const c
     return tg_layout_nbytes(&nbytes, other, err);
 }
 
+/* Wishes that would need the same place in a cell, or show nothing. */
+static tg_status check_together(const tg_picture_params *p, tg_error *err) {
+    const bool compares = p->other != NULL, divides = p->splits != NULL;
+    if (p->label == TG_LABEL_ORDER && (compares || divides))
+        return tg_fail(err, TG_ERR_ARGUMENT, "the order does not go with %s: a cell has room for one number",
+                       compares ? "another layout" : "cores");
+    if (compares && divides)
+        return tg_fail(err, TG_ERR_ARGUMENT, "cores do not go with another layout: they divide one");
+    if (compares && p->label == TG_LABEL_COORD)
+        return tg_fail(err, TG_ERR_ARGUMENT, "coordinates do not go with another layout: cells say what moves");
+    if (compares && (p->views & (TG_VIEW_HOST | TG_VIEW_INSIDE)) != 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a comparison has the views logical and device only");
+    if ((p->views & TG_VIEW_HOST) && p->host == NULL)
+        return tg_fail(err, TG_ERR_ARGUMENT, "this layout has no host tensor to show");
+    return TG_OK;
+}
+
 static tg_status check_params(const tg_layout *l, const tg_picture_params *p, tg_error *err) {
     int64_t   nbytes = 0;
     tg_status status = tg_layout_validate(l, err);
@@ -166,9 +184,7 @@ static tg_status check_params(const tg_layout *l, const tg_picture_params *p, tg
         return tg_fail(err, TG_ERR_ARGUMENT, "unit %d is negative", tg_min(p->unit, p->other_unit));
     if (p->label < TG_LABEL_USUAL || p->label > TG_LABEL_ORDER)
         return tg_fail(err, TG_ERR_ARGUMENT, "label %d is none", (int64_t)p->label);
-    if ((p->views & TG_VIEW_HOST) && p->host == NULL)
-        return tg_fail(err, TG_ERR_ARGUMENT, "this layout has no host tensor to show");
-    return TG_OK;
+    return check_together(p, err);
 }
 
 static tg_status prepare(tg_scene *s, tg_grain *other, tg_error *err) {
@@ -178,7 +194,6 @@ static tg_status prepare(tg_scene *s, tg_grain *other, tg_error *err) {
     tg_status status = tg_scene_check_splits(s, err);
     if (status != TG_OK) return status;
     tg_scene_choose_cells(s, p->other != NULL ? other : NULL);
-    s->first_dim = tg_label_first_dim(s->layout);
     s->width = p->width != 0 ? p->width : USUAL_WIDTH;
     status = tg_scene_choose_dims(s, err);
     if (status == TG_OK) status = tg_scene_choose_follow(s, err);

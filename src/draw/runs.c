@@ -49,13 +49,13 @@ static bool fills_box(const tg_cell *run, int32_t ndim) {
 }
 
 static void label_elements(tg_cell *run, const tg_scene *s, const sight *seen) {
-    const int32_t first = s->first_dim, ndim = s->layout->ndim;
+    const int32_t ndim = s->layout->ndim;
     tg_writer w = tg_writer_make(run->label, sizeof run->label);
-    if (fills_box(run, ndim)) tg_put_box(&w, run->low, run->high, first, ndim);
+    if (fills_box(run, ndim)) tg_put_box(&w, run->low, run->high, ndim);
     else {
-        tg_put_box(&w, seen->first, seen->first, first, ndim);
+        tg_put_box(&w, seen->first, seen->first, ndim);
         tg_put_text(&w, "~");
-        tg_put_box(&w, seen->last, seen->last, first, ndim);
+        tg_put_box(&w, seen->last, seen->last, ndim);
     }
     (void)tg_writer_end(&w);
 }

@@ -21,6 +21,18 @@ const char *tg_scene_unit_name(const tg_scene *s) {
     return s->params->unit_name != NULL ? s->params->unit_name : "tile";
 }
 
+/* ---- what moves --------------------------------------------------------------------------------- */
+
+bool tg_scene_moves(const tg_scene *s, const int64_t *coord) {
+    const tg_layout *other = s->params->other;
+    return !tg_same_place(tg_layout_offset(s->layout, coord), s->layout->elem_bits, tg_layout_offset(other, coord),
+                          other->elem_bits);
+}
+
+bool tg_scene_compares_bytes(const tg_scene *s) {
+    return s->params->label == TG_LABEL_BYTE || s->layout->elem_bits != s->params->other->elem_bits;
+}
+
 /* ---- cores ------------------------------------------------------------------------------------ */
 
 /* How many pieces of dimension d there are to share: sticks or tiles, or elements where nothing cuts it. */
@@ -78,31 +90,47 @@ static void put_dims(tg_writer *w, const tg_scene *s) {
     }
 }
 
-void tg_scene_put_colours(tg_writer *w, const tg_scene *s) {
-    const char *unit = tg_scene_unit_name(s);
-    bool        several = false;
-    for (int32_t d = 0; d < s->layout->ndim; d++)
-        several = several || (s->grain.tile[d] > 1 && s->layout->shape[d] > s->grain.tile[d]);
-    tg_put_text(w, "Letters and colours count ");
-    if (s->params->splits != NULL) tg_put_text(w, "the cores");
-    else if (several) {
-        tg_put_text(w, "the ");
-        tg_put_text(w, unit);
-        tg_put_text(w, "s along ");
-        put_dims(w, s);
-    } else if (s->row_dim >= 0 && s->layout->shape[s->row_dim] > 1) {
-        tg_put_text(w, "the rows, d");
-        tg_put_int(w, s->row_dim);
-    } else tg_put_text(w, "the elements");
-    tg_put_text(w, ": A to F, and A again");
-    if (tg_scene_is_coarse(s)) {
-        tg_put_text(w, "; #n is ");
-        tg_put_text(w, unit);
-        tg_put_text(w, " n of ");
-        if (s->params->other != NULL) tg_put_text(w, "the memory before");
-        else tg_put_text(w, s->params->host != NULL ? "device memory" : "memory");
+/* How many there are of what letters count. */
+static int64_t count_units(const tg_scene *s) {
+    int64_t n = 1;
+    for (int32_t d = 0; d < s->layout->ndim; d++) {
+        const int64_t more = s->params->splits != NULL ? s->params->splits[d]
+                             : s->grain.tile[d] > 1    ? pieces(s, d)
+                                                       : 1;
+        n = tg_times_at_most(n, more, TG_DRAW_COLOURS + 1);
     }
+    return n;
+}
+
+static void put_again(tg_writer *w, bool again) {
+    if (again) tg_put_text(w, ", and after F comes A again");
     tg_put_char(w, '.');
+}
+
+static void put_rows(tg_writer *w, const tg_scene *s) {
+    const bool    has_rows = s->row_dim >= 0 && s->layout->shape[s->row_dim] > 1;
+    const int32_t d = has_rows ? s->row_dim : s->col_dim;
+    if (d < 0) return;
+    tg_put_text(w, has_rows ? "Letter and colour say which row, d" : "Letter and colour say which element along d");
+    tg_put_int(w, d);
+    tg_put_text(w, ": A is 0, B is 1");
+    put_again(w, s->layout->shape[d] > TG_DRAW_COLOURS);
+}
+
+void tg_scene_put_colours(tg_writer *w, const tg_scene *s) {
+    const int64_t n = count_units(s);
+    if (s->params->splits != NULL) {
+        tg_put_text(w, "Letter and colour say which core: A is core 0");
+        if (n > 1) tg_put_text(w, ", B core 1");
+        put_again(w, n > TG_DRAW_COLOURS);
+    } else if (n > 1) {
+        tg_put_text(w, "Letter and colour say which ");
+        tg_put_text(w, tg_scene_unit_name(s));
+        tg_put_text(w, " along ");
+        put_dims(w, s);
+        tg_put_text(w, ": A is the first, B the second");
+        put_again(w, n > TG_DRAW_COLOURS);
+    } else put_rows(w, s);
 }
 
 /* ---- dimensions ------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@
  *     measure.c  how wide that is in characters
  *     pen.c      what lines of text are drawn with
  *     lines.c    a picture as text
- *     svg.c, svg_panel.c   a picture as SVG
+ *     svg.c, svg_panel.c, svg_order.c, svg_legend.c   a picture as SVG
  *
  * The story of a transfer has no scene: story.h.
  */
@@ -60,9 +60,9 @@ typedef struct tg_scene {
     int64_t follow[TG_MAX_NDIM];
     int64_t at[TG_MAX_NDIM];     /* of the plane that is made, -1 for the dimensions shown */
     int32_t row_dim, col_dim;    /* -1: none */
-    int32_t first_dim;           /* that coordinates in cells begin with */
     int32_t width;               /* characters */
     bool    says_core;           /* in the usual label */
+    bool    is_inside;           /* a stick or tile: cells have little room */
 } tg_scene;
 
 /* Whether sticks or tiles are so large that a cell is a part of one, and not an element. */
@@ -82,6 +82,11 @@ tg_status tg_scene_check_splits(const tg_scene *s, tg_error *err);
 
 /* Whether coord is the followed element. */
 bool tg_scene_follows(const tg_scene *s, const int64_t *coord);
+
+/* Whether the element lies elsewhere in params->other, which is not NULL; by bits where elements are as wide there as
+ * here no more. Labels are bytes then too. */
+bool tg_scene_moves(const tg_scene *s, const int64_t *coord);
+bool tg_scene_compares_bytes(const tg_scene *s);
 
 /* A sentence on what colours tell. */
 void tg_scene_put_colours(tg_writer *w, const tg_scene *s);
@@ -154,12 +159,14 @@ void tg_words_below(tg_scene *s); /* notes, and the picture in words */
 /* ---- label.c ---- */
 
 void tg_put_range(tg_writer *w, int64_t from, int64_t to);
-/* "(4,99,128..149)", with ".." in place of the dimensions before `first`. */
-void    tg_put_box(tg_writer *w, const int64_t *low, const int64_t *high, int32_t first, int32_t ndim);
-int32_t tg_label_first_dim(const tg_layout *l); /* for cells, which have little room */
+/* "(4,99,128..149)": never shortened, as any dimension may be the one that tells two cells apart. With numbers of
+ * 63 bits in all and units of at most TG_LARGEST_CELL places it has at most 110 characters. */
+void tg_put_box(tg_writer *w, const int64_t *low, const int64_t *high, int32_t ndim);
 void tg_put_place(tg_writer *w, int64_t offset, int32_t bits); /* the byte, and the bit if it is not 0 */
 /* The bytes from the first bit of `from` to the last of `to`. */
 void tg_put_bytes_of(tg_writer *w, int64_t from, int64_t to, int32_t bits);
+/* Whether `bits` wide elements at two offsets begin at the same bit. */
+bool tg_same_place(int64_t a, int32_t a_bits, int64_t b, int32_t b_bits);
 /* Whether the cell says its core; then that is written. */
 bool tg_label_core(tg_cell *cell, const tg_scene *s);
 void tg_label_offsets(char *label, size_t cap, const tg_scene *s, const tg_cell *cell, int32_t bits);
@@ -172,7 +179,17 @@ enum { TG_CORNER = 40 };
 void tg_corner(char corner[TG_CORNER], const tg_panel *panel);
 
 int32_t tg_text_width(const char *utf8);
-bool    tg_picture_has(const tg_picture *p, tg_cell_kind kind); /* partial padding counts */
+
+/* What of a picture wants to be explained below it. */
+typedef struct tg_signs {
+    bool followed, padding, gap, unknown, stays;
+    bool after, among; /* cells whose padding comes last; others with elements and padding */
+    bool loose;        /* labels with `~` */
+    bool begins;       /* thick lines */
+    bool numbered, ordered;
+} tg_signs;
+
+tg_signs tg_picture_signs(const tg_picture *p);
 int32_t tg_cell_width(const tg_cell *cell);
 int32_t tg_col_width(const tg_panel *panel, int32_t col);
 int32_t tg_row_label_width(const tg_panel *panel);

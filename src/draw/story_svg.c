@@ -344,16 +344,12 @@ static bool has_part(const tg_story *s, tg_part_kind kind) {
 
 static void put_legend(tg_svg *s, const tg_story *story) {
     bool    follows = false;
-    int32_t x = 2;
+    int32_t x = TG_LEGEND_LEFT;
     for (int32_t k = 0; k < story->nruns; k++) follows = follows || story->run[k].followed;
     s->y += 10;
-    if (follows) x = tg_svg_legend(s, x, "class=\"f\"", "the run of the followed element");
-    if (has_part(story, TG_PART_UNTOUCHED)) {
-        const tg_area frame = {x, s->y, 22, 15};
-        x = tg_svg_legend(s, x, "fill=\"url(#tegula-padding)\"", "untouched");
-        tg_svg_rect(s, &frame, "class=\"e\"");
-    }
-    if (has_part(story, TG_PART_HIDDEN)) (void)tg_svg_legend(s, x, NULL, "not drawn");
+    if (follows) tg_svg_legend(s, &x, "class=\"f\"", "the run of the followed element");
+    if (has_part(story, TG_PART_UNTOUCHED)) tg_svg_legend_padding(s, &x, "untouched: no descriptor comes here");
+    if (has_part(story, TG_PART_HIDDEN)) tg_svg_legend_word(s, &x, "\u22ee", "not drawn");
     s->y += 30;
 }
 

@@ -321,8 +321,9 @@ size_t tg_story_text(char *buf, size_t cap, const tg_story *story, uint32_t styl
     tg_writer    w = tg_writer_make(buf, cap);
     const tg_pen pen = tg_pen_make(&w, style, story->width);
     if (story->title[0] != '\0') {
-        tg_pen_styled(&pen, "\033[1;36m", story->title);
-        tg_put_char(&w, '\n');
+        if (pen.colour) tg_put_text(&w, "\033[1;36m");
+        tg_pen_sentence(&pen, story->title, 0);
+        if (pen.colour) tg_put_text(&w, "\033[0m");
     }
     if (story->nruns == 0) {
         tg_pen_sentence(&pen, "Nothing to carry: the tensor has no elements.", INDENT);

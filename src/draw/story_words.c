@@ -48,12 +48,12 @@ static bool is_straight(const tg_story_run *run, int32_t ndim) {
 
 static void put_elements(tg_writer *w, const tg_story_run *run, int32_t ndim) {
     if (is_straight(run, ndim)) {
-        tg_put_box(w, run->first, run->last, 0, ndim);
+        tg_put_box(w, run->first, run->last, ndim);
         return;
     }
-    tg_put_box(w, run->first, run->first, 0, ndim);
+    tg_put_box(w, run->first, run->first, ndim);
     tg_put_char(w, '~');
-    tg_put_box(w, run->last, run->last, 0, ndim);
+    tg_put_box(w, run->last, run->last, ndim);
 }
 
 void tg_story_name_run(const tg_teller *t, tg_story_run *run, int32_t letter) {
@@ -139,7 +139,7 @@ static void put_places(tg_writer *w, const tg_teller *t, int64_t host, int64_t d
 static void write_follow(tg_teller *t) {
     tg_writer w = begin_note(t->story);
     tg_put_text(&w, "Element ");
-    tg_put_box(&w, t->follow, t->follow, 0, t->params->device->ndim);
+    tg_put_box(&w, t->follow, t->follow, t->params->device->ndim);
     if (!t->has_follow) tg_put_text(&w, " goes nowhere: its place takes another one.");
     for (int32_t k = 0; k < t->story->nruns; k++) {
         const tg_story_run *run = &t->story->run[k];

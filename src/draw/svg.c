@@ -1,5 +1,5 @@
 /* A picture as one SVG file: vector text, light and dark, words for those who do not see it. svg_panel.c has the
- * panels.
+ * panels, svg_legend.c what is explained below them.
  *
  * Everything is placed in whole pixels. Cells hold monospaced text of 12 px, whose characters are at most 7.25 px wide
  * in the fonts that are named; a column is as wide as its widest text in characters, so text never leaves its cell.
@@ -13,7 +13,7 @@
 
 #include <string.h>
 
-enum { MARGIN = 20, WIDEST = 1080, NARROWEST = 520, BETWEEN = 28, SENTENCE = 17, LEGEND = 30 };
+enum { MARGIN = 20, WIDEST = 1080, NARROWEST = 520, BETWEEN = 28, SENTENCE = 17 };
 
 /* ---- text --------------------------------------------------------------------------------- */
 
@@ -88,7 +88,7 @@ static const char shapes[] =
     ".tegula .h{font-size:14px;font-weight:bold}\n"
     ".tegula .T{font-size:15px;font-weight:bold}\n"
     ".tegula .b{font-weight:bold}\n"
-    ".tegula .k{fill:#0b0d11}\n"
+    ".tegula .k{fill:#0b0d11}.tegula .w{fill:none;stroke:#fff;stroke-opacity:.55;stroke-width:4}\n"
     ".tegula .c0{fill:#78b0ff}.tegula .c1{fill:#f3dd83}.tegula .c2{fill:#e696a9}\n"
     ".tegula .c3{fill:#a3ffbe}.tegula .c4{fill:#c0d8fe}.tegula .c5{fill:#a6b278}\n";
 
@@ -185,25 +185,33 @@ static void put_panels(tg_svg *s) {
 
 /* ---- legend ------------------------------------------------------------------------------------------ */
 
-int32_t tg_svg_legend(const tg_svg *s, int32_t x, const char *attributes, const char *text) {
-    const tg_area box = {x, s->y, 22, 15};
-    if (attributes != NULL) tg_svg_rect(s, &box, attributes);
-    else tg_svg_text(s, x + 3, s->y + 12, "m", "\u22ef \u22ee");
-    tg_svg_text(s, x + 30, s->y + 12, "s", text);
-    return x + 30 + 8 * tg_text_width(text) + 24;
+tg_area tg_svg_meaning(tg_svg *s, int32_t *x, const char *text) {
+    enum { SIGN = 32, AFTER = 22 };
+    const int32_t width = SIGN + tg_text_width(text) * 13 / 2;
+    if (*x > TG_LEGEND_LEFT && *x + width > s->width) {
+        *x = TG_LEGEND_LEFT;
+        s->y += TG_LEGEND_LINE;
+    }
+    const tg_area area = {*x, s->y, 22, 15};
+    tg_svg_text(s, *x + SIGN, s->y + 12, "s", text);
+    *x += width + AFTER;
+    return area;
 }
 
-static void put_legend(tg_svg *s) {
-    int32_t x = 2;
-    s->y += 10;
-    if (tg_picture_has(s->picture, TG_CELL_DATA)) x = tg_svg_legend(s, x, "class=\"f\"", "the followed element");
-    if (tg_picture_has(s->picture, TG_CELL_PADDING)) {
-        const tg_area frame = {x, s->y, 22, 15};
-        x = tg_svg_legend(s, x, "fill=\"url(#tegula-padding)\"", "padding");
-        tg_svg_rect(s, &frame, "class=\"e\"");
-    }
-    if (tg_picture_has(s->picture, TG_CELL_GAP)) (void)tg_svg_legend(s, x, NULL, "not drawn");
-    s->y += LEGEND;
+void tg_svg_legend(tg_svg *s, int32_t *x, const char *attributes, const char *text) {
+    const tg_area box = tg_svg_meaning(s, x, text);
+    tg_svg_rect(s, &box, attributes);
+}
+
+void tg_svg_legend_word(tg_svg *s, int32_t *x, const char *word, const char *text) {
+    const tg_area box = tg_svg_meaning(s, x, text);
+    tg_svg_text(s, box.x, box.y + 12, "m", word);
+}
+
+void tg_svg_legend_padding(tg_svg *s, int32_t *x, const char *text) {
+    const tg_area box = tg_svg_meaning(s, x, text);
+    tg_svg_rect(s, &box, "fill=\"url(#tegula-padding)\"");
+    tg_svg_rect(s, &box, "class=\"e\"");
 }
 
 /* ---- the whole ----------------------------------------------------------------------------------------- */
@@ -213,7 +221,7 @@ static void put_content(tg_svg *s) {
     s->y += 10;
     put_panels(s);
     for (int32_t k = 0; k < s->picture->nnotes; k++) tg_svg_sentence(s, s->picture->note[k], "s");
-    put_legend(s);
+    tg_svg_picture_legend(s);
 }
 
 /* How high it gets is known when all is placed, so it is placed twice. */

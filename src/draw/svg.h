@@ -33,8 +33,13 @@ int32_t tg_svg_pixels(int32_t characters); /* of cells */
 void tg_svg_open(tg_svg *s, const char *title, const char *about, int32_t height, tg_theme theme);
 void tg_svg_close(const tg_svg *s);
 
-/* A box with these attributes (NULL: the sign of a gap) and what it means; where the next one begins. */
-int32_t tg_svg_legend(const tg_svg *s, int32_t x, const char *attributes, const char *text);
+/* The signs of a legend, from left to right and in lines of s->width. */
+enum { TG_LEGEND_LEFT = 2, TG_LEGEND_LINE = 22 };
+/* What a sign means, from *x on, which moves behind it; where the sign itself has its place. */
+tg_area tg_svg_meaning(tg_svg *s, int32_t *x, const char *text);
+void    tg_svg_legend(tg_svg *s, int32_t *x, const char *attributes, const char *text); /* a box */
+void    tg_svg_legend_word(tg_svg *s, int32_t *x, const char *word, const char *text);  /* up to four characters */
+void    tg_svg_legend_padding(tg_svg *s, int32_t *x, const char *text);
 void    tg_svg_escaped(tg_writer *w, const char *text);
 
 /* ---- svg_panel.c ---- */
@@ -42,5 +47,19 @@ void    tg_svg_escaped(tg_writer *w, const char *text);
 int32_t tg_svg_panel_width(const tg_panel *panel);
 /* From the corner of the open group on; s->y is then its height. */
 void tg_svg_panel(tg_svg *s, const tg_panel *panel);
+
+/* ---- svg_legend.c ---- */
+
+void tg_svg_picture_legend(tg_svg *s);
+
+/* ---- svg_order.c: the way of the device through a panel of the tensor ---- */
+
+enum { TG_LANE = 18, TG_STRIP = 14 }; /* right of the words of a cell, and below them */
+
+bool tg_svg_has_order(const tg_panel *panel);
+void tg_svg_order(const tg_svg *s, const tg_panel *panel, int32_t top);
+tg_area tg_svg_cell_area(const tg_panel *panel, int32_t r, int32_t c, int32_t top);
+#define TG_SVG_SOLID "fill=\"none\" stroke=\"#0b0d11\" stroke-opacity=\".75\" stroke-width=\"1.5\" "
+#define TG_SVG_DASHED TG_SVG_SOLID "stroke-dasharray=\"4 3\" "
 
 #endif

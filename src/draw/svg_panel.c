@@ -9,7 +9,6 @@ enum {
     ROOM = 10,
     PAD = 7,
     GAP_HEIGHT = 22,
-    ARROWS = 16,
     LEAST_WIDTH = 300
 };
 
@@ -33,9 +32,6 @@ static int32_t cell_width(const tg_cell *cell, bool two_lines) {
     return (int32_t)name.len > label ? (int32_t)name.len : label;
 }
 
-/* Whether arrows go through the cells, at their right side. */
-static bool has_arrows(const tg_panel *panel) { return panel->view == TG_VIEW_LOGICAL && panel->shows_order; }
-
 static int32_t col_width(const tg_panel *panel, int32_t c) {
     const bool two = panel->is_numbered;
     int32_t    width = tg_text_width(panel->col[c].label);
@@ -43,7 +39,7 @@ static int32_t col_width(const tg_panel *panel, int32_t c) {
         const int32_t cell = cell_width(&panel->cell[r][c], two);
         if (cell > width) width = cell;
     }
-    return tg_svg_pixels(width) + 2 * PAD + (has_arrows(panel) ? ARROWS : 0);
+    return tg_svg_pixels(width) + 2 * PAD + (tg_svg_has_order(panel) ? TG_LANE : 0);
 }
 
 static int32_t col_at(const tg_panel *panel, int32_t c) {
@@ -53,7 +49,8 @@ static int32_t col_at(const tg_panel *panel, int32_t c) {
 }
 
 static int32_t row_height(const tg_panel *panel, int32_t r) {
-    return panel->row[r].hidden > 0 ? GAP_HEIGHT : panel->is_numbered ? TWO_LINES : ONE_LINE;
+    if (panel->row[r].hidden > 0) return GAP_HEIGHT;
+    return (panel->is_numbered ? TWO_LINES : ONE_LINE) + (tg_svg_has_order(panel) ? TG_STRIP : 0);
 }
 
 int32_t tg_svg_panel_width(const tg_panel *panel) {
@@ -62,7 +59,7 @@ int32_t tg_svg_panel_width(const tg_panel *panel) {
     return width > LEAST_WIDTH ? width : LEAST_WIDTH;
 }
 
-static tg_area cell_area(const tg_panel *panel, int32_t r, int32_t c, int32_t top) {
+tg_area tg_svg_cell_area(const tg_panel *panel, int32_t r, int32_t c, int32_t top) {
     tg_area a = {col_at(panel, c), top, col_width(panel, c), row_height(panel, r)};
     for (int32_t k = 0; k < r; k++) a.y += row_height(panel, k);
     return a;
@@ -102,12 +99,16 @@ static void put_tip(const tg_svg *s, const tg_cell *cell) {
     const bool placed = cell->data > 0 || cell->from != -1 || cell->to != -1;
     tg_put_text(w, "<title>");
     if (cell->data > 0) {
-        tg_put_box(w, cell->low, cell->high, 0, s->picture->ndim);
+        tg_put_box(w, cell->low, cell->high, s->picture->ndim);
         tg_put_text(w, ", ");
     }
     if (placed) {
         tg_put_text(w, cell->from == cell->to ? "offset " : "offsets ");
-        tg_put_range(w, cell->from, cell->to);
+        if (cell->is_loose) {
+            tg_put_int(w, cell->from);
+            tg_put_char(w, '~');
+            tg_put_int(w, cell->to);
+        } else tg_put_range(w, cell->from, cell->to);
     }
     if (cell->padding > 0) {
         tg_put_text(w, placed ? ", " : "");
@@ -120,7 +121,7 @@ static void put_tip(const tg_svg *s, const tg_cell *cell) {
 static void put_words(const tg_svg *s, const tg_panel *panel, const tg_cell *cell, const tg_area *a) {
     const bool  on_theme = cell->kind == TG_CELL_DATA && cell->colour < 0, two = panel->is_numbered;
     const char *class = on_theme ? (cell->marked ? "b" : "m") : cell->marked ? "k b" : "k";
-    char        text[96];
+    char        text[160];
     tg_writer   w = tg_writer_make(text, sizeof text);
     put_name(&w, cell, two);
     if (two) {
@@ -132,7 +133,8 @@ static void put_words(const tg_svg *s, const tg_panel *panel, const tg_cell *cel
     if (w.len > 0) tg_put_char(&w, ' ');
     tg_put_text(&w, cell->label);
     (void)tg_writer_end(&w);
-    tg_svg_text(s, a->x + PAD, a->y + a->h / 2 + 4, class, text);
+    const int32_t height = a->h - (tg_svg_has_order(panel) ? TG_STRIP : 0);
+    tg_svg_text(s, a->x + PAD, a->y + height / 2 + 4, class, text);
 }
 
 static void put_cell(const tg_svg *s, const tg_panel *panel, const tg_cell *cell, const tg_area *a) {
@@ -154,7 +156,7 @@ static void put_cell(const tg_svg *s, const tg_panel *panel, const tg_cell *cell
 static void put_cells(const tg_svg *s, const tg_panel *panel) {
     for (int32_t r = 0; r < panel->nrows; r++)
         for (int32_t c = 0; c < panel->ncols; c++) {
-            const tg_area  a = cell_area(panel, r, c, s->y);
+            const tg_area  a = tg_svg_cell_area(panel, r, c, s->y);
             const tg_cell *cell = &panel->cell[r][c];
             const char    *gap = panel->row[r].hidden > 0 ? "\u22ee" : "\u22ef";
             if (cell->kind == TG_CELL_GAP) tg_svg_text(s, a.x + a.w / 2 - 4, a.y + a.h / 2 + 4, "m", gap);
@@ -164,14 +166,14 @@ static void put_cells(const tg_svg *s, const tg_panel *panel) {
 
 /* Thick lines where a stick or tile begins. */
 static void put_borders(const tg_svg *s, const tg_panel *panel) {
-    const tg_area last = cell_area(panel, panel->nrows - 1, panel->ncols - 1, s->y);
+    const tg_area last = tg_svg_cell_area(panel, panel->nrows - 1, panel->ncols - 1, s->y);
     for (int32_t c = 1; c < panel->ncols; c++) {
         if (!panel->col[c].begins) continue;
         TG_PUT(s->w, "<path class=\"u\" d=\"M% %V%\"/>\n", col_at(panel, c), s->y, last.y + last.h);
     }
     for (int32_t r = 1; r < panel->nrows; r++) {
         if (!panel->row[r].begins) continue;
-        const tg_area a = cell_area(panel, r, 0, s->y);
+        const tg_area a = tg_svg_cell_area(panel, r, 0, s->y);
         TG_PUT(s->w, "<path class=\"u\" d=\"M% %H%\"/>\n", a.x, a.y, last.x + last.w);
     }
 }
@@ -179,44 +181,9 @@ static void put_borders(const tg_svg *s, const tg_panel *panel) {
 static void put_marks(const tg_svg *s, const tg_panel *panel) {
     for (int32_t r = 0; r < panel->nrows; r++)
         for (int32_t c = 0; c < panel->ncols; c++) {
-            const tg_area a = cell_area(panel, r, c, s->y);
+            const tg_area a = tg_svg_cell_area(panel, r, c, s->y);
             if (panel->cell[r][c].marked) tg_svg_rect(s, &a, "class=\"f\"");
         }
-}
-
-/* ---- the way of the device ---------------------------------------------------------------------------- */
-
-typedef struct stop {
-    int64_t turn; /* when the device comes by: number of the stick or tile, or of the place */
-    int32_t x, y;
-} stop;
-
-static int32_t find_stops(stop *stops, const tg_panel *panel, int32_t top) {
-    int32_t n = 0;
-    for (int32_t r = 0; r < panel->nrows; r++)
-        for (int32_t c = 0; c < panel->ncols; c++) {
-            const tg_cell *cell = &panel->cell[r][c];
-            const tg_area  a = cell_area(panel, r, c, top);
-            if (cell->kind != TG_CELL_DATA) continue;
-            const stop here = {cell->unit >= 0 ? cell->unit : cell->from, a.x + a.w - 12, a.y + a.h / 2};
-            int32_t    j = n++;
-            for (; j > 0 && stops[j - 1].turn > here.turn; j--) stops[j] = stops[j - 1];
-            stops[j] = here;
-        }
-    return n;
-}
-
-/* An arrow from cell to cell; dashed where the device goes elsewhere between. */
-static void put_order(const tg_svg *s, const tg_panel *panel) {
-    stop stops[TG_DRAW_ROWS * TG_DRAW_COLS];
-    if (!has_arrows(panel)) return;
-    const int32_t n = find_stops(stops, panel, s->y);
-    for (int32_t k = 1; k < n; k++) {
-        TG_PUT(s->w, "<path d=\"M% %L% %\" stroke=\"#0b0d11\" stroke-opacity=\".6\" stroke-width=\"1.5\" ",
-               stops[k - 1].x, stops[k - 1].y, stops[k].x, stops[k].y);
-        if (stops[k].turn - stops[k - 1].turn > 1) tg_put_text(s->w, "stroke-dasharray=\"4 4\" ");
-        tg_put_text(s->w, "marker-end=\"url(#tegula-arrow)\"/>\n");
-    }
 }
 
 /* ---- the panel ------------------------------------------------------------------------------------------- */
@@ -230,7 +197,7 @@ static void put_labels(tg_svg *s, const tg_panel *panel) {
         if (panel->col[c].label[0] != '\0') tg_svg_text(s, col_at(panel, c) + PAD, s->y + 12, "m", panel->col[c].label);
     s->y += COL_LABELS;
     for (int32_t r = 0; r < panel->nrows; r++) {
-        const tg_area a = cell_area(panel, r, 0, s->y);
+        const tg_area a = tg_svg_cell_area(panel, r, 0, s->y);
         const char   *label = panel->row[r].label;
         tg_svg_text(s, edge - tg_svg_pixels(tg_text_width(label)), a.y + a.h / 2 + 4, "m", label);
     }
@@ -248,7 +215,7 @@ void tg_svg_panel(tg_svg *s, const tg_panel *panel) {
     put_labels(s, panel);
     put_cells(s, panel);
     put_borders(s, panel);
-    put_order(s, panel);
+    if (tg_svg_has_order(panel)) tg_svg_order(s, panel, s->y);
     put_marks(s, panel);
     for (int32_t r = 0; r < panel->nrows; r++) s->y += row_height(panel, r);
 }

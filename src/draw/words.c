@@ -23,8 +23,11 @@ static const char *memory_name(const tg_scene *s) { return has_host(s) ? "device
 
 void tg_words_of_boxes(tg_panel *panel, const tg_scene *s, bool steady) {
     tg_writer w = TG_WRITER(panel->caption);
-    if (s->params->other != NULL) tg_put_text(&w, "First element of a cell: its offset > its offset after; = stays.");
-    else if (s->params->label == TG_LABEL_COORD) tg_put_text(&w, "Cells say coordinates.");
+    if (s->params->other != NULL) {
+        tg_put_text(&w, tg_scene_compares_bytes(s) ? "Byte before > byte after" : "Offset before > offset after");
+        tg_put_text(&w, ", of the first element of a cell that moves; = all of the cell stays.");
+    }
+    else if (s->params->label == TG_LABEL_COORD) tg_put_text(&w, "Numbers are coordinates.");
     else if (s->says_core && s->params->label == TG_LABEL_USUAL) tg_put_text(&w, "Cells say which core works on them.");
     else if (s->params->label == TG_LABEL_ORDER && tg_scene_is_coarse(s) && panel->view == TG_VIEW_LOGICAL) {
         tg_put_text(&w, "#n: the device reads this as number n.");
@@ -115,7 +118,7 @@ static void put_follow(tg_writer *w, const tg_scene *s) {
     const tg_layout *l = s->layout;
     const int64_t    offset = tg_layout_offset(l, s->follow), copies = count_copies(l);
     tg_put_text(w, "Element ");
-    tg_put_box(w, s->follow, s->follow, 0, l->ndim);
+    tg_put_box(w, s->follow, s->follow, l->ndim);
     tg_put_text(w, " is at ");
     if (has_host(s)) {
         put_where(w, "host ", s->params->host, tg_layout_offset(s->params->host, s->follow));
@@ -205,6 +208,41 @@ static void describe(tg_picture *p) {
     (void)tg_writer_end(&w);
 }
 
+/* Whether a plane was asked for that is not that of the followed element. */
+static bool is_outside(const tg_scene *s) {
+    const tg_picture_params *p = s->params;
+    if (p->slice == NULL || (p->views != 0 && (p->views & TG_VIEW_LOGICAL) == 0)) return false;
+    for (int32_t d = 0; d < s->layout->ndim; d++)
+        if (p->slice[d] >= 0 && p->slice[d] != s->follow[d]) return true;
+    return false;
+}
+
+/* What the places of a comparison do not tell. */
+static void put_types(tg_writer *w, const tg_scene *s) {
+    tg_put_text(w, "An element is ");
+    put_width(w, s->layout->elem_bits);
+    tg_put_text(w, " before and ");
+    put_width(w, s->params->other->elem_bits);
+    tg_put_text(w, " after, so the cells of the tensor compare bytes.");
+}
+
+static void add_note(tg_picture *p, const char *text) {
+    tg_writer w = begin_note(p);
+    tg_put_text(&w, text);
+    (void)tg_writer_end(&w);
+}
+
+static void add_comparison(tg_scene *s) {
+    const tg_layout *l = s->layout, *other = s->params->other;
+    if (l->elem_bits != other->elem_bits) {
+        tg_writer w = begin_note(s->picture);
+        put_types(&w, s);
+        (void)tg_writer_end(&w);
+    } else if (l->dtype != other->dtype) {
+        add_note(s->picture, "The element type changes as well; the cells compare places only.");
+    }
+}
+
 static void add_notes(tg_scene *s) {
     tg_picture *p = s->picture;
     tg_writer   w;
@@ -213,7 +251,9 @@ static void add_notes(tg_scene *s) {
         w = begin_note(p);
         put_follow(&w, s);
         (void)tg_writer_end(&w);
+        if (is_outside(s)) add_note(p, "That is outside of the plane that is shown.");
     }
+    if (s->params->other != NULL) add_comparison(s);
     if (s->params->splits != NULL && s->has_follow) {
         w = begin_note(p);
         put_splits(&w, s);
@@ -222,18 +262,27 @@ static void add_notes(tg_scene *s) {
     w = begin_note(p);
     if (put_padding(&w, &unique, s)) (void)tg_writer_end(&w);
     else p->nnotes--;
-    if (!unique) {
-        w = begin_note(p);
-        tg_put_text(&w, "Some places hold several elements; memory names the first of them.");
-        (void)tg_writer_end(&w);
-    }
+    if (!unique) add_note(p, "Some places hold several elements; memory names the first of them.");
     if (tg_layout_numel(s->layout) < 2) return;
     w = begin_note(p);
     tg_scene_put_colours(&w, s);
     (void)tg_writer_end(&w);
 }
 
+/* What the renderers explain, with the words of this layout. */
+static void name_units(tg_scene *s) {
+    tg_writer unit = TG_WRITER(s->picture->unit_name), w = TG_WRITER(s->picture->numbers);
+    tg_put_text(&unit, tg_scene_unit_name(s));
+    (void)tg_writer_end(&unit);
+    tg_put_text(&w, tg_scene_unit_name(s));
+    tg_put_text(&w, " n of ");
+    tg_put_text(&w, s->params->other != NULL ? "the memory before" : memory_name(s));
+    tg_put_text(&w, ", counted from 0");
+    (void)tg_writer_end(&w);
+}
+
 void tg_words_below(tg_scene *s) {
+    name_units(s);
     add_notes(s);
     describe(s->picture);
 }

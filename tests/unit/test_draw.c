@@ -44,13 +44,16 @@ static void test_refusals(void **unused) {
     const tg_desc     desc = read_desc("f16[5,100,150] spyre"), plain = read_desc("f16[5,100,149]");
     const tg_desc     flat = read_desc("f16[75000]");
     const int64_t     outside[] = {4, 100, 0}, all[] = {-1, -1, -1}, none[] = {0, 0, 0}, beyond[] = {-1, -1, 150};
-    const int64_t     uneven[] = {1, 33, 1}, nobody[] = {5, 0, 1};
+    const int64_t     uneven[] = {1, 33, 1}, nobody[] = {5, 0, 1}, shares[] = {5, 100, 1};
     const tg_layout  *l = &desc.layout;
     const tg_picture_params refused[] = {
         {.follow = outside}, {.slice = all},   {.slice = none},           {.slice = beyond},
         {.width = 39},       {.width = -1},    {.views = 16},             {.views = TG_VIEW_HOST},
         {.unit = -1},        {.label = (tg_draw_label)5}, {.host = &plain.layout}, {.other = &flat.layout},
-        {.splits = uneven},  {.splits = nobody},
+        {.splits = uneven},  {.splits = nobody},          {.label = TG_LABEL_ORDER, .other = l},
+        {.label = TG_LABEL_ORDER, .splits = shares},      {.label = TG_LABEL_COORD, .other = l},
+        {.splits = shares, .other = l},                   {.views = TG_VIEW_DEVICE | TG_VIEW_INSIDE, .other = l},
+        {.views = TG_VIEW_HOST, .other = l, .host = l},
     };
     static const char *const why[] = {
         "coordinate 100 of dimension 1 is not in [0, 100)",
@@ -67,6 +70,12 @@ static void test_refusals(void **unused) {
         "the other layout has 1 dimensions and the layout has 3",
         "33 parts do not share the 100 pieces of dimension 1 evenly",
         "0 parts do not share the 100 pieces of dimension 1 evenly",
+        "the order does not go with another layout",
+        "the order does not go with cores",
+        "coordinates do not go with another layout",
+        "cores do not go with another layout",
+        "the views logical and device only",
+        "the views logical and device only",
     };
     for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++)
         expect_refusal(l, &refused[i], TG_ERR_ARGUMENT, why[i]);
