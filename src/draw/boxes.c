@@ -81,6 +81,11 @@ static void label_box(tg_cell *box, const tg_scene *s) {
     (void)tg_writer_end(&w);
 }
 
+static void name_unit(tg_cell *box, const tg_scene *s) {
+    const int64_t unit = s->grain.unit;
+    if (unit > 1 && box->from / unit == box->to / unit) box->unit = box->from / unit;
+}
+
 static void fill_data(const tg_scene *s, tg_cell *box, bool *steady) {
     int64_t volume = 0;
     if (!box_volume(&volume, box, s->layout->ndim)) return;
@@ -88,7 +93,7 @@ static void fill_data(const tg_scene *s, tg_cell *box, bool *steady) {
     box->colour = tg_scene_colour(s, box->low);
     box->core = tg_scene_core(s, box->low);
     look_at_elements(s, box, steady);
-    box->unit = s->grain.unit > 1 ? box->from / s->grain.unit : -1;
+    name_unit(box, s);
     if (s->params->other != NULL) {
         if (!box->moved) label_stay(box, s);
     } else label_box(box, s);
@@ -118,8 +123,7 @@ static void fill_padding(const tg_scene *s, tg_cell *box) {
     if (!box_volume(&volume, box, s->layout->ndim)) return;
     box->padding = volume;
     if (!find_padding(box, s->layout, volume)) return;
-    if (s->grain.unit > 1 && box->from / s->grain.unit == box->to / s->grain.unit)
-        box->unit = box->from / s->grain.unit;
+    name_unit(box, s);
     if (s->params->other == NULL && !(box->is_loose && s->is_inside)) label_box(box, s);
 }
 

@@ -71,15 +71,26 @@ static int64_t tile_of(const tg_layout *l, const int32_t *order, int32_t n, int3
     return has_ones && places >= reach ? reach : 1;
 }
 
-/* The size that the digits of dimension d have room for. */
-static int64_t padded_size(const tg_layout *l, int32_t d) {
-    int64_t last = 0;
+/* The mode of dimension d with the least weight that is more than `weight`; -1 if there is none. */
+static int32_t next_digit(const tg_layout *l, int32_t d, int64_t weight) {
+    int32_t next = -1;
     for (int32_t m = 0; m < l->nmodes; m++) {
-        const tg_mode *mode = &l->mode[m];
-        if (mode->axis != d) continue;
-        if (!tg_is_memory(mode) || !tg_muladd(&last, last, mode->size - 1, mode->weight)) return l->shape[d];
+        if (l->mode[m].axis != d || l->mode[m].weight <= weight) continue;
+        if (next < 0 || l->mode[m].weight < l->mode[next].weight) next = m;
     }
-    return last < INT64_MAX ? tg_max(last + 1, l->shape[d]) : l->shape[d];
+    return next;
+}
+
+/* The size that the digits of dimension d have room for. A digit that is padded itself may reach into the next one;
+ * then there are places that no coordinate has: three rows as two pairs, twice, are six rows and not seven. */
+static int64_t padded_size(const tg_layout *l, int32_t d) {
+    int64_t reach = 1;
+    for (int32_t m = next_digit(l, d, 0); m >= 0; m = next_digit(l, d, l->mode[m].weight)) {
+        const tg_mode *mode = &l->mode[m];
+        reach = tg_min(reach, mode->weight);
+        if (!tg_is_memory(mode) || !tg_muladd(&reach, reach, mode->size - 1, mode->weight)) return l->shape[d];
+    }
+    return tg_max(reach, l->shape[d]);
 }
 
 /* Lines of a memory with gaps or overlaps: its smallest step of more than one place. */

@@ -189,7 +189,7 @@ static void put_legend(const lines *l) {
     const char *const  count[] = {set->hatch, "n", ""};
     static const char *const mark[] = {"*", "", ""}, *const loose[] = {"a~b", "", ""}, *const unknown[] = {"?", "", ""};
     int32_t            column = 0;
-    if (signs.followed) tg_pen_legend(&l->pen, &column, mark, "the followed element");
+    if (signs.followed) tg_pen_legend(&l->pen, &column, mark, "holds the followed element");
     if (signs.padding) tg_pen_legend(&l->pen, &column, hatch, "padding");
     if (signs.among) tg_pen_legend(&l->pen, &column, count, "n places of padding in the cell");
     else if (signs.after) tg_pen_legend(&l->pen, &column, count, "and then n places of padding");

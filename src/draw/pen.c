@@ -42,6 +42,7 @@ void tg_pen_sentence(const tg_pen *pen, const char *text, int32_t indent) {
     int32_t column = indent;
     tg_pen_times(pen, " ", indent);
     for (bool blank = false, first = true; *text != '\0'; first = false) {
+        while (blank && *text == ' ') text++;
         const size_t word = word_length(text, pen->width - indent);
         if (!first && column + blank + (int32_t)word > pen->width) {
             tg_put_char(pen->w, '\n');

@@ -11,10 +11,14 @@ enum { COARSE_LINES = 7 };
 /* What is seen while the places of a run go by. */
 typedef struct sight {
     int64_t first[TG_MAX_NDIM], last[TG_MAX_NDIM]; /* elements, in the order of memory */
+    int64_t unit;                                  /* of the scene's layout that has all of them; -1: several have */
 } sight;
 
 static void see_element(const tg_scene *s, tg_cell *run, sight *seen, const int64_t *coord) {
     const int32_t ndim = s->layout->ndim;
+    const int64_t unit = s->grain.unit > 1 ? tg_layout_offset(s->layout, coord) / s->grain.unit : -1;
+    if (run->data == 0) seen->unit = unit;
+    if (unit != seen->unit) seen->unit = -1;
     for (int32_t d = 0; d < ndim; d++) {
         if (run->data == 0) seen->first[d] = run->low[d] = run->high[d] = coord[d];
         run->low[d] = tg_min(run->low[d], coord[d]);
@@ -79,7 +83,7 @@ static void label_run(tg_cell *run, const tg_scene *s, const tg_layout *l, const
 }
 
 static void fill_run(const tg_scene *s, const tg_layout *l, tg_cell *run) {
-    sight seen = {{0}, {0}};
+    sight seen = {{0}, {0}, -1};
     if (!look_at_places(s, l, run, &seen)) {
         run->kind = TG_CELL_UNKNOWN;
         return;
@@ -88,8 +92,8 @@ static void fill_run(const tg_scene *s, const tg_layout *l, tg_cell *run) {
     if (run->data > 0) {
         run->colour = tg_scene_colour(s, seen.first);
         run->core = tg_scene_core(s, seen.first);
+        run->unit = seen.unit;
     }
-    if (s->grain.unit > 1 && run->data > 0) run->unit = tg_layout_offset(s->layout, seen.first) / s->grain.unit;
     label_run(run, s, l, &seen);
 }
 

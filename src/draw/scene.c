@@ -17,7 +17,9 @@ bool tg_scene_follows(const tg_scene *s, const int64_t *coord) {
     return true;
 }
 
+/* Of a tile that is too large to be looked at a part is shown, which has no name of its own. */
 const char *tg_scene_unit_name(const tg_scene *s) {
+    if (s->params->unit > s->grain.unit && s->grain.unit > 1) return "piece";
     return s->params->unit_name != NULL ? s->params->unit_name : "tile";
 }
 
@@ -208,7 +210,8 @@ void tg_scene_choose_cells(tg_scene *s, const tg_grain *other) {
     int64_t volume = 1;
     for (int32_t d = 0; d < s->layout->ndim; d++) {
         const int64_t a = cell_of(&s->grain, d), b = other != NULL ? cell_of(other, d) : 1;
-        s->cell[d] = a > 1 && b > 1 ? tg_gcd(a, b) : tg_max(a, b);
+        if (tg_scene_is_coarse(s)) s->cell[d] = b > 1 ? tg_gcd(a, b) : a; /* a part of one unit */
+        else s->cell[d] = b;
         if (!tg_mul(&volume, volume, s->cell[d]) || volume > TG_LARGEST_CELL) s->cell[d] = volume = 1;
     }
     if (s->params->splits != NULL) grow_cells(s, volume);

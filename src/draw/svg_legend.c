@@ -40,7 +40,7 @@ void tg_svg_picture_legend(tg_svg *s) {
     const tg_signs signs = tg_picture_signs(s->picture);
     int32_t        x = TG_LEGEND_LEFT;
     s->y += BEFORE;
-    if (signs.followed) tg_svg_legend(s, &x, "class=\"f\"", "the followed element");
+    if (signs.followed) tg_svg_legend(s, &x, "class=\"f\"", "holds the followed element");
     if (signs.padding) tg_svg_legend_padding(s, &x, "padding");
     if (signs.after) put_mixed(s, &x, false, "elements, then padding, to scale");
     if (signs.among) put_mixed(s, &x, true, "padding among the elements, its share to scale");

@@ -42,6 +42,14 @@ void tg_words_of_boxes(tg_panel *panel, const tg_scene *s, bool steady) {
     (void)tg_writer_end(&w);
 }
 
+/* Whether a cell has elements of several sticks or tiles, as in the memory of another layout. */
+static bool has_several(const tg_panel *panel, const tg_scene *s) {
+    for (int32_t r = 0; r < panel->nrows; r++)
+        for (int32_t c = 0; c < panel->ncols; c++)
+            if (s->grain.unit > 1 && panel->cell[r][c].data > 0 && panel->cell[r][c].unit < 0) return true;
+    return false;
+}
+
 void tg_words_of_runs(tg_panel *panel, const tg_scene *s, const tg_stretch *m) {
     tg_writer w = TG_WRITER(panel->caption);
     tg_put_text(&w, "A place is ");
@@ -57,6 +65,11 @@ void tg_words_of_runs(tg_panel *panel, const tg_scene *s, const tg_stretch *m) {
     else put_count(&w, tg_min(m->line, m->length), "place");
     tg_put_text(&w, s->params->label == TG_LABEL_BYTE ? ". Row and column add up to the byte."
                                                       : ". Row and column add up to the offset.");
+    if (has_several(panel, s)) {
+        tg_put_text(&w, " A cell may hold parts of several ");
+        tg_put_text(&w, tg_scene_unit_name(s));
+        tg_put_text(&w, "s: its letter is that of the first.");
+    }
     (void)tg_writer_end(&w);
 }
 

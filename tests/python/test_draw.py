@@ -276,61 +276,6 @@ def test_diff_says_what_moves():
     assert not any(cell.get("moved") for row in same["cells"] for cell in row)
 
 
-def test_diff_names_the_first_element_that_moves():
-    """Not `0 > 0` where the first element of a cell stays and others do not."""
-    panel = picture("f32[16,256]{1,0:T(8,128)}", "--diff", "f32[16,256]")["panels"][0]
-    assert len(panel["rows"]) == len(panel["columns"]) == 2
-    for cell in (cell for row in panel["cells"] for cell in row):
-        for i, j in coords_between(cell["low"], cell["high"]):
-            before, after = (i // 8 * 2 + j // 128) * 1024 + i % 8 * 128 + j % 128, i * 256 + j
-            if before != after:
-                break
-        assert cell["label"] == f"{before} > {after}" and cell["moved"]
-
-
-def test_diff_of_element_types_compares_bytes():
-    answer = picture("f32[2,3]", "--diff", "bf16[2,3]")
-    cells = answer["panels"][0]["cells"]
-    assert [[cell["label"] for cell in row] for row in cells] == [["= 0", "4 > 2", "8 > 4"],
-                                                                  ["12 > 6", "16 > 8", "20 > 10"]]
-    assert "Byte before > byte after" in answer["panels"][0]["caption"]
-    assert any("4 bytes before and 2 bytes after" in note for note in answer["notes"])
-    nibbles = picture("s4[3]{0:E(4)}", "--diff", "s8[3]")["panels"][0]["cells"]
-    assert [cell["label"] for cell in nibbles[0]] == ["= 0", "0.4 > 1", "1 > 2"]
-    same = picture("f16[4]", "--diff", "bf16[4]")
-    assert any("element type changes" in note for note in same["notes"])
-    assert not any("element type" in note for note in picture("f16[4]", "--diff", "f16[4]")["notes"])
-
-
-def test_what_is_outside_of_the_slice_is_said():
-    inside = tegula("f32[4,5,6]", "--slice", "2,:,:", "--highlight", "2,3,4", "--view", "logical")
-    assert "outside" not in inside and "* the followed element" in inside
-    outside = tegula("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4", "--view", "logical")
-    assert "outside of the plane" in outside and "* the followed element" not in outside
-    assert "*" not in outside
-    both = tegula("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4")
-    assert "outside of the plane" in both and "* the followed element" in both
-    drawn = svg("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4", "--view", "logical")
-    assert "outside of the plane" in drawn and 'class="f"' not in drawn
-
-
-def test_labels_tell_all_dimensions():
-    """Also those of a tensor of rank 16, where the first may be the only one that differs."""
-    for shape in ([2] + [1] * 15, [2] * 16, [1000, 1, 1000, 1000, 1000, 1, 1000, 1, 1, 1, 1, 1, 1, 1, 2, 2]):
-        panel = picture(f"f32[{','.join(map(str, shape))}]")["panels"][-1]
-        for row in panel["cells"]:
-            for cell in filter(None, row):
-                assert cell["label"] == "(" + ",".join(map(str, cell["low"])) + ")"
-
-
-# A tile of 8 x 44 elements lies in 8 pieces: 2048..2091, 2176..2219 and so on.
-def test_holes_are_said():
-    cells = picture("f32[20,300]{1,0:T(8,128)}")["panels"][0]["cells"]
-    assert cells[0][1]["label"] == "1024..2047" and cells[0][2]["label"] == "2048~2987"
-    assert "a~b from a to b, with others between" in tegula("f32[20,300]{1,0:T(8,128)}")
-    assert "a~b" not in tegula("f32[16,256]{1,0:T(8,128)}")
-
-
 def divided(shape, cores, stick):
     """Splits by the published rule: dimensions by decreasing size, each the largest divisor that is left."""
     sizes = list(shape[:-1]) + [-(-shape[-1] // stick)]

@@ -1,0 +1,162 @@
+"""`tegula draw` explains what it draws: what moves, what is left out, where cells have holes, and every sign."""
+import re
+import xml.etree.ElementTree
+
+import pytest
+
+from test_draw import SVG, coords_between, picture, placed, svg, tegula, text_boxes
+
+
+def test_diff_names_the_first_element_that_moves():
+    """Not `0 > 0` where the first element of a cell stays and others do not."""
+    panel = picture("f32[16,256]{1,0:T(8,128)}", "--diff", "f32[16,256]")["panels"][0]
+    assert len(panel["rows"]) == len(panel["columns"]) == 2
+    for cell in (cell for row in panel["cells"] for cell in row):
+        for i, j in coords_between(cell["low"], cell["high"]):
+            before, after = (i // 8 * 2 + j // 128) * 1024 + i % 8 * 128 + j % 128, i * 256 + j
+            if before != after:
+                break
+        assert cell["label"] == f"{before} > {after}" and cell["moved"]
+
+
+def test_diff_of_element_types_compares_bytes():
+    answer = picture("f32[2,3]", "--diff", "bf16[2,3]")
+    cells = answer["panels"][0]["cells"]
+    assert [[cell["label"] for cell in row] for row in cells] == [["= 0", "4 > 2", "8 > 4"],
+                                                                  ["12 > 6", "16 > 8", "20 > 10"]]
+    assert "Byte before > byte after" in answer["panels"][0]["caption"]
+    assert any("4 bytes before and 2 bytes after" in note for note in answer["notes"])
+    nibbles = picture("s4[3]{0:E(4)}", "--diff", "s8[3]")["panels"][0]["cells"]
+    assert [cell["label"] for cell in nibbles[0]] == ["= 0", "0.4 > 1", "1 > 2"]
+    same = picture("f16[4]", "--diff", "bf16[4]")
+    assert any("element type changes" in note for note in same["notes"])
+    assert not any("element type" in note for note in picture("f16[4]", "--diff", "f16[4]")["notes"])
+
+
+def test_what_is_outside_of_the_slice_is_said():
+    inside = tegula("f32[4,5,6]", "--slice", "2,:,:", "--highlight", "2,3,4", "--view", "logical")
+    assert "outside" not in inside and "* holds the followed element" in inside
+    outside = tegula("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4", "--view", "logical")
+    assert "outside of the plane" in outside and "* holds the followed element" not in outside
+    assert "*" not in outside
+    both = tegula("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4")
+    assert "outside of the plane" in both and "* holds the followed element" in both
+    drawn = svg("f32[4,5,6]", "--slice", "1,:,:", "--highlight", "2,3,4", "--view", "logical")
+    assert "outside of the plane" in drawn and 'class="f"' not in drawn
+
+
+def test_labels_tell_all_dimensions():
+    """Also those of a tensor of rank 16, where the first may be the only one that differs."""
+    for shape in ([2] + [1] * 15, [2] * 16, [1000, 1, 1000, 1000, 1000, 1, 1000, 1, 1, 1, 1, 1, 1, 1, 2, 2]):
+        panel = picture(f"f32[{','.join(map(str, shape))}]")["panels"][-1]
+        for row in panel["cells"]:
+            for cell in filter(None, row):
+                assert cell["label"] == "(" + ",".join(map(str, cell["low"])) + ")"
+
+
+# A tile of 8 x 44 elements lies in 8 pieces: 2048..2091, 2176..2219 and so on.
+def test_holes_are_said():
+    cells = picture("f32[20,300]{1,0:T(8,128)}")["panels"][0]["cells"]
+    assert cells[0][1]["label"] == "1024..2047" and cells[0][2]["label"] == "2048~2987"
+    assert "a~b from a to b, with others between" in tegula("f32[20,300]{1,0:T(8,128)}")
+    assert "a~b" not in tegula("f32[16,256]{1,0:T(8,128)}")
+
+
+# ---- signs -----------------------------------------------------------------------------------------------
+
+
+def meanings(drawn):
+    """The words of the legend: sentences of the class of notes, in the last lines."""
+    root = xml.etree.ElementTree.fromstring(drawn)
+    return [node.text for node in root.iter(SVG + "text") if node.get("class") == "s"]
+
+
+@pytest.mark.parametrize("text, wish, has, has_not", [
+    ("f16[5,100,150] spyre", [], ["holds the followed element", "padding", "elements, then padding, to scale",
+                                  "stick n of device memory, counted from 0", "not drawn"],
+     ["padding among the elements, its share to scale", "tile begins", "nothing in it moves"]),
+    ("bf16[20,300]{1,0:T(8,128)(2,1)}", [], ["padding among the elements, its share to scale",
+                                             "from a to b, with others between"], ["tile begins"]),
+    ("f32[5,7]{1,0:T(2,4)}", ["--order"], ["tile begins", "what the device reads next",
+                                           "later: it reads others between"], ["not drawn"]),
+    ("f16[3,100] spyre", ["--diff", "f16[3,100]"],
+     ["nothing in it moves", "stick n of the memory before, counted from 0"], ["what the device reads next"]),
+    ("f32[4,6]", [], ["holds the followed element"], ["padding", "not drawn", "nothing in it moves", "tile begins"]),
+])
+def test_legend_has_what_is_drawn_and_nothing_else(text, wish, has, has_not):
+    said = meanings(svg(text, *wish))
+    assert not set(has) - set(said) and not set(has_not) & set(said)
+
+
+def test_legend_of_text():
+    assert "░n and then n places of padding" in tegula("f16[5,100,150] spyre")
+    assert "░n n places of padding in the cell" in tegula("f32[20,300]{1,0:T(8,128)}")
+    assert "░n" not in tegula("f32[4,6]") and "/n" in tegula("f16[5,100,150] spyre", "--ascii")
+    assert "┃ tile begins" in tegula("f32[5,7]{1,0:T(2,4)}")
+    for style in ([], ["--ascii"]):
+        assert "#n" not in tegula("f16[5,100,150] spyre", *style), "text has no #n in its cells"
+
+
+@pytest.mark.parametrize("text, again", [("f16[5,100,150] spyre", False), ("f32[24,256]{1,0:T(8,128)}", False),
+                                         ("f32[32,256]{1,0:T(8,128)}", True), ("f32[6,5]", False), ("f32[7,5]", True)])
+def test_letters_are_explained(text, again):
+    note = next(note for note in picture(text)["notes"] if note.startswith("Letter and colour say which"))
+    assert ("after F comes A again" in note) == again
+
+
+def points_of(path):
+    """Points of a path of straight lines, less than a pixel apart in a direction."""
+    x = y = 0
+    for step, values in re.findall(r"([MLHVhv])([-\d ]+)", path):
+        numbers = list(map(int, values.split()))
+        to = {"H": (numbers[0], y), "h": (x + numbers[0], y), "V": (x, numbers[0]), "v": (x, y + numbers[0])}.get(
+            step, tuple(numbers))
+        for k in range(1000 if step != "M" else 0):
+            yield x + (to[0] - x) * k / 999, y + (to[1] - y) * k / 999
+        x, y = to
+
+
+@pytest.mark.parametrize("text", ["f16[1024,256] spyre", "f32[5,7]{1,0:T(2,4)}", "f32[5,7]{0,1:T(4,2)}",
+                                  "f16[5,100,150] spyre", "f32[9,9]{1,0:T(3,2)}", "f32[4,6] strides=[1,4]", "f32[12]"])
+def test_arrows_meet_no_words(text):
+    root = xml.etree.ElementTree.fromstring(svg(text, "--order"))
+    words = [box for box in text_boxes(root) if box[0] and box[0] not in "⋮⋯"]
+    arrows = [(x, y, node.get("d")) for node, x, y in placed(root) if node.get("marker-end")]
+    assert arrows
+    for x, y, path in arrows:
+        for at, down in points_of(path):
+            met = [word for word in words if word[1] < x + at < word[3] and word[2] < y + down < word[4]]
+            assert not met, (path, met)
+
+
+# ---- found by an independent checker ---------------------------------------------------------------------
+
+
+def test_rows_that_are_nowhere_are_not_drawn():
+    """Pairs of rows in tiles of three: 17 rows are padded to 18; an 18th row would be in the next tile."""
+    panel = picture("f32[17,20]{1,0:T(3,5)(2,1)}")["panels"][0]
+    assert (panel["rows"][-1]["first"], panel["rows"][-1]["last"]) == (17, 17)
+    assert [cell["padding"] for cell in panel["cells"][-1]] == [5] * 4
+
+
+def test_a_part_of_a_large_tile_is_no_tile():
+    answer = picture("s8[1,20,130]{2,1,0:T(8,8,128)}", "--order")
+    assert any("of piece #" in note for note in answer["notes"])
+    assert not any(re.search(r"of tile #|which tile", note) for note in answer["notes"])
+
+
+def test_numbers_are_of_cells_within_one_unit():
+    """A tile of the other layout is 8 x 128, a stick of this one 1 x 32: a cell is a stick, not eight."""
+    answer = picture("f32[16,256] spyre", "--diff", "f32[16,256]{1,0:T(8,128)}")
+    logical, _, after = answer["panels"]
+    cells = [cell for row in logical["cells"] for cell in row if cell]
+    assert {cell["elements"] for cell in cells} == {32}
+    assert all(cell["unit"] == cell["low"][1] // 32 * 16 + cell["low"][0] for cell in cells)
+    assert all(cell["unit"] is None for row in after["cells"] for cell in row if cell)
+    assert "several sticks" in after["caption"]
+
+
+def test_a_broken_line_has_no_blank_at_its_end():
+    for width in range(40, 90):
+        drawn = tegula("f16[3,128] spyre", "--diff", "f16[3,128]", "--width", width)
+        assert not re.search(r"[ \t]$", drawn, re.M), width
