@@ -105,14 +105,15 @@ def test_letters_are_explained(text, again):
 
 
 def points_of(path):
-    """Points of a path of straight lines, less than a pixel apart in a direction."""
+    """Points of a path of straight lines, two pixels apart."""
     x = y = 0
     for step, values in re.findall(r"([MLHVhv])([-\d ]+)", path):
         numbers = list(map(int, values.split()))
         to = {"H": (numbers[0], y), "h": (x + numbers[0], y), "V": (x, numbers[0]), "v": (x, y + numbers[0])}.get(
             step, tuple(numbers))
-        for k in range(1000 if step != "M" else 0):
-            yield x + (to[0] - x) * k / 999, y + (to[1] - y) * k / 999
+        n = int(max(abs(to[0] - x), abs(to[1] - y)) / 2) + 1
+        for k in range(n + 1 if step != "M" else 0):
+            yield x + (to[0] - x) * k / n, y + (to[1] - y) * k / n
         x, y = to
 
 
