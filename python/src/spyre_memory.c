@@ -243,19 +243,26 @@ static tg_status map_block(spyre_block *block, tg_error *err) {
     return s;
 }
 
+/* Memory that is handed out again holds what its last owner left. Every code of a format is a number of the host type,
+ * but for the 32 bits that uint8 has on the device: there it must not show. */
+static void define(const spyre_block *block) {
+    if (!block->raw && block->host.dtype == TG_U8) memset(block->data, 0, (size_t)block->device_bytes);
+}
+
 /* Fills data and host_image; the one allocation of a storage is the larger of both. */
 static bool allocate_block(spyre_block *block) {
     const int64_t device = block->raw ? block->nbytes : block->device_bytes;
     block->device_bytes = device;
     block->host_image = spyre_take(slot_bytes(block));
     if (block->host_image == NULL) return false;
-    block->data = block->host_image;
-    if (!block->gaps) return true;
-    block->owns = true;
-    block->data = spyre_take(device);
-    if (block->data != NULL) return true;
-    spyre_give(block->host_image, slot_bytes(block));
-    return false;
+    block->owns = block->gaps;
+    block->data = block->gaps ? spyre_take(device) : block->host_image;
+    if (block->data == NULL) {
+        spyre_give(block->host_image, slot_bytes(block));
+        return false;
+    }
+    define(block);
+    return true;
 }
 
 static PyObject *no_memory(int64_t bytes) {
@@ -474,6 +481,19 @@ static PyObject *device_bytes(PyObject *module, PyObject *key) {
     return bytes;
 }
 
+/* Whether elements of that type go through a format of the device, and are not bytes as the host has them. */
+static PyObject *converts(PyObject *module, PyObject *args) {
+    PyObject *key, *object;
+    tg_dtype  dtype;
+    if (!PyArg_ParseTuple(args, "OO:_spyre_converts", &key, &object)) return NULL;
+    if (core_get_dtype(&dtype, core_module_state(module), object) != 0) return NULL;
+    spyre_block *block = spyre_acquire(key);
+    if (block == NULL) return NULL;
+    const bool does = !block->raw && block->host.dtype == dtype;
+    spyre_release(block);
+    return PyBool_FromLong(does);
+}
+
 static PyObject *stats(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
@@ -508,6 +528,7 @@ PyMethodDef spyre_memory_methods[] = {
     {"_spyre_describe", describe, METH_O, "(key) -> numbers of the layout and its host tensor, None if it has none"},
     {"_spyre_layout_of", layout_of, METH_O, "(key) -> SpyreTensorLayout or None"},
     {"_spyre_device_bytes", device_bytes, METH_O, "(key) -> device memory, padding included"},
+    {"_spyre_converts", converts, METH_VARARGS, "(key, dtype) -> whether elements of it are in a format of the device"},
     {"_spyre_stats", stats, METH_NOARGS, "-> (storages, bytes, most bytes so far)"},
     {"_spyre_empty_cache", empty_cache, METH_NOARGS, "give up the memory that is kept for later tensors"},
     {"_spyre_reset_peak", reset_peak, METH_NOARGS, "forget the most bytes so far"},

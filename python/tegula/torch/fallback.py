@@ -27,6 +27,11 @@ _MIXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index
 _READS_NAN = {"isnan", "nan_to_num", "nanmedian", "nansum"}
 
 
+# Operations that write all of their first argument, and read nothing of it.
+_OVERWRITES = {"zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
+               "log_normal_"}
+
+
 class _Known:
     """What the schema of an operation says."""
 
@@ -35,10 +40,11 @@ class _Known:
         self.view = any(r.alias_info is not None and not r.alias_info.is_write for r in schema.returns)
         self.written = [(i, a.name) for i, a in enumerate(schema.arguments)
                         if a.alias_info is not None and a.alias_info.is_write]
-        self.out = {a.name for a in schema.arguments if a.is_out}
         name = op.overloadpacket.__name__
+        self.overwritten = [(i, n) for i, n in self.written
+                            if schema.arguments[i].is_out or (i == 0 and name in _OVERWRITES)]
         self.mixed = name in _MIXED
-        self.read = memory.to_cpu if name in _READS_NAN else memory.operand
+        self.read = memory.value if name in _READS_NAN else memory.operand
         # Where PyTorch hands a number over as one, and does not take it back in place of a tensor.
         takes_numbers = torch._C._should_allow_numbers_as_tensors(name)
         self.tensors = [] if takes_numbers else [i for i, a in enumerate(schema.arguments) if str(a.type) == "Tensor"]
@@ -77,12 +83,21 @@ class _Call:
         self.copies = {}  # id of a tensor of the device: (it, its copy)
         self.owners = {}  # id of a copy: the tensor of the device
 
+    def keep(self, leaf, copy):
+        self.copies[id(leaf)] = (leaf, copy)
+        self.owners[id(copy)] = leaf
+
+    def overwrite(self, tensor, leaves):
+        """A tensor that is only written is not read: its memory may hold anything."""
+        if is_spyre(tensor) and sum(leaf is tensor for leaf in leaves) == 1:
+            copy = memory.undefined(tensor)
+            if copy is not None:
+                self.keep(tensor, copy)
+
     def lower(self, leaf):
         if is_spyre(leaf):
             if id(leaf) not in self.copies:
-                copy = self.read(leaf)
-                self.copies[id(leaf)] = (leaf, copy)
-                self.owners[id(copy)] = leaf
+                self.keep(leaf, self.read(leaf))
             return self.copies[id(leaf)][1]
         if isinstance(leaf, torch.device) and leaf.type == "spyre":
             return _CPU_DEVICE
@@ -104,6 +119,13 @@ class _Call:
         return memory.to_spyre(leaf) if owner is None else owner
 
 
+def _given(arguments, args, kwargs):
+    """The tensors that were given for these arguments of the schema."""
+    for position, name in arguments:
+        given = kwargs.get(name) if name in kwargs else args[position] if position < len(args) else None
+        yield from given if isinstance(given, (list, tuple)) else [given]
+
+
 def run_on_cpu(op, *args, **kwargs):
     known = _known.get(op)
     if known is None:
@@ -115,15 +137,15 @@ def run_on_cpu(op, *args, **kwargs):
     leaves, spec = tree_flatten((args, kwargs))
     if not known.mixed and any(map(is_spyre, leaves)):
         _check_devices(op, leaves)
+    for tensor in _given(known.overwritten, args, kwargs):
+        call.overwrite(tensor, leaves)
     cpu_args, cpu_kwargs = tree_unflatten([call.lower(leaf) for leaf in leaves], spec)
     if any(type(cpu_args[i]) in _NUMBERS for i in known.tensors if i < len(cpu_args)):
         cpu_args = [torch.tensor(a) if i in known.tensors and type(a) in _NUMBERS else a
                     for i, a in enumerate(cpu_args)]
     results = op(*cpu_args, **cpu_kwargs)
-    for position, name in known.written:
-        written = kwargs.get(name) if name in kwargs else args[position] if position < len(args) else None
-        for tensor in written if isinstance(written, (list, tuple)) else [written]:
-            call.store(tensor)
+    for tensor in _given(known.written, args, kwargs):
+        call.store(tensor)
     leaves, spec = tree_flatten(results)
     lifted = tree_unflatten([call.lift(leaf) for leaf in leaves], spec)
     if TRACE:

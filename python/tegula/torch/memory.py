@@ -81,7 +81,7 @@ def read(src, dst):
     if not _core._spyre_copy_out(key(src), src.size(), src.stride(), src.storage_offset(), src.dtype, dst.data_ptr(),
                                 dst.stride()):
         dst.copy_(_image(src)[2])
-    return dst
+    return dst.neg_() if src.is_neg() else dst
 
 
 def _plain(tensor):
@@ -95,6 +95,8 @@ def _plain(tensor):
 
 def write(src, dst):
     """Host to device, same size and dtype."""
+    if dst.is_neg():
+        src = src.neg()
     if not _core._spyre_copy_in(key(dst), dst.size(), dst.stride(), dst.storage_offset(), dst.dtype, src.data_ptr(),
                                src.stride()):
         storage, image, view = _image(dst)
@@ -103,24 +105,60 @@ def write(src, dst):
     return dst
 
 
-def to_cpu(tensor):
-    """A copy on the host, with strides as PyTorch's preserve_format has them."""
-    return read(tensor, torch.empty_strided(tensor.size(), dense_strides(tensor), dtype=tensor.dtype, device="cpu"))
-
-
 _ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
 
 
+def _preserved_strides(size, stride):
+    """Dense strides in the order of the given ones, by PyTorch's own rule."""
+    return torch.empty_like(torch.empty_strided(size, stride, device="meta")).stride()
+
+
+def _settled(copy):
+    """65504, the largest float16, is 65536 on the device, and that is infinity to the host: here it is 65504 again."""
+    largest = torch.full((), torch.finfo(copy.dtype).max, dtype=copy.dtype)
+    return torch.where(copy.isinf(), largest.copysign(copy), copy)
+
+
+def _as_operand(copy):
+    """The code that is infinity or NaN, and a NaN to the host, as infinity with its sign."""
+    infinity = torch.full((), float("inf"), dtype=copy.dtype)
+    return torch.where(copy.isnan(), infinity.copysign(copy), _settled(copy))
+
+
+def to_cpu(tensor, convert=None):
+    """A copy on the host, through convert. Its strides are in the order of the tensor's, and what is repeated stays so:
+    then PyTorch lays out the results of operations as it does on every device."""
+    size, stride = tensor.size(), tensor.stride()
+    once = [1 if s == 0 else n for n, s in zip(size, stride)]
+    if list(size) != once:
+        tensor = _as_strided._op_dk(CPU, tensor, once, stride, tensor.storage_offset())
+    copy = read(tensor, torch.empty_strided(once, _preserved_strides(once, stride), dtype=tensor.dtype, device="cpu"))
+    return (copy if convert is None else convert(copy)).expand(size)
+
+
+def _converted(tensor, convert):
+    if tensor.dtype in _ONE_CODE and _core._spyre_converts(key(tensor), tensor.dtype):
+        return to_cpu(tensor, lambda copy: copy if copy.isfinite().all() else convert(copy))
+    return to_cpu(tensor)
+
+
+def value(tensor):
+    """A copy of what the device holds, as near as the type comes: finite where the device's number is."""
+    return _converted(tensor, _settled)
+
+
 def operand(tensor):
-    """A copy for an operation. The code that DLFloat16 has for infinity and NaN keeps its sign: the host reads NaN, and
-    an operation takes infinity. So a mask of -inf works on the device, and does not survive the way to the host."""
-    copy = to_cpu(tensor)
-    if copy.dtype in _ONE_CODE:
-        merged = copy.isnan()
-        if merged.any():
-            infinity = torch.full((), float("inf"), dtype=copy.dtype)
-            return torch.where(merged, infinity.copysign(copy), copy)
-    return copy
+    """A copy for an operation: value(), and the one code that DLFloat16 has for infinity and NaN is infinity. So masks
+    of -inf and of finfo.min work on the device, and do not survive the way to the host."""
+    return _converted(tensor, _as_operand)
+
+
+def undefined(tensor):
+    """Host memory for what an operation writes into a tensor, all of it; None where it could not."""
+    if any(s == 0 and n > 1 for n, s in zip(tensor.size(), tensor.stride())):
+        return None
+    return torch.empty_strided(tensor.size(), _preserved_strides(tensor.size(), tensor.stride()), dtype=tensor.dtype,
+                               device="cpu")
 
 
 def to_spyre(tensor, layout=None):
@@ -140,12 +178,13 @@ def copy(src, dst):
     if src.size() != dst.size():
         src = src.expand(dst.size())
     if not is_spyre(dst):
-        if src.dtype == dst.dtype:
+        if src.dtype == dst.dtype and not dst.is_neg():
             return read(src, dst)
         return dst.copy_(to_cpu(src))
     if is_spyre(src):
-        if src.dtype == dst.dtype and _is_line(src) and _is_line(dst) and _core._spyre_copy_device(key(dst), key(src)):
+        if (src.dtype == dst.dtype and src.is_neg() == dst.is_neg() and _is_line(src) and _is_line(dst)
+                and _core._spyre_copy_device(key(dst), key(src))):
             return dst
-        src = to_cpu(src)
+        src = value(src)
     src = _plain(src)
     return write(src if src.dtype == dst.dtype else src.to(dst.dtype), dst)
