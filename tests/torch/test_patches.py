@@ -4,7 +4,7 @@ import io
 import pickle
 import subprocess
 import sys
-import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -12,7 +12,6 @@ import torch
 
 import tegula.torch
 from conftest import PACKAGE
-from tegula import _core
 from tegula.torch import SpyreTensorLayout, memory, patches
 
 COLUMNS = SpyreTensorLayout((3, 4), torch.float32, [1, 0])
@@ -179,6 +178,10 @@ def test_patch_dlpack():
     for convert in (x.numpy, lambda: np.asarray(x), lambda: memoryview(x)):
         with pytest.raises(TypeError):
             convert()
+    for export in (torch.to_dlpack, torch.utils.dlpack.to_dlpack, torch._C._to_dlpack, torch._C._to_dlpack_versioned):
+        with pytest.raises(BufferError, match="tiled"):
+            export(x)
+        assert "dltensor" in repr(export(torch.ones(2)))
     assert not hasattr(x, "__cuda_array_interface__")
     assert torch.from_dlpack(torch.ones(2)).tolist() == [1, 1] and torch.ones(2).__dlpack_device__() == (1, 0)
 
@@ -197,9 +200,29 @@ def test_jax_and_back():
 
 
 def test_patch_accelerator():
-    torch.accelerator.synchronize()
+    """Questions about memory were internal errors, and empty_host_cache() ended the process."""
+    accelerator = torch.accelerator
+    accelerator.synchronize()
     torch.spyre.synchronize()
-    assert torch.accelerator.current_accelerator().type == "spyre" and torch.accelerator.device_count() == 1
+    assert accelerator.current_accelerator().type == "spyre" and accelerator.device_count() == 1
+    accelerator.empty_cache(), accelerator.empty_host_cache(), accelerator.reset_peak_memory_stats()
+    before = accelerator.memory_allocated()
+    x = torch.empty(1000, 64, device="spyre")
+    assert accelerator.memory_allocated() - before == 256000 == torch.spyre.memory_allocated("spyre") - before
+    del x
+    assert accelerator.max_memory_allocated(0) >= before + 256000 and accelerator.memory_reserved() == before
+    assert accelerator.memory_stats()["allocated_bytes.all.current"] == before
+    with pytest.raises(NotImplementedError, match="torch.spyre.memory_allocated"):
+        accelerator.get_memory_info()
+    for wrong in (accelerator.set_device_index, accelerator.synchronize, accelerator.memory_allocated):
+        with pytest.raises(RuntimeError, match="one Spyre device, with index 0; 1 was"):
+            wrong(1)
+
+
+def test_patch_tracing():
+    """Its check of what it made is in float64; the graph itself has nothing of that."""
+    model, x = torch.nn.Linear(3, 2).to("spyre"), torch.rand(4, 3).to("spyre")
+    assert torch.equal(torch.jit.trace(model, (x,))(x + 1).cpu(), model(x + 1).cpu())
 
 
 def test_patch_pinning():
@@ -241,119 +264,67 @@ def test_patch_module_apply(move):
     assert model.embed.weight.dtype == torch.float64
 
 
-# ---- the risk list ------------------------------------------------------------------------------
+class Mixed(Tied):
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(4, 4)
+        self.register_buffer("steps", torch.tensor([3]))
+        self.register_buffer("mask", torch.ones(2, dtype=torch.bool))
 
 
-def test_risk_version_gate():
-    """Private interfaces: only a tested version of PyTorch is accepted without a word."""
-    assert tegula.torch.TESTED[0] <= tuple(map(int, torch.__version__.split(".")[:2])) < tegula.torch.TESTED[1]
+def devices(model):
+    return {t.device.type for t in (*model.parameters(), *model.buffers())}
 
 
-def test_risk_stale_entries():
-    """No address finds the layout of its last owner: threads make, use and drop tensors, forward and backward."""
-    problems = []
-
-    def work(seed):
-        generator = torch.Generator().manual_seed(seed)
-        try:
-            for _ in range(60):
-                rows, columns = (int(n) for n in torch.randint(1, 40, (2,), generator=generator))
-                x = torch.rand(rows, columns, generator=generator)
-                order = [1, 0] if seed % 2 else [0, 1]
-                layout = SpyreTensorLayout((rows, columns), torch.float32, order)
-                y = x.to("spyre", device_layout=layout).requires_grad_()
-                z = (y.exp() * y.t().contiguous().t()).sum()
-                z.backward()
-                expected = x.exp() * (x + 1)
-                if not torch.allclose(y.grad.cpu(), expected, rtol=1e-4) or not torch.equal(y.detach().cpu(), x):
-                    problems.append((seed, rows, columns))
-        except Exception as error:
-            problems.append(error)
-
-    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert problems == []
+def test_moving_while_somebody_knows_of_a_parameter():
+    """A forward result that is alive, and weak references: PyTorch's swap refused, and the module was half moved."""
+    model, x = Mixed(), torch.tensor([[1, 2]])
+    weight = model.embed.weight
+    known = [weakref.ref(p) for p in model.parameters()]
+    alive = model.lstm(model.embed(x))[0].sum() + model.out(torch.ones(4)).sum()
+    alive.backward(retain_graph=True)
+    gradient = weight.grad
+    before = gradient.clone()
+    weight.note = "kept"
+    calls = []
+    weight.register_hook(lambda g: calls.append(g.device.type))
+    weight.register_post_accumulate_grad_hook(lambda p: calls.append(p.device.type))
+    for target in ("spyre", "cpu", "spyre"):
+        model.to(target)
+        assert devices(model) == {target} and model.steps.item() == 3
+        assert model.embed.weight is model.out.weight is weight and [r() for r in known] == list(model.parameters())
+        assert weight.grad is gradient and gradient.device.type == target and torch.equal(gradient.cpu(), before)
+        assert type(weight) is torch.nn.Parameter and weight.note == "kept" and weight.is_leaf and weight.requires_grad
+    with pytest.raises(RuntimeError, match="moved since the forward pass"):
+        alive.backward()
+    model.zero_grad()
+    model.lstm(model.embed(x.to("spyre")))[0].sum().backward()
+    assert weight.grad.is_spyre and calls[-2:] == ["spyre", "spyre"]
 
 
-def test_risk_leaks():
-    """All storages go when their tensors do, on whatever thread."""
-    import gc
-    gc.collect()
-    before = _core._spyre_stats()[:2]
-    model = torch.nn.Linear(9, 9).to("spyre")
-    for _ in range(20):
-        model(torch.rand(5, 9).to("spyre")).square().mean().backward()
-    model = None
-    capsule = _core._spyre_alloc((3, 4), None, torch.float32, None)
-    del capsule  # that nobody took
-    gc.collect()
-    assert _core._spyre_stats()[:2] == before
-    torch.spyre.reset_peak_memory_stats()
-    x = torch.empty(64, 64, device="spyre")
-    assert torch.spyre.max_memory_allocated() - before[1] >= x.numel() * 4 <= torch.spyre.memory_allocated()
+@pytest.mark.parametrize("buffer", [torch.zeros(2, dtype=torch.float64), torch.tensor([2**40])], ids=["type", "number"])
+def test_a_module_is_moved_or_left(buffer):
+    """What has no place on the device is found before anything is moved."""
+    model = Mixed()
+    model.out.register_buffer("last", buffer)
+    before = {name: (t, t.device) for name, t in model.state_dict(keep_vars=True).items()}
+    for _ in range(2):
+        with pytest.raises((RuntimeError, OverflowError), match="does not support dtype|does not fit"):
+            model.to("spyre")
+        after = model.state_dict(keep_vars=True)
+        assert all(after[name] is t and after[name].device == device for name, (t, device) in before.items())
 
 
-def test_risk_foreign_addresses():
-    for address in (0, 1, torch.ones(3).untyped_storage().data_ptr()):
-        with pytest.raises(RuntimeError, match="not the storage of a Spyre tensor"):
-            _core._spyre_layout_of(address)
-    x = sample()
-    with pytest.raises(ValueError, match="without memory"):
-        _core._spyre_copy_in(memory.key(x), (3, 4), (4, 1), 0, torch.float32, 0, (4, 1))
-    with pytest.raises(ValueError, match="4 bytes for a storage of 48"):
-        _core._spyre_read_image(memory.key(x), torch.empty(1).data_ptr(), 4)
-    address = memory.key(x)
-    del x
-    with pytest.raises(RuntimeError, match="not the storage of a Spyre tensor"):
-        _core._spyre_layout_of(address)
-
-
-@pytest.mark.parametrize("op", ["select_scatter", "slice_scatter", "index_put"])
-@pytest.mark.parametrize("backend", ["eager", "aot_eager"])
-def test_risk_storage_bytes(op, backend):
-    """A storage counts host bytes: functionalised graphs flatten it."""
-    def run(x):
-        if op == "select_scatter":
-            return torch.select_scatter(x * 1, torch.ones_like(x[0]), 0, 1)
-        if op == "slice_scatter":
-            return torch.slice_scatter(x * 1, torch.ones_like(x[:, :2]), 1, 1, 3)
-        y = x * 1
-        y[:, 1] += 5
-        return y
-
-    x = torch.rand(5, 70, dtype=torch.float16)
-    y = x.to("spyre")
-    assert y.untyped_storage().nbytes() == 700
-    assert torch.equal(torch.compile(run, backend=backend)(y).cpu(), run(y).cpu())
-
-
-def test_risk_errors_not_crashes():
-    """What a Python-made device cannot do is an error with words."""
-    for attempt in (lambda: torch.Generator(device="spyre"), lambda: torch.zeros(2, device="spyre:1"),
-                    lambda: torch.spyre.set_device(1), lambda: torch.zeros(2, device="spyre").to_sparse(),
-                    lambda: torch.zeros(2, device="spyre") + torch.zeros(2),
-                    lambda: torch.zeros(3, device="spyre").untyped_storage().resize_(100),
-                    lambda: torch.zeros(2, device="spyre", pin_memory=True)):
-        with pytest.raises((RuntimeError, NotImplementedError, TypeError)):
-            attempt()
-    message = "Expected all tensors to be on the same device"
-    with pytest.raises(RuntimeError, match=message):
-        torch.ones(3, 3, device="spyre") @ torch.ones(3, 3)
-    assert (torch.ones(3, device="spyre") * torch.tensor(2.0)).sum().item() == 6
-    assert torch.arange(5.0, device="spyre")[torch.tensor([1, 3])].cpu().tolist() == [1, 3]
-
-
-def test_risk_fork():
-    """A child has the tensors of its parent, and moves its own, large ones included."""
-    import os
-    x = torch.rand(3000, 2000).to("spyre")
-    child = os.fork()
-    if child == 0:
-        os._exit(0 if torch.equal((x.cpu().to("spyre")).cpu(), x.cpu()) else 1)
-    assert os.waitpid(child, 0)[1] == 0
+def test_other_conversions_of_a_module():
+    model = Mixed().to("spyre")
+    assert {p.dtype for p in model.half().parameters()} == {torch.float16} and devices(model) == {"spyre"}
+    assert {p.dtype for p in model.to("cpu", torch.float32).parameters()} == {torch.float32}
+    assert model.embed.weight is model.out.weight
+    compiled = torch.compile(model.out, backend="eager")
+    compiled(torch.ones(4))
+    model.to("spyre")
+    assert compiled(torch.ones(4, device="spyre")).is_spyre
+    assert devices(torch.nn.Linear(2, 2, device="meta").to_empty(device="spyre")) == {"spyre"}
 
 
 def test_real_torch_spyre_is_not_disturbed():

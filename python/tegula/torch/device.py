@@ -93,6 +93,13 @@ def max_memory_allocated(device=None):
     return _core._spyre_stats()[2]
 
 
+def memory_stats(device=None):
+    """The same as a dictionary, with PyTorch's names."""
+    _index(device)
+    _, current, peak = _core._spyre_stats()
+    return {"allocated_bytes.all.current": current, "allocated_bytes.all.peak": peak}
+
+
 def reset_peak_memory_stats(device=None):
     _index(device)
     _core._spyre_reset_peak()
@@ -121,6 +128,7 @@ def _module():
         "get_amp_supported_dtype": lambda: [torch.float16, torch.bfloat16],
         "memory_allocated": memory_allocated,
         "max_memory_allocated": max_memory_allocated,
+        "memory_stats": memory_stats,
         "reset_peak_memory_stats": reset_peak_memory_stats,
         "empty_cache": _core._spyre_empty_cache,
         "device": _Device,

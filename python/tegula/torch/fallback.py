@@ -28,8 +28,8 @@ _READS_NAN = {"isnan", "nan_to_num", "nanmedian", "nansum"}
 
 
 # Operations that write all of their first argument, and read nothing of it.
-_OVERWRITES = {"zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_", "cauchy_",
-               "log_normal_"}
+_OVERWRITES = {"zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_", "exponential_", "geometric_",
+               "cauchy_", "log_normal_"}
 
 
 class _Known:

@@ -48,6 +48,34 @@ def _metadata(op):
     return run
 
 
+def _set_storage(self, storage, offset, size, stride=()):
+    """PyTorch would give a tensor its new size and then fail to make the storage longer."""
+    stride = stride or memory.contiguous_strides(size)
+    last = 0 if 0 in size else offset + 1 + sum((n - 1) * step for n, step in zip(size, stride))
+    if storage.device.type == "spyre" and last * self.element_size() > storage.nbytes():
+        raise RuntimeError(f"sizes {list(size)}, strides {list(stride)} and offset {offset} need "
+                           f"{last * self.element_size()} bytes of a storage of {storage.nbytes()}, which cannot grow")
+    return _aten.set_.source_Storage_storage_offset._op_dk(CPU, self, storage, offset, size, stride)
+
+
+def _refused(dtype):
+    raise RuntimeError(f"Spyre backend does not support dtype {dtype}")
+
+
+def _view_dtype(tensor, dtype):
+    """Bytes as another type. A complex one has no format, and views of conjugates end in PyTorch's own code."""
+    if dtype.is_complex:
+        _refused(dtype)
+    return _aten.view.dtype._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, tensor, dtype)
+
+
+def _view_as_complex(tensor):
+    _refused(_COMPLEX.get(tensor.dtype, "complex"))
+
+
+_COMPLEX = {torch.float16: torch.complex32, torch.float32: torch.complex64}
+
+
 def _resize_(self, size, *, memory_format=None):
     size = torch.Size(size)
     if self.size() == size:
@@ -103,8 +131,7 @@ def _on_cpu(run):
     return wrapped
 
 
-VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage",
-         "set_.source_Storage_storage_offset", "set_.source_Tensor", "set_")
+VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Tensor", "set_")
 
 
 # Keys under which PyTorch has made an operation from others; where the CPU has a kernel for the whole, that is taken.
@@ -135,6 +162,9 @@ def register():
     table |= {
         "empty.memory_format": _empty,
         "empty_strided": _empty_strided,
+        "set_.source_Storage_storage_offset": _set_storage,
+        "view.dtype": _view_dtype,
+        "view_as_complex": _view_as_complex,
         "resize_": _resize_,
         "_copy_from": _copy_from,
         "_copy_from_and_resize": _copy_from_and_resize,
@@ -145,4 +175,7 @@ def register():
     table |= {name: _on_cpu(run) for name, run in cells.KERNELS.items()}
     for name, run in table.items():
         library.impl(name, run, "PrivateUse1")
+    # Lazily negated tensors (Tensor._neg_view): PyTorch makes plain ones of them with these, over and over.
+    for name in ("_copy_from", "_copy_from_and_resize", "_local_scalar_dense"):
+        library.impl(name, table[name], "Negative")
     return library

@@ -280,6 +280,10 @@ def _restore(tensor, numbers):
 # ---- raw pointers ------------------------------------------------------------------------------
 
 
+_TILED = ("the memory of a tensor on spyre is tiled, and DLPack cannot say how; take x.cpu(), or ask x.__dlpack__ for "
+          "dl_device=(1, 0), the CPU")
+
+
 @_patch
 def dlpack():
     """x.__dlpack__() would hand tiled memory to somebody who reads it with host strides."""
@@ -290,8 +294,7 @@ def dlpack():
             if dl_device is not None and tuple(map(int, dl_device)) == (1, 0):
                 kwargs.pop("copy", None)  # it is one
                 return self.detach().cpu().__dlpack__(*args, **kwargs)
-            raise BufferError("the memory of a tensor on spyre is tiled, and DLPack cannot say how; take x.cpu(), or "
-                              "ask for dl_device=(1, 0), the CPU")
+            raise BufferError(_TILED)
         return method
 
     def device(before):
@@ -299,25 +302,64 @@ def dlpack():
             return (12, 0) if is_spyre(self) else before(self)  # kDLExtDev
         return method
 
+    def capsule(before):
+        def function(tensor, *args, **kwargs):
+            if is_spyre(tensor):
+                raise BufferError(_TILED)
+            return before(tensor, *args, **kwargs)
+        return function
+
     _wrap(torch.Tensor, "__dlpack__", export)
     _wrap(torch.Tensor, "__dlpack_device__", device)
+    for owner, name in ((torch, "to_dlpack"), (torch.utils.dlpack, "to_dlpack"), (torch._C, "_to_dlpack"),
+                        (torch._C, "_to_dlpack_versioned")):
+        _wrap(owner, name, capsule)
 
 
 # ---- what PyTorch does for accelerators --------------------------------------------------------
 
 
+def _ours(device):
+    """Whether a function of torch.accelerator is asked about the device, or about none that it names."""
+    current = torch.accelerator.current_accelerator()
+    return current is not None and current.type == "spyre" and (device is None or isinstance(device, int)
+                                                                or _on_spyre(device))
+
+
+def _no_memory_info(device=None):
+    raise NotImplementedError("the memory of the simulated device is that of the machine; "
+                              "torch.spyre.memory_allocated() tells what is in use")
+
+
 @_patch
 def accelerator():
-    """torch.accelerator.synchronize() raises: a device made from Python has no events."""
-    def make(before):
-        def synchronize(device=None, /):
-            current = torch.accelerator.current_accelerator()
-            if current is not None and current.type == "spyre":
-                return torch.spyre.synchronize()
-            return before(device)
-        return synchronize
+    """torch.accelerator.synchronize() raises, a question about memory is an internal error, and empty_host_cache()
+    ends the process: a device made from Python has no events and no allocator."""
+    spyre = torch.spyre
+    table = {
+        "synchronize": spyre.synchronize,
+        "set_device_index": spyre.set_device, "set_device_idx": spyre.set_device,
+        "empty_cache": lambda device=None: spyre.empty_cache(), "empty_host_cache": lambda device=None: None,
+        "memory_allocated": spyre.memory_allocated, "memory_reserved": spyre.memory_allocated,
+        "max_memory_allocated": spyre.max_memory_allocated, "max_memory_reserved": spyre.max_memory_allocated,
+        "reset_peak_memory_stats": spyre.reset_peak_memory_stats,
+        "memory_stats": spyre.memory_stats, "get_memory_info": _no_memory_info,
+        "reset_accumulated_memory_stats": _no_memory_info,
+    }
 
-    _wrap(torch.accelerator, "synchronize", make)
+    def make(ours):
+        def replace(before):
+            def function(device=None, /):
+                if _ours(device):
+                    return ours(device)
+                return before() if device is None else before(device)
+            return function
+        return replace
+
+    for name, ours in table.items():
+        for owner in (torch.accelerator, torch.accelerator.memory):
+            if hasattr(owner, name):
+                _wrap(owner, name, make(ours))
 
 
 @_patch
@@ -339,38 +381,32 @@ def pinning():
     _wrap(torch.Tensor, "is_pinned", pinned)
 
 
+@_patch
+def tracing():
+    """torch.jit.trace compares what it made with the function in float64, which the device has not."""
+    import torch.jit._trace as trace
+
+    def make(before):
+        def check(*args, **kwargs):
+            try:
+                return before(*args, **kwargs)
+            except RuntimeError as error:
+                if "Spyre backend does not support dtype torch.float64" not in str(error):
+                    raise
+        return check
+
+    _wrap(trace, "_check_trace", make)
+
+
 # ---- modules -----------------------------------------------------------------------------------
-
-
-def _moves_here(module, convert):
-    """Whether a conversion of a module comes to the device, or leaves it."""
-    if any(p.device.type == "spyre" for p in module.parameters()):
-        return True
-    with torch.no_grad():
-        try:
-            return is_spyre(convert(torch.empty(0)))
-        except Exception:  # it is not one for such tensors; what it does is the affair of PyTorch
-            return False
 
 
 @_patch
 def module_apply():
     """Module.to("spyre") must keep its Parameters: else tied weights come apart, and an optimizer that was made
-    before holds the old ones. PyTorch does that by swapping, a setting of the whole process: here it is on only while
-    a module comes to the device or leaves it."""
-    def make(before):
-        def apply(self, fn, recurse=True):
-            future = torch.__future__
-            if future.get_swap_module_params_on_conversion() or not recurse or not _moves_here(self, fn):
-                return before(self, fn, recurse)
-            future.set_swap_module_params_on_conversion(True)
-            try:
-                return before(self, fn, recurse)
-            finally:
-                future.set_swap_module_params_on_conversion(False)
-        return apply
-
-    _wrap(torch.nn.Module, "_apply", make)
+    before holds the old ones."""
+    from tegula.torch import modules
+    _wrap(torch.nn.Module, "_apply", modules.apply)
 
 
 def install():
