@@ -69,8 +69,13 @@ extern PyMethodDef spyre_copy_methods[];
 
 /* ---- spyre_layout.c: the type SpyreTensorLayout ---- */
 
-PyObject       *spyre_layout_new(core_state *state, const tg_spyre *spyre);
+/* host: the tensor that the layout was made for, which is no part of its value; NULL if that is not known. */
+PyObject       *spyre_layout_new(core_state *state, const tg_spyre *spyre, const tg_host *host);
 const tg_spyre *spyre_layout_get(core_state *state, PyObject *layout); /* NULL with TypeError if it is none */
+
+/* 0 if the layout may be that of the tensor: for what is known of the tensor it was made for, and in the format of the
+ * element type. -1 with tegula.ArgumentError that tells both sides. */
+int spyre_layout_check(core_state *state, PyObject *layout, const tg_host *host, tg_format format);
 
 /* The element type, and the format that Spyre keeps it in. 0, or -1: no dtype, or one without a device format. */
 int spyre_get_dtype(tg_dtype *dtype, tg_format *format, core_state *state, PyObject *object);

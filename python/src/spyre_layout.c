@@ -14,6 +14,8 @@
 typedef struct layout_object {
     PyObject_HEAD
     tg_spyre spyre;
+    bool     has_host;
+    tg_host  host; /* no part of the value: neither compared nor kept by pickle */
 } layout_object;
 
 /* ---- reading Python values ---- */
@@ -133,21 +135,20 @@ static int get_host(tg_host *host, core_state *state, tg_dtype dtype, PyObject *
     return get_strides(host, state, strides);
 }
 
-static int from_host(tg_spyre *out, core_state *state, const host_arguments *a) {
+static int from_host(tg_spyre *out, tg_host *host, core_state *state, const host_arguments *a) {
     int32_t         order[TG_MAX_NDIM + 1];
-    tg_host         host;
     tg_error        err;
     tg_dtype        dtype;
     tg_spyre_params params = {.has_device_dtype = true};
     if (spyre_get_dtype(&dtype, &params.device_dtype, state, a->dtype) < 0) return -1;
     if (get_arrangement_of(&params.arrangement, a->arrangement) < 0) return -1;
     if (get_unit_dims(&params.keep_unit_dims, a->unit_dims) < 0) return -1;
-    if (get_host(&host, state, dtype, a->size, a->strides) < 0) return -1;
+    if (get_host(host, state, dtype, a->size, a->strides) < 0) return -1;
     if (a->order != NULL && a->order != Py_None) {
         if (core_get_ints32(order, &params.norder, TG_MAX_NDIM + 1, state, a->order, "dim_order") != 0) return -1;
         params.dim_order = order;
     }
-    return tg_spyre_default(out, &host, &params, &err) == TG_OK ? 0 : (core_raise(state, &err, NULL), -1);
+    return tg_spyre_default(out, host, &params, &err) == TG_OK ? 0 : (core_raise(state, &err, NULL), -1);
 }
 
 /* Sizes are not negative, both vectors are as long, and the format has sticks. The rest needs a host tensor. */
@@ -184,7 +185,8 @@ static bool has_key(PyObject *kwargs, const char *key) {
     return kwargs != NULL && PyDict_GetItemString(kwargs, key) != NULL;
 }
 
-static int from_arguments(tg_spyre *out, core_state *state, PyObject *args, PyObject *kwargs) {
+/* 1 with the host tensor, 0 without one, -1 with an exception. */
+static int from_arguments(tg_spyre *out, tg_host *host, core_state *state, PyObject *args, PyObject *kwargs) {
     static char *short_names[] = {"host_size", "dtype", "dim_order", "element_arrangement", "unit_dims", NULL};
     static char *long_names[] = {"host_size", "host_strides", "dtype", "dim_order", "element_arrangement",
                                  "unit_dims", NULL};
@@ -207,19 +209,24 @@ static int from_arguments(tg_spyre *out, core_state *state, PyObject *args, PyOb
                                                      &a.strides, &a.dtype, &a.order, &a.arrangement, &a.unit_dims)
                        : PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OOO:SpyreTensorLayout", short_names, &a.size,
                                                      &a.dtype, &a.order, &a.arrangement, &a.unit_dims);
-    return ok ? from_host(out, state, &a) : -1;
+    return ok && from_host(out, host, state, &a) == 0 ? 1 : -1;
 }
 
-PyObject *spyre_layout_new(core_state *state, const tg_spyre *spyre) {
-    PyObject *self = PyType_GenericAlloc((PyTypeObject *)state->spyre_layout_type, 0);
-    if (self != NULL) ((layout_object *)self)->spyre = *spyre;
-    return self;
+PyObject *spyre_layout_new(core_state *state, const tg_spyre *spyre, const tg_host *host) {
+    layout_object *self = (layout_object *)PyType_GenericAlloc((PyTypeObject *)state->spyre_layout_type, 0);
+    if (self == NULL) return NULL;
+    self->spyre = *spyre;
+    self->has_host = host != NULL;
+    if (host != NULL) self->host = *host;
+    return (PyObject *)self;
 }
 
 static PyObject *layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     tg_spyre    spyre;
+    tg_host     host;
     core_state *state = PyType_GetModuleState(type);
-    return from_arguments(&spyre, state, args, kwargs) < 0 ? NULL : spyre_layout_new(state, &spyre);
+    const int   made = from_arguments(&spyre, &host, state, args, kwargs);
+    return made < 0 ? NULL : spyre_layout_new(state, &spyre, made > 0 ? &host : NULL);
 }
 
 static void layout_free(PyObject *self) {
@@ -307,9 +314,10 @@ static PyObject *elems_per_stick(PyObject *self, PyObject *unused) {
 }
 
 static PyObject *with_arrangement(PyObject *self, PyObject *arrangement) {
-    tg_spyre spyre = *value_of(self);
-    return get_arrangement_of(&spyre.arrangement, arrangement) < 0 ? NULL
-                                                                   : spyre_layout_new(core_get_state(self), &spyre);
+    tg_spyre             spyre = *value_of(self);
+    const layout_object *from = (const layout_object *)self;
+    if (get_arrangement_of(&spyre.arrangement, arrangement) < 0) return NULL;
+    return spyre_layout_new(core_get_state(self), &spyre, from->has_host ? &from->host : NULL);
 }
 
 static PyObject *dim_map(PyObject *self, PyObject *args, PyObject *kwargs) {
@@ -323,6 +331,55 @@ static PyObject *dim_map(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (get_host(&host, state, TG_F16, size, strides) < 0) return NULL;
     if (tg_spyre_dim_map(map, value_of(self), &host, &err) != TG_OK) return core_raise(state, &err, NULL);
     return list_of(map, value_of(self)->rank);
+}
+
+/* ---- the tensor that it was made for ---- */
+
+/* The next dimension from d on whose size is not 1: those of size 1 say nothing. */
+static int32_t next_dim(const tg_host *host, int32_t d) {
+    while (d < host->ndim && host->shape[d] == 1) d++;
+    return d;
+}
+
+static bool same_tensor(const tg_host *a, const tg_host *b) {
+    int32_t i = next_dim(a, 0), k = next_dim(b, 0);
+    for (; i < a->ndim && k < b->ndim; i = next_dim(a, i + 1), k = next_dim(b, k + 1))
+        if (a->shape[i] != b->shape[k] || a->strides[i] != b->strides[k]) return false;
+    return i == a->ndim && k == b->ndim;
+}
+
+static void *refuse_tensor(core_state *state, const tg_host *made_for, const tg_host *host) {
+    PyObject *sizes = core_ints(made_for->shape, made_for->ndim), *steps = core_ints(made_for->strides, made_for->ndim);
+    PyObject *size = core_ints(host->shape, host->ndim), *strides = core_ints(host->strides, host->ndim);
+    if (sizes != NULL && steps != NULL && size != NULL && strides != NULL)
+        (void)core_raise_argument(state, "device_layout is that of a tensor of size %R with strides %R, and this one has "
+                                         "size %R and strides %R", sizes, steps, size, strides);
+    Py_XDECREF(sizes);
+    Py_XDECREF(steps);
+    Py_XDECREF(size);
+    Py_XDECREF(strides);
+    return NULL;
+}
+
+int spyre_layout_check(core_state *state, PyObject *layout, const tg_host *host, tg_format format) {
+    const layout_object *l = (const layout_object *)layout;
+    if (l->has_host && !same_tensor(&l->host, host)) {
+        (void)refuse_tensor(state, &l->host, host);
+        return -1;
+    }
+    if (l->spyre.device_dtype == format) return 0;
+    (void)core_raise_argument(state, "device_layout is in %s, and %s is %s on the device",
+                              tg_format_name(l->spyre.device_dtype), tg_dtype_name(host->dtype),
+                              tg_format_name(format));
+    return -1;
+}
+
+/* The strides to give a new tensor of that many dimensions; None if the layout does not say. */
+static PyObject *host_strides(PyObject *self, PyObject *ndim) {
+    const layout_object *l = (const layout_object *)self;
+    const long           n = PyLong_AsLong(ndim);
+    if (n == -1 && PyErr_Occurred()) return NULL;
+    return l->has_host && l->host.ndim == n ? core_ints(l->host.strides, l->host.ndim) : Py_NewRef(Py_None);
 }
 
 /* ---- pickling: (version, device_size, stride_map, device_dtype, element_arrangement) ---- */
@@ -353,7 +410,8 @@ static PyObject *layout_restore(PyObject *type, PyObject *state) {
     if (version < 2 || version > PICKLE_VERSION)
         return PyErr_Format(PyExc_ValueError, "a pickled SpyreTensorLayout of version %d; 2 and 3 can be read%s",
                             version, version == 1 ? " (1 has a dim_map, which needs the host tensor)" : "");
-    return from_device(&spyre, core, sizes, map, format, arrangement) < 0 ? NULL : spyre_layout_new(core, &spyre);
+    return from_device(&spyre, core, sizes, map, format, arrangement) < 0 ? NULL
+                                                                          : spyre_layout_new(core, &spyre, NULL);
 }
 
 static PyGetSetDef layout_getset[] = {
@@ -370,6 +428,7 @@ static PyMethodDef layout_methods[] = {
     {"with_element_arrangement", with_arrangement, METH_O, "The same layout with another arrangement."},
     {"dim_map", (PyCFunction)(void (*)(void))dim_map, METH_VARARGS | METH_KEYWORDS,
      "The host dimension of each device dimension, for a host tensor of host_size [, host_strides]; -1: none."},
+    {"_host_strides", host_strides, METH_O, NULL},
     {"__reduce__", layout_reduce, METH_NOARGS, NULL},
     {"_restore", layout_restore, METH_O | METH_CLASS, NULL},
     {NULL, NULL, 0, NULL},

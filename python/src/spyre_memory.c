@@ -311,7 +311,7 @@ static int get_tensor(spyre_block *block, core_state *state, PyObject *size, PyO
     block->has_spyre = true;
     if (layout != Py_None) {
         const tg_spyre *given = spyre_layout_get(state, layout);
-        if (given == NULL) return -1;
+        if (given == NULL || spyre_layout_check(state, layout, &block->host, params.device_dtype) < 0) return -1;
         block->spyre = *given;
     } else if (tg_spyre_default(&block->spyre, &block->host, &params, &err) != TG_OK) {
         return core_raise(state, &err, NULL), -1;
@@ -465,8 +465,10 @@ static PyObject *describe(PyObject *module, PyObject *key) {
 static PyObject *layout_of(PyObject *module, PyObject *key) {
     spyre_block *block = spyre_acquire(key);
     if (block == NULL) return NULL;
-    PyObject *result = block->has_spyre ? spyre_layout_new(core_module_state(module), &block->spyre)
-                                        : Py_NewRef(Py_None);
+    PyObject *result = Py_None;
+    if (block->has_spyre)
+        result = spyre_layout_new(core_module_state(module), &block->spyre, block->raw ? NULL : &block->host);
+    else Py_INCREF(result);
     spyre_release(block);
     return result;
 }

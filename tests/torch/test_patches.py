@@ -12,7 +12,8 @@ import torch
 
 import tegula.torch
 from conftest import PACKAGE
-from tegula.torch import SpyreTensorLayout, memory, patches
+from tegula import _core
+from tegula.torch import DataFormats, SpyreTensorLayout, memory, patches
 
 COLUMNS = SpyreTensorLayout((3, 4), torch.float32, [1, 0])
 
@@ -78,8 +79,45 @@ def test_patch_to_with_layout():
             x.to(bad, device_layout=COLUMNS)
     with pytest.raises(TypeError, match="SpyreTensorLayout"):
         x.to("spyre", device_layout=[1, 2])
-    with pytest.raises(ValueError):
-        torch.ones(100).to("spyre", device_layout=SpyreTensorLayout((5,), torch.float32))
+
+
+def test_a_layout_of_another_tensor():
+    """What a layout was made for is known where it was made from a size, or asked of a tensor."""
+    x = torch.arange(12.0).view(3, 4)
+    y = torch.ones(4, 3, device="spyre")
+    for size in ((4, 3), (12,), (2, 4), (30, 40), (3, 5)):
+        for layout in (SpyreTensorLayout(size, torch.float32), torch.ones(size, device="spyre").device_tensor_layout()):
+            for attempt in (lambda: x.to("spyre", device_layout=layout),
+                            lambda: torch.empty(3, 4, device="spyre", device_layout=layout),
+                            lambda: y.clone().t().contiguous().clone(device_layout=layout)):
+                with pytest.raises(ValueError) as error:
+                    attempt()
+                assert str(size) in str(error.value) and "(3, 4)" in str(error.value)
+    with pytest.raises(ValueError, match=r"strides \(4, 1\), and this one has size \(3, 4\) and strides \(1, 3\)"):
+        torch.empty_strided((3, 4), (1, 3), device="spyre", device_layout=COLUMNS)
+    for dtype in (torch.float16, torch.int32):
+        with pytest.raises(ValueError, match="f32 is IEEE_FP32 on the device") as error:
+            x.to("spyre", device_layout=SpyreTensorLayout((3, 4), dtype))
+        assert SpyreTensorLayout((3, 4), dtype).device_dtype.name in str(error.value)
+    explicit = SpyreTensorLayout(COLUMNS.device_size, COLUMNS.stride_map, DataFormats.SEN169_FP16)
+    with pytest.raises(ValueError, match="SEN169_FP16"):
+        x.to("spyre", device_layout=explicit)
+    with pytest.raises(ValueError, match="every host element is reachable"):
+        torch.ones(100).to("spyre", device_layout=SpyreTensorLayout([1, 32], [1, 1], DataFormats.IEEE_FP32))
+    # Dimensions of size 1 say nothing; pickle keeps the value alone; and the value does not know of the tensor.
+    column = SpyreTensorLayout((3, 1, 4), torch.float32, [2, 1, 0])
+    assert torch.equal(x.to("spyre", device_layout=column).cpu(), x)
+    assert x.to("spyre", device_layout=pickle.loads(pickle.dumps(COLUMNS))).device_tensor_layout() == COLUMNS
+    assert SpyreTensorLayout(COLUMNS.device_size, COLUMNS.stride_map, COLUMNS.device_dtype) == COLUMNS
+
+
+def test_a_layout_brings_its_strides():
+    """The layout of a dense tensor, for a transposed one: sticks run along the dimension that was asked for."""
+    x = torch.rand(100, 200)
+    y = x.t().to("spyre", device_layout=SpyreTensorLayout((200, 100), torch.float32))
+    assert y.stride() == (100, 1) and torch.equal(y.cpu(), x.t())
+    found = np.frombuffer(_core._spyre_device_bytes(memory.key(y)), np.float32)
+    assert np.array_equal(found[:32], x.t()[0, :32].numpy())
 
 
 def test_patch_factories_with_layout():

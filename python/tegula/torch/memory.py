@@ -62,6 +62,12 @@ def dense_strides(tensor):
     return stride
 
 
+def strides_for(tensor, layout):
+    """The strides of a copy in that layout: those it was made for, if it knows them."""
+    known = layout._host_strides(tensor.dim()) if isinstance(layout, _core.SpyreTensorLayout) else None
+    return dense_strides(tensor) if known is None else known
+
+
 def layout_of(tensor):
     return _core._spyre_layout_of(key(tensor))
 

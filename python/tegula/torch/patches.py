@@ -95,7 +95,7 @@ def _place(like, device_layout):
     from tegula.torch import fake
     if fake.is_active(like):
         return fake.empty(like, device_layout)
-    return memory.make(like.size(), like.dtype, memory.dense_strides(like), device_layout)
+    return memory.make(like.size(), like.dtype, like.stride(), device_layout)
 
 
 @_patch
@@ -114,7 +114,8 @@ def to_with_layout():
                 raise ValueError(f"device_layout needs the device spyre, not {device}")
             if not copy and is_spyre(self) and dtype == self.dtype and self.device_tensor_layout() == device_layout:
                 return self
-            like = torch.empty_strided(self.size(), memory.dense_strides(self), dtype=dtype, device="meta")
+            stride = memory.strides_for(self, device_layout)
+            like = torch.empty_strided(self.size(), stride, dtype=dtype, device="meta")
             return _place(like, device_layout).copy_(self, non_blocking)
         return to
 
