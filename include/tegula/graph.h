@@ -100,11 +100,21 @@ TG_API tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text na
  * On failure the graph is as it was. */
 TG_API tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err);
 
+/* What the graph is there for. */
+typedef struct tg_output {
+    int64_t node;
+    tg_host view; /* the host tensor that comes out: strides and offset count elements of the node's host tensor */
+} tg_output;
+
+/* The result of a node is wanted outside: it is there when everything has run. view == NULL: all of it, as it is.
+ * TG_ERR_ARGUMENT for nodes that do not exist, and views that leave the tensor. */
+TG_API tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err);
+
 /* The nodes of the module's entry computation: calls and fusions inlined, views folded into accesses, operations that
  * are not known as boundaries. Parameters are inputs: the host strides are those of their XLA layout, the device
  * layout is the default one, or what frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of
  * docs/notation.md, behind the shape). TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size,
- * operands that nothing defines. On failure nodes may have been added. */
+ * operands that nothing defines. The arrays of the root are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
 
 typedef struct tg_node_info {
@@ -119,6 +129,9 @@ typedef struct tg_node_info {
 TG_API int64_t tg_graph_count(const tg_graph *graph);
 /* pre: 0 <= id < count. The texts live as long as the graph does and gets no new nodes. */
 TG_API tg_node_info tg_graph_get(const tg_graph *graph, int64_t id);
+/* Outputs in the order in which they were added; pre: 0 <= i < count. */
+TG_API int64_t   tg_graph_output_count(const tg_graph *graph);
+TG_API tg_output tg_graph_output(const tg_graph *graph, int64_t i);
 /* The node that operand k reads. */
 TG_API int64_t tg_graph_operand(const tg_graph *graph, int64_t id, int32_t k);
 /* How operand k is read, or for k == -1 the result written. The terms live as long as the texts do; those that never
@@ -233,6 +246,36 @@ typedef struct tg_plan_padding {
 
 /* pre: 0 <= i < summary.npaddings. */
 TG_API tg_plan_padding tg_graph_plan_padding(const tg_graph_plan *plan, int64_t i);
+
+/* ---- the program ----------------------------------------------------------------- */
+
+typedef enum tg_step_kind {
+    TG_STEP_NODE = 0,   /* the node itself; inputs and constants are steps that do nothing */
+    TG_STEP_RESTICKIFY, /* a copy into another layout */
+    TG_STEP_FILL        /* a copy with what has to be behind the end of a dimension */
+} tg_step_kind;
+
+TG_API const char *tg_step_kind_name(tg_step_kind kind); /* "restickify"; NULL if none */
+
+/* The plan as it runs: the nodes in their order, each copy directly before the node that reads it first. A step makes
+ * one tensor, whose number is that of the step, and reads those of earlier steps. */
+typedef struct tg_plan_step {
+    tg_step_kind kind;
+    int64_t      index;     /* of the node, the restickify, or the padding */
+    int64_t      node;      /* whose result the step makes, or a copy of it */
+    int32_t      noperands; /* those of the node; 1 of a copy */
+    bool         on_device;
+    tg_spyre     layout;    /* of the tensor, if on_device; a fill has more rows than its host tensor */
+    int64_t      bytes;     /* of its storage; 0 if it is not on the device */
+} tg_plan_step;
+
+/* pre: the plan is feasible; 0 <= i < count; 0 <= k < noperands. */
+TG_API int64_t      tg_graph_plan_step_count(const tg_graph_plan *plan);
+TG_API tg_plan_step tg_graph_plan_step(const tg_graph_plan *plan, int64_t i);
+/* The step whose tensor operand k reads; post: it is less than i. */
+TG_API int64_t tg_graph_plan_step_operand(const tg_graph_plan *plan, int64_t i, int32_t k);
+/* The step of a node. */
+TG_API int64_t tg_graph_plan_node_step(const tg_graph_plan *plan, int64_t node);
 
 /* ---- work division --------------------------------------------------------------- */
 

@@ -40,6 +40,7 @@ void tg_graph_destroy(tg_graph **graph) {
     free(g->ranges.rows);
     free(g->chars.rows);
     free(g->layouts.rows);
+    free(g->outputs.rows);
     free(g);
     *graph = NULL;
 }
@@ -232,9 +233,35 @@ tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, con
     return s;
 }
 
+/* The element behind the last one that a host tensor reaches; 0 if it has none. Fits: check_host has looked. */
+static int64_t host_end(const tg_host *host) {
+    int64_t last = host->offset;
+    for (int32_t d = 0; d < host->ndim; d++) {
+        if (host->shape[d] == 0) return 0;
+        last += (host->shape[d] - 1) * host->strides[d];
+    }
+    return last + 1;
+}
+
+tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err) {
+    if (node < 0 || (size_t)node >= graph->nodes.count)
+        return tg_fail(err, TG_ERR_ARGUMENT, "the output is node %d; there are %d", node, (int64_t)graph->nodes.count);
+    const tg_host  *host = &tg_node_at(graph, node)->host;
+    const tg_output output = {node, view != NULL ? *view : *host};
+    const tg_status s = view != NULL ? check_host(view, err) : TG_OK;
+    if (s != TG_OK) return s;
+    if (output.view.offset < 0 || host_end(&output.view) > host_end(host))
+        return tg_fail(err, TG_ERR_ARGUMENT, "the output ends at element %d, its tensor at %d", host_end(&output.view),
+                       host_end(host));
+    return tg_output_rows_push(&graph->outputs, output) ? TG_OK : tg_graph_no_memory(err);
+}
+
 /* ---- asking ----------------------------------------------------------------------------- */
 
 int64_t tg_graph_count(const tg_graph *graph) { return (int64_t)graph->nodes.count; }
+
+int64_t   tg_graph_output_count(const tg_graph *graph) { return (int64_t)graph->outputs.count; }
+tg_output tg_graph_output(const tg_graph *graph, int64_t i) { return graph->outputs.rows[i]; }
 
 tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
     const tg_node_row *n = tg_node_at(g, id);

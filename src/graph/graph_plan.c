@@ -134,6 +134,7 @@ static tg_status make(tg_graph_plan *plan, const tg_uses *uses, tg_error *err) {
     if (!plan->summary.feasible) return TG_OK;
     s = list_restickifies(plan, uses, err);
     if (s == TG_OK && !tg_list_paddings(plan)) s = tg_graph_no_memory(err);
+    if (s == TG_OK) s = tg_list_steps(plan, err);
     plan->summary.optimal =
         plan->problem.params.method == TG_METHOD_EXACT && plan->summary.lower_bound == plan->summary.cost;
     return s;
@@ -177,6 +178,10 @@ void tg_graph_plan_destroy(tg_graph_plan **plan) {
     free(p->restickifies.rows);
     free(p->readers.rows);
     free(p->paddings.rows);
+    free(p->fills);
+    free(p->steps.rows);
+    free(p->reads.rows);
+    free(p->node_steps);
     free(p->conflict.rows);
     free(p);
     *plan = NULL;

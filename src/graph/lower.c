@@ -10,6 +10,7 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 enum { BUDGET = 1 << 26 }; /* instructions, inlined ones as often as they are: 20 s of work */
+enum { OUTPUTS = 1 << 16 };
 
 static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call;
 
@@ -461,6 +462,22 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
     return s;
 }
 
+/* The root's arrays, tuples taken apart. */
+static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
+    tg_status s = TG_OK;
+    if (l->budget-- <= 0 || depth > TG_HLO_MAX_DEPTH)
+        return tg_fail(l->err, TG_ERR_LIMIT, "the root has more than %d arrays, or tuples at a depth of more than %d",
+                       (int64_t)OUTPUTS, (int64_t)TG_HLO_MAX_DEPTH);
+    for (uint32_t i = 0; thing.kind == TG_TUPLE && i < thing.count && s == TG_OK; i++)
+        s = add_outputs(l, l->things.rows[thing.first + i], depth + 1);
+    if (thing.kind != TG_ARRAY) return s;
+    const tg_view *view = &l->views.rows[thing.first];
+    tg_host        host = {.dtype = view->dtype, .ndim = view->ndim, .offset = view->offset};
+    memcpy(host.shape, view->shape, sizeof host.shape);
+    memcpy(host.strides, view->step, sizeof host.strides);
+    return tg_graph_add_output(l->graph, view->node, &host, l->err);
+}
+
 tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
     tg_lowering   l = {.graph = graph, .module = module, .budget = BUDGET, .err = err};
     const int64_t entry = tg_hlo_get_header(module).entry;
@@ -469,6 +486,8 @@ tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_erro
     if (!tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1)) s = tg_graph_no_memory(err);
     else if (entry == TG_HLO_NONE) s = tg_fail(err, TG_ERR_UNSUPPORTED, "the module has no computation");
     else s = tg_lower_computation(&result, &l, entry, NULL, 0);
+    l.budget = 2 * OUTPUTS;
+    if (s == TG_OK) s = add_outputs(&l, result, 0);
     free(l.views.rows);
     free(l.things.rows);
     free(l.name.rows);

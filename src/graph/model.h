@@ -39,6 +39,7 @@ TG_HLO_TABLE(tg_term_rows, tg_term)
 TG_HLO_TABLE(tg_int_rows, int64_t)
 TG_HLO_TABLE(tg_char_rows, char)
 TG_HLO_TABLE(tg_spyre_rows, tg_spyre)
+TG_HLO_TABLE(tg_output_rows, tg_output)
 
 struct tg_graph {
     tg_node_rows   nodes;
@@ -47,6 +48,7 @@ struct tg_graph {
     tg_int_rows    ranges;
     tg_char_rows   chars;
     tg_spyre_rows  layouts; /* of inputs */
+    tg_output_rows outputs;
 };
 
 static inline const tg_node_row *tg_node_at(const tg_graph *g, int64_t id) { return &g->nodes.rows[id]; }

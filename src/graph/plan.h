@@ -15,6 +15,17 @@ typedef struct tg_padding_row {
 
 TG_HLO_TABLE(tg_padding_rows, tg_padding_row)
 
+/* A step reads rows [first_operand, first_operand + noperands) of `reads`, which are numbers of steps. */
+typedef struct tg_step_row {
+    tg_step_kind kind;
+    uint32_t     first_operand, noperands;
+    int64_t      index; /* of the node, the restickify or the padding */
+    int64_t      bytes;
+} tg_step_row;
+
+TG_HLO_TABLE(tg_step_rows, tg_step_row)
+TG_HLO_TABLE(tg_read_rows, uint32_t)
+
 struct tg_graph_plan {
     tg_problem         problem;
     tg_plan_summary    summary;
@@ -22,10 +33,17 @@ struct tg_graph_plan {
     tg_restickify_rows restickifies;
     tg_reader_rows     readers;
     tg_padding_rows    paddings;
+    int32_t           *fills; /* of each row of graph->accesses the padding that is a fill of it, or -1 */
+    tg_step_rows       steps;
+    tg_read_rows       reads;
+    uint32_t          *node_steps;
     tg_int_rows        conflict;
 };
 
 /* plan_padding.c: from the modes that were chosen; false without memory. */
 bool tg_list_paddings(tg_graph_plan *plan);
+
+/* plan_steps.c: from restickifies and paddings. TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
+tg_status tg_list_steps(tg_graph_plan *plan, tg_error *err);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "base/checked.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct search {
@@ -50,13 +51,15 @@ static int32_t stick_loop(const search *s, uint32_t k, int64_t *stick) {
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
-/* The fill of this copy of this tensor along the same dimension, if there is one already: they share it. */
-static tg_plan_padding *find_fill(const search *s, uint32_t k, int32_t dim) {
+/* The fill of this copy of this tensor along the same dimension, if there is one already: they share it. Where each
+ * reader has a copy of its own the fills are their own, too. */
+static tg_padding_row *find_fill(const search *s, uint32_t k, int32_t dim) {
     const int8_t form = form_of(s, k);
+    if (form >= 0 && s->plan->problem.params.model == TG_MODEL_TORCH_SPYRE) return NULL;
     for (size_t i = 0; i < s->plan->paddings.count; i++) {
         tg_padding_row *row = &s->plan->paddings.rows[i];
         if (!row->padding.mask && row->padding.tensor == producer(s, k) && row->form == form && row->padding.dim == dim)
-            return &row->padding;
+            return row;
     }
     return NULL;
 }
@@ -68,11 +71,14 @@ static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool
     if (range % stick == 0 || dim < 0) return true;
     tg_padding_row row = {{.mask = mask, .tensor = producer(s, k), .dim = dim, .valid = range, .value = value,
                            .node = s->node, .operand = (int32_t)k}, form_of(s, k)};
-    tg_plan_padding *shared = mask ? NULL : find_fill(s, k, dim);
+    tg_padding_row *shared = mask ? NULL : find_fill(s, k, dim);
+    int32_t        *fill = &s->plan->fills[s->n->first_operand + k];
     if (shared != NULL) {
-        shared->nreaders++;
+        shared->padding.nreaders++;
+        *fill = (int32_t)(shared - s->plan->paddings.rows);
         return true;
     }
+    if (!mask) *fill = (int32_t)s->plan->paddings.count;
     row.padding.nreaders = 1;
     return tg_round_up(&row.padding.padded, range, stick) && tg_padding_rows_push(&s->plan->paddings, row);
 }
@@ -134,7 +140,11 @@ static bool pad_node(search *s) {
 }
 
 bool tg_list_paddings(tg_graph_plan *plan) {
-    search s = {.plan = plan, .g = plan->problem.graph};
+    search       s = {.plan = plan, .g = plan->problem.graph};
+    const size_t n = s.g->accesses.count;
+    plan->fills = malloc((n + 1) * sizeof *plan->fills);
+    if (plan->fills == NULL) return false;
+    for (size_t i = 0; i < n; i++) plan->fills[i] = -1;
     for (s.node = 0; s.node < (int64_t)s.g->nodes.count; s.node++) {
         s.n = tg_node_at(s.g, s.node);
         if (!pad_node(&s)) return false;

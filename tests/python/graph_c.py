@@ -15,6 +15,7 @@ KINDS = ["input", "pointwise", "reduce", "matmul", "convolution", "gather", "con
          "default", "boundary"]
 MODELS, METHODS = ["tegula", "torch-spyre"], ["exact", "greedy", "beam"]
 VALUES = ["0", "1", "-inf", "+inf"]
+STEPS = ["node", "restickify", "fill"]
 REDUCTIONS = ["sum", "max", "min", "product", "and", "or", "xor"]
 UNKNOWN = -1
 
@@ -68,6 +69,15 @@ class Padding(C.Structure):
                 ("node", i64), ("operand", i32), ("nreaders", i64)]
 
 
+class Output(C.Structure):
+    _fields_ = [("node", i64), ("view", t.Host)]
+
+
+class Step(C.Structure):
+    _fields_ = [("kind", enum), ("index", i64), ("node", i64), ("noperands", i32), ("on_device", flag),
+                ("layout", t.Spyre), ("bytes", i64)]
+
+
 class Reader(C.Structure):
     _fields_ = [("node", i64), ("operand", i32)]
 
@@ -75,7 +85,7 @@ class Reader(C.Structure):
 STRUCTS = {"tg_term": Term, "tg_access": Access, "tg_node": CNode, "tg_node_info": NodeInfo,
            "tg_graph_params": Params, "tg_plan_summary": Summary, "tg_restickify": Restickify, "tg_reader": Reader,
            "tg_division_params": DivisionParams, "tg_division": Division,
-           "tg_plan_padding": Padding}
+           "tg_plan_padding": Padding, "tg_output": Output, "tg_plan_step": Step}
 
 
 def _bind():
@@ -86,6 +96,10 @@ def _bind():
             ("graph_add", enum, C.POINTER(i64), handle, C.POINTER(CNode), error),
             ("graph_add_hlo", enum, handle, handle, error), ("graph_count", i64, handle),
             ("graph_get", NodeInfo, handle, i64), ("graph_access", Access, handle, i64, i32),
+            ("graph_add_output", enum, handle, i64, C.POINTER(t.Host), error), ("graph_output_count", i64, handle),
+            ("graph_output", Output, handle, i64),
+            ("graph_plan_step_count", i64, handle), ("graph_plan_step", Step, handle, i64),
+            ("graph_plan_step_operand", i64, handle, i64, i32), ("graph_plan_node_step", i64, handle, i64),
             ("graph_plan_create", enum, C.POINTER(handle), handle, C.POINTER(Params), error),
             ("graph_plan_destroy", None, C.POINTER(handle)), ("graph_plan_summary", Summary, handle),
             ("graph_plan_layout", flag, C.POINTER(t.Spyre), handle, i64), ("graph_plan_stick", i32, handle, i64),
@@ -186,6 +200,13 @@ class Graph:
     def add_hlo(self, module):
         _check(lib.tg_graph_add_hlo(self.handle, module.handle, C.byref(self.error)), self.error)
 
+    def add_output(self, node, view=None):
+        _check(lib.tg_graph_add_output(self.handle, node, C.byref(view) if view is not None else None,
+                                       C.byref(self.error)), self.error)
+
+    def outputs(self):
+        return [lib.tg_graph_output(self.handle, i) for i in range(lib.tg_graph_output_count(self.handle))]
+
     def nodes(self):
         return [lib.tg_graph_get(self.handle, i) for i in range(lib.tg_graph_count(self.handle))]
 
@@ -225,6 +246,15 @@ class Plan:
             p = lib.tg_graph_plan_padding(self.handle, i)
             kind = "mask" if p.mask else "fill"
             yield kind, p.tensor, p.dim, p.valid, p.padded, VALUES[p.value], p.node, p.nreaders
+
+    def steps(self):
+        """(step, [the steps whose tensors it reads])"""
+        for i in range(lib.tg_graph_plan_step_count(self.handle)):
+            step = lib.tg_graph_plan_step(self.handle, i)
+            yield step, [lib.tg_graph_plan_step_operand(self.handle, i, k) for k in range(step.noperands)]
+
+    def step_of(self, node):
+        return lib.tg_graph_plan_node_step(self.handle, node)
 
     def divide(self, node, **params):
         """(slices of each loop, whether no core reaches too far)"""
