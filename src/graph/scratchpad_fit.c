@@ -1,0 +1,203 @@
+/* torch-spyre's firstfit and bestfit: buffers by
+ *
+ *     (ticks alive - 1/4 for being a parent, and 1/4 for being a child) / (uses + 1/2 if the first one writes)
+ *
+ * and then by ticks alive, each after its parents. A buffer takes the place of a parent if what was placed before lets
+ * it; else a gap between those that are alive with it. Those are found by a tree over the buffers by start, whose nodes
+ * know when the last of the placed ones below them ends. */
+#include "graph/scratchpad.h"
+
+#include "base/error.h"
+#include "graph/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct entry {
+    tg_fit_key key;
+    int64_t    buffer;
+} entry;
+
+typedef struct fitting {
+    const tg_scratchpad *s;
+    tg_placement        *out;
+    bool                 best;
+    bool                *handed;
+    entry               *order;    /* by key */
+    int64_t             *by_start; /* buffers by start, and the leaf of each buffer */
+    int64_t             *leaf;
+    int64_t             *ends;     /* nodes: 1 is the root, 2i and 2i + 1 are below i */
+    int64_t              nleaves;
+    int64_t             *rivals;   /* placed buffers that are alive with the one at hand */
+    int64_t              nrivals;
+    int64_t             *stack;
+} fitting;
+
+/* ---- orders ------------------------------------------------------------------------------------ */
+
+static int by_key(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    if (x->key.first != y->key.first) return x->key.first < y->key.first ? -1 : 1;
+    if (x->key.second != y->key.second) return x->key.second < y->key.second ? -1 : 1;
+    return (x->buffer > y->buffer) - (x->buffer < y->buffer);
+}
+
+static tg_fit_key published_key(const tg_buffer *b, bool is_parent) {
+    const double roles = (b->nparents > 0) + is_parent, span = (double)tg_buffer_end(b) - (double)tg_buffer_start(b);
+    return (tg_fit_key){(span - 0.25 * roles) / ((double)b->nuses + (b->comes_from_outside ? 0 : 0.5)), span};
+}
+
+static void make_order(fitting *f, const tg_fit_key *keys) {
+    for (int64_t i = 0; i < f->s->n; i++) /* handed: here whether it is a parent */
+        for (int64_t k = 0; k < f->s->buffers[i].nparents; k++) f->handed[f->s->buffers[i].parents[k]] = true;
+    for (int64_t i = 0; i < f->s->n; i++) {
+        f->order[i].key = keys != NULL ? keys[i] : published_key(&f->s->buffers[i], f->handed[i]);
+        f->order[i].buffer = i;
+    }
+    qsort(f->order, (size_t)f->s->n, sizeof *f->order, by_key);
+    memset(f->handed, 0, (size_t)f->s->n * sizeof *f->handed);
+}
+
+static bool make_tree(fitting *f) {
+    for (f->nleaves = 1; f->nleaves < f->s->n;) f->nleaves *= 2;
+    f->ends = malloc(2 * (size_t)f->nleaves * sizeof *f->ends);
+    if (f->ends == NULL || !tg_order_by_start(f->by_start, f->s)) return false;
+    for (int64_t i = 0; i < f->s->n; i++) f->leaf[f->by_start[i]] = i;
+    for (int64_t i = 0; i < 2 * f->nleaves; i++) f->ends[i] = INT64_MIN;
+    return true;
+}
+
+/* ---- who is alive together ------------------------------------------------------------------------ */
+
+static void note_placed(fitting *f, int64_t i) {
+    const int64_t end = tg_buffer_end(&f->s->buffers[i]);
+    for (int64_t node = f->nleaves + f->leaf[i]; node > 0; node /= 2) f->ends[node] = tg_max(f->ends[node], end);
+}
+
+/* Below node, whose leaves begin at `first`. */
+static void find_below(fitting *f, int64_t node, int64_t first, int64_t width, const tg_buffer *b) {
+    if (f->ends[node] <= tg_buffer_start(b) || first >= f->s->n) return;
+    if (tg_buffer_start(&f->s->buffers[f->by_start[first]]) >= tg_buffer_end(b)) return;
+    if (width == 1) {
+        f->rivals[f->nrivals++] = f->by_start[first];
+        return;
+    }
+    find_below(f, 2 * node, first, width / 2, b);
+    find_below(f, 2 * node + 1, first + width / 2, width / 2, b);
+}
+
+typedef struct taken {
+    int64_t address, top;
+} taken;
+
+static int by_address(const void *a, const void *b) {
+    const taken *x = a, *y = b;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* ---- places ------------------------------------------------------------------------------------------- */
+
+/* Whether buffer i, at its parent's address, is clear of everything but the parent. */
+static bool is_clear(const fitting *f, const tg_buffer *b, int64_t parent) {
+    const int64_t address = f->out[parent].address;
+    for (int64_t k = 0; k < f->nrivals; k++) {
+        const int64_t r = f->rivals[k], at = f->out[r].address;
+        if (r != parent && at < address + b->size && address < at + f->s->buffers[r].size) return false;
+    }
+    return true;
+}
+
+static int64_t find_parent(const fitting *f, const tg_buffer *b) {
+    for (int64_t k = 0; k < b->nparents; k++) {
+        const int64_t parent = b->parents[k];
+        if (f->out[parent].address >= 0 && !f->handed[parent] && is_clear(f, b, parent)) return parent;
+    }
+    return -1;
+}
+
+/* The first gap, or the one with the least waste; -1 if there is none. */
+static tg_status find_gap(int64_t *address, const fitting *f, int64_t size, tg_error *err) {
+    int64_t least = INT64_MAX, top = 0;
+    taken  *all = malloc((size_t)(f->nrivals + 1) * sizeof *all);
+    if (all == NULL) return tg_graph_no_memory(err);
+    for (int64_t k = 0; k < f->nrivals; k++) {
+        const int64_t r = f->rivals[k];
+        all[k] = (taken){f->out[r].address, f->out[r].address + f->s->buffers[r].size};
+    }
+    qsort(all, (size_t)f->nrivals, sizeof *all, by_address);
+    *address = -1;
+    for (int64_t k = 0; k <= f->nrivals; k++) {
+        const int64_t at = tg_align(top, f->s->alignment);
+        const int64_t waste = (k < f->nrivals ? all[k].address : f->s->capacity) - size - at;
+        if (waste >= 0 && waste < least) {
+            *address = at;
+            if (!f->best) break;
+            least = waste;
+        }
+        if (k < f->nrivals) top = tg_max(top, all[k].top);
+    }
+    free(all);
+    return TG_OK;
+}
+
+static tg_status place(fitting *f, int64_t i, tg_error *err) {
+    const tg_buffer *b = &f->s->buffers[i];
+    tg_status        s = TG_OK;
+    if (!f->s->allowed[i]) return TG_OK;
+    f->nrivals = 0;
+    find_below(f, 1, 0, f->nleaves, b);
+    const int64_t parent = find_parent(f, b);
+    if (parent < 0) s = find_gap(&f->out[i].address, f, b->size, err);
+    else f->out[i] = (tg_placement){f->out[parent].address, parent};
+    if (parent >= 0) f->handed[parent] = true;
+    if (s == TG_OK && f->out[i].address >= 0) note_placed(f, i);
+    return s;
+}
+
+/* A buffer after its parents, which begin before it, so that this ends. */
+static tg_status place_after_parents(fitting *f, bool *done, int64_t i, tg_error *err) {
+    tg_status s = TG_OK;
+    int64_t   depth = 0;
+    f->stack[depth++] = i;
+    while (depth > 0 && s == TG_OK) {
+        const int64_t    at = f->stack[depth - 1];
+        const tg_buffer *b = &f->s->buffers[at];
+        int64_t          k = 0;
+        while (k < b->nparents && done[b->parents[k]]) k++;
+        if (k < b->nparents) {
+            f->stack[depth++] = b->parents[k];
+            continue;
+        }
+        depth--;
+        if (!done[at]) s = place(f, at, err);
+        done[at] = true;
+    }
+    return s;
+}
+
+tg_status tg_place_fit(tg_placement *out, const tg_scratchpad *s, const tg_fit_key *keys, bool best, tg_error *err) {
+    const size_t n = (size_t)s->n + 1;
+    fitting      f = {.s = s, .out = out, .best = best};
+    bool        *done = calloc(n, sizeof *done);
+    f.handed = calloc(n, sizeof *f.handed);
+    f.order = malloc(n * sizeof *f.order);
+    f.by_start = malloc(4 * n * sizeof *f.by_start);
+    const bool memory = done != NULL && f.handed != NULL && f.order != NULL && f.by_start != NULL;
+    tg_status  status = memory ? TG_OK : tg_graph_no_memory(err);
+    if (memory) {
+        f.leaf = f.by_start + n;
+        f.rivals = f.leaf + n;
+        f.stack = f.rivals + n;
+        for (int64_t i = 0; i < s->n; i++) out[i] = (tg_placement){-1, -1};
+        make_order(&f, keys);
+        if (!make_tree(&f)) status = tg_graph_no_memory(err);
+    }
+    for (int64_t i = 0; i < s->n && status == TG_OK; i++)
+        status = place_after_parents(&f, done, f.order[i].buffer, err);
+    free(done);
+    free(f.handed);
+    free(f.order);
+    free(f.by_start);
+    free(f.ends);
+    return status;
+}
