@@ -285,18 +285,45 @@ static bool works_on_device(const division *d) {
            tg_graph_plan_layout(&layout, d->plan, d->node);
 }
 
+/* Cores that share a piece of the result are neighbours where a product is split along its sum. */
+static void number_cores(tg_slicing *out, const division *d) {
+    const tg_access result = tg_access_of(d->g, &d->n->result);
+    const uint32_t  outputs = tg_access_loops(&result);
+    const bool      sums_first = d->n->kind == TG_NODE_MATMUL;
+    int64_t         radix = 1;
+    for (int pass = 0; pass < 2; pass++)
+        for (int32_t l = 0; l < d->n->nloops; l++) {
+            if ((sums_first && !has(outputs, l)) != (pass == 0)) continue;
+            out->radix[l] = radix;
+            radix *= out->division.splits[l];
+        }
+}
+
 tg_status tg_graph_plan_divide(tg_division *out, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
                                const tg_division_params *params, tg_error *err) {
+    tg_slicing      slicing;
+    const tg_status s = tg_slice_node(&slicing, graph, plan, node, params, err);
+    if (s == TG_OK) *out = slicing.division;
+    return s;
+}
+
+tg_status tg_slice_node(tg_slicing *slicing, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
+                        const tg_division_params *params, tg_error *err) {
+    tg_division *out = &slicing->division;
     division d = {.g = graph, .plan = plan, .node = node, .n = tg_node_at(graph, node)};
     if (params->cores < 0 || params->cores > TG_MAX_CORES || params->max_span_bytes < 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "%d cores, of 1 to %d, or a span of %d bytes", (int64_t)params->cores,
                        (int64_t)TG_MAX_CORES, params->max_span_bytes);
-    memset(out, 0, sizeof *out);
+    memset(slicing, 0, sizeof *slicing);
     out->cores = 1;
     out->in_span = true;
     out->nloops = d.n->nloops;
     for (int32_t l = 0; l < TG_MAX_LOOPS; l++) out->splits[l] = d.work.splits[l] = d.stick[l] = 1;
-    if (!works_on_device(&d)) return TG_OK;
+    for (int32_t l = 0; l < d.n->nloops; l++) slicing->chunk[l] = tg_node_ranges(graph, d.n)[l];
+    if (!works_on_device(&d)) {
+        number_cores(slicing, &d);
+        return TG_OK;
+    }
     d.work.cores = params->cores > 0 ? params->cores : TG_MAX_CORES;
     find_sticks(&d);
     find_loops(&d);
@@ -305,6 +332,8 @@ tg_status tg_graph_plan_divide(tg_division *out, const tg_graph *graph, const tg
     for (int32_t l = 0; l < d.n->nloops; l++) {
         out->splits[l] = d.work.splits[l];
         out->cores *= d.work.splits[l];
+        if (d.work.splits[l] > 1) slicing->chunk[l] = d.work.sizes[l] / d.work.splits[l] * d.stick[l];
     }
+    number_cores(slicing, &d);
     return TG_OK;
 }

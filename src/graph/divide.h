@@ -34,4 +34,14 @@ double tg_product_cost(const tg_product *p, const int64_t splits[4]);
 /* The cheapest splits; of equal ones those that come first with b, m, n, k ascending. */
 void tg_product_split(int64_t splits[4], const tg_product *p);
 
+/* Where each core works: slice number (core / radix) % splits of a loop has positions [number * chunk, + chunk) of it.
+ * Loops in their order, the first one changes fastest from core to core; summed loops of a product before them. */
+typedef struct tg_slicing {
+    tg_division division;
+    int64_t     chunk[TG_MAX_LOOPS], radix[TG_MAX_LOOPS];
+} tg_slicing;
+
+tg_status tg_slice_node(tg_slicing *out, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
+                        const tg_division_params *params, tg_error *err);
+
 #endif

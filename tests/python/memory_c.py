@@ -149,3 +149,35 @@ class Pool:
     @property
     def end(self):
         return lib.tg_pool_end(self.handle)
+
+
+class Memory:
+    """Where the tensors of a plan live; use in a `with`."""
+
+    def __init__(self, graph, plan, solver="exact", lx_bytes=None, pool_bytes=0, cores=0, max_branches=0):
+        self.graph, self.plan, self.handle, error = graph, plan, C.c_void_p(), t.Error()
+        params = MemoryParams(g.DivisionParams(cores, 0), SOLVERS.index(solver), lx_bytes is not None, lx_bytes or 0,
+                              pool_bytes, max_branches)
+        check(lib.tg_memory_create(C.byref(self.handle), graph.handle, plan.handle, C.byref(params), C.byref(error)),
+              error)
+        self.summary = lib.tg_memory_get_summary(self.handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        lib.tg_memory_destroy(C.byref(self.handle))
+
+    def rows(self):
+        return [lib.tg_memory_get(self.handle, i) for i in range(g.lib.tg_graph_plan_step_count(self.plan.handle))]
+
+    def why(self, step):
+        buffer = C.create_string_buffer(400)
+        assert lib.tg_memory_why(buffer, 400, self.handle, step) == len(buffer.value)
+        return buffer.value.decode()
+
+    def fault(self):
+        ok, why, error = flag(), C.create_string_buffer(300), t.Error()
+        check(lib.tg_memory_verify(C.byref(ok), why, 300, self.handle, C.byref(error)), error)
+        assert ok.value == (why.value == b"")
+        return why.value.decode()
