@@ -116,11 +116,18 @@ static void judge(work *w, const tg_plan_step *made, int64_t i) {
 
 /* ---- in place ------------------------------------------------------------------------------------------ */
 
-static bool same_access(const tg_access *a, const tg_access *b) {
+/* What the loop of a term counts up to. */
+static int64_t extent_of(const tg_term *t, const int64_t *ranges) {
+    if (t->loop < 0) return t->extent;
+    return t->extent > 0 ? tg_min(t->extent, ranges[t->loop]) : ranges[t->loop];
+}
+
+static bool same_access(const tg_access *a, const tg_access *b, const int64_t *ranges) {
     if (a->offset != b->offset || a->nterms != b->nterms) return false;
     for (int32_t i = 0; i < a->nterms; i++) {
         const tg_term *t = &a->terms[i], *u = &b->terms[i];
-        if (t->loop != u->loop || t->step != u->step || t->modulus != u->modulus || t->extent != u->extent)
+        if (t->loop < 0 || t->loop != u->loop || t->step != u->step || t->modulus != u->modulus ||
+            extent_of(t, ranges) != extent_of(u, ranges))
             return false;
     }
     return true;
@@ -139,10 +146,12 @@ bool tg_writes_in_place(const tg_memory *m, int64_t step, int32_t k) {
     const int64_t      from = tg_graph_plan_step_operand(m->plan, step, k);
     const tg_plan_step read = tg_graph_plan_step(m->plan, from);
     const tg_access    result = tg_graph_access(m->graph, made.node, -1);
+    const int64_t     *ranges = tg_node_ranges(m->graph, tg_node_at(m->graph, made.node));
     if (!made.on_device || !read.on_device || !same_layout(&made.layout, &read.layout)) return false;
     for (int32_t i = 0; i < made.noperands; i++) {
         const tg_access access = tg_graph_access(m->graph, made.node, i);
-        if (tg_graph_plan_step_operand(m->plan, step, i) == from && !same_access(&access, &result)) return false;
+        if (tg_graph_plan_step_operand(m->plan, step, i) == from && !same_access(&access, &result, ranges))
+            return false;
     }
     return true;
 }
