@@ -8,7 +8,8 @@ static const char help[] =
     "tegula plan - choose Spyre layouts for a graph\n"
     "\n"
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
-    "                   [--restickify-reductions] [--keep-unit-dims] [--explain NAME] [--limit N] [--json]\n"
+    "                   [--restickify-reductions] [--keep-unit-dims] [--solver exact|greedy|firstfit|bestfit]\n"
+    "                   [--lx-fraction F] [--memory] [--explain NAME] [--limit N] [--json]\n"
     "\n"
     "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
     "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
@@ -22,13 +23,18 @@ static const char help[] =
     "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
     "  --restickify-reductions    operands of reductions may be copied, too\n"
     "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
+    "  --solver NAME              what stays in the scratchpad of the cores (LX): exact, or torch-spyre's greedy,\n"
+    "                             firstfit, bestfit\n"
+    "  --lx-fraction F            leave so much of LX to the backend, 0 to 1; 0.2 if not given\n"
+    "  --memory                   where each tensor lives, from when to when, and why\n"
     "  --explain NAME             one operation: its loops, and how it reads and writes each tensor\n"
     "  --limit N                  at most N copies in the report; 20 if not given\n"
     "\n"
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
-enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_EXPLAIN, OPT_LIMIT };
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_SOLVER, OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN,
+       OPT_LIMIT };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
@@ -63,6 +69,26 @@ static int read_limit(int64_t *out, const char *argument) {
     int      status = cli_read_int(out, &text);
     if (status == CLI_OK && *out < 0) status = cli_fail_at(&text, 0, "the number of copies is 0 or more");
     free(text.bytes);
+    return status;
+}
+
+static int read_fraction(int64_t *lx_bytes, const char *argument) {
+    tg_error     err;
+    char        *end = NULL;
+    const double fraction = strtod(argument, &end);
+    if (end == argument || *end != '\0') return cli_fail(CLI_USAGE, "--lx-fraction", "'%s' is no number", argument);
+    if (tg_lx_capacity(lx_bytes, fraction, false, &err) != TG_OK) return cli_fail_error("--lx-fraction", &err);
+    return CLI_OK;
+}
+
+static int read_memory(tg_memory_params *out, const cli_args *args) {
+    static const char *const solvers[] = {"exact", "greedy", "firstfit", "bestfit", NULL};
+    int                      solver;
+    int                      status = choose(&solver, "--solver", args->option[OPT_SOLVER], solvers);
+    memset(out, 0, sizeof *out);
+    out->solver = (tg_solver)solver;
+    out->has_lx_bytes = args->option[OPT_FRACTION] != NULL;
+    if (status == CLI_OK && out->has_lx_bytes) status = read_fraction(&out->lx_bytes, args->option[OPT_FRACTION]);
     return status;
 }
 
@@ -101,18 +127,36 @@ static int show(plan_view *view, const cli_args *args, const tg_graph_params *pa
     return status;
 }
 
+/* Memory first, if there is a plan. */
+static int show_with_memory(plan_view *view, const cli_args *args, const tg_graph_params *params,
+                            tg_memory_params *memory_params) {
+    tg_memory *memory = NULL;
+    tg_error   err;
+    memory_params->division.cores = view->cores;
+    if (tg_graph_plan_summary(view->plan).feasible &&
+        tg_memory_create(&memory, view->graph, view->plan, memory_params, &err) != TG_OK)
+        return cli_fail_error("plan", &err);
+    view->memory = memory;
+    const int status = show(view, args, params);
+    tg_memory_destroy(&memory);
+    return status;
+}
+
 static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const cli_args *args) {
-    plan_view       view = {tg_hlo_get_header(module).name, graph, NULL, NULL, 0, -1};
-    tg_graph_params params;
-    tg_graph_plan  *plan = NULL;
-    tg_error        err;
-    int             status = read_params(&params, args);
+    plan_view        view = {.module = tg_hlo_get_header(module).name, .graph = graph, .limit = -1,
+                             .list_memory = args->option[OPT_MEMORY] != NULL};
+    tg_graph_params  params;
+    tg_memory_params memory_params;
+    tg_graph_plan   *plan = NULL;
+    tg_error         err;
+    int              status = read_params(&params, args);
+    if (status == CLI_OK) status = read_memory(&memory_params, args);
     if (status == CLI_OK) status = read_limit(&view.limit, args->option[OPT_LIMIT]);
     if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
     if (status != CLI_OK) return status;
     if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return cli_fail_error("plan", &err);
     view.plan = plan;
-    status = show(&view, args, &params);
+    status = show_with_memory(&view, args, &params, &memory_params);
     tg_graph_plan_destroy(&plan);
     return status;
 }
@@ -149,6 +193,9 @@ const cli_command cli_plan = {
                 {"method", "exact, greedy or beam"},
                 {"restickify-reductions", NULL},
                 {"keep-unit-dims", NULL},
+                {"solver", "exact, greedy, firstfit or bestfit"},
+                {"lx-fraction", "a number"},
+                {"memory", NULL},
                 {"explain", "a name"},
                 {"limit", "a number"}},
     .run = run,

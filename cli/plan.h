@@ -4,7 +4,7 @@
 
 #include "hlo.h"
 
-#include <tegula/graph.h>
+#include <tegula/memory.h>
 
 typedef struct plan_view {
     tg_hlo_text          module;
@@ -13,12 +13,21 @@ typedef struct plan_view {
     const tg_graph_plan *relayed; /* of an infeasible graph: with restickified reductions, if that helps; else NULL */
     int32_t              cores;
     int64_t              limit;   /* restickifies shown; -1: the report's own habit */
+    const tg_memory     *memory;  /* of a feasible plan; else NULL */
+    bool                 list_memory;
 } plan_view;
 
 /* Each returns an exit status. */
 int plan_show(const plan_view *view);
 int plan_put_json(const plan_view *view);
 int plan_explain(const plan_view *view, const char *name);
+
+/* ---- memory (plan_memory.c); pre: the plan is feasible ------------------------------- */
+
+void plan_print_memory_total(const plan_view *view);
+void plan_print_memory(const plan_view *view);
+void plan_explain_memory(const plan_view *view, int64_t node);
+void plan_put_memory(const plan_view *view); /* a member of the JSON object */
 
 /* ---- pieces (plan_words.c) --------------------------------------------------------- */
 

@@ -102,5 +102,6 @@ int plan_explain(const plan_view *view, const char *name) {
     print_division(view, node);
     for (int32_t k = 0; k < info.noperands; k++) print_operand(view, node, &info, k);
     print_result(view, node, &info);
+    plan_explain_memory(view, node);
     return CLI_OK;
 }

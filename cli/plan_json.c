@@ -167,6 +167,8 @@ int plan_put_json(const plan_view *view) {
         cli_put_json(stdout, json_op(view, i));
         first = false;
     }
-    fputs("]}\n", stdout);
+    putchar(']');
+    plan_put_memory(view);
+    fputs("}\n", stdout);
     return CLI_OK;
 }

@@ -148,8 +148,10 @@ static int show_plan(const plan_view *view) {
     print_boundaries(view, READERS);
     print_paddings(view, READERS);
     print_spans(view);
+    plan_print_memory_total(view);
     for (int64_t i = 0; i < n && i < limit; i++) print_copy(view, i);
     if (n > limit) printf("\nand %s not shown (--limit N shows more)\n", copies(text, n - limit));
+    if (view->list_memory) plan_print_memory(view);
     return CLI_OK;
 }
 
