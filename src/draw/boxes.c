@@ -211,5 +211,5 @@ bool tg_boxes_fill(tg_scene *s, tg_panel *panel, const tg_window *window) {
     bool steady = fill_columns(s, panel, window, TG_FEWEST_COLS);
     for (int32_t room = tg_next_room(panel, s->width, 0); room > 0; room = tg_next_room(panel, s->width, room))
         steady = fill_columns(s, panel, window, room);
-    return steady;
+    return tg_hides_one(panel, s->width) ? fill_columns(s, panel, window, TG_FEW_COLS) : steady;
 }

@@ -83,6 +83,12 @@ int32_t tg_next_room(const tg_panel *panel, int32_t width, int32_t room) {
     return widest(fewer, TG_FEWEST_COLS);
 }
 
+bool tg_hides_one(const tg_panel *panel, int32_t width) {
+    bool one = false;
+    for (int32_t c = 0; c < panel->ncols; c++) one = one || panel->col[c].hidden == 1;
+    return one && tg_panel_width(panel) > width;
+}
+
 static void see_cell(tg_signs *signs, const tg_cell *cell) {
     const bool is_data = cell->kind == TG_CELL_DATA;
     signs->followed |= cell->marked;
@@ -110,7 +116,6 @@ tg_signs tg_picture_signs(const tg_picture *p) {
             for (int32_t c = 0; c < panel->ncols; c++) see_cell(&signs, &panel->cell[r][c]);
         signs.begins |= begins(panel->row, panel->nrows) || begins(panel->col, panel->ncols);
         signs.numbered |= panel->is_numbered && panel->ncols > 0;
-        signs.ordered |= panel->shows_order && panel->view == TG_VIEW_LOGICAL && panel->ncols > 0;
     }
     return signs;
 }

@@ -193,6 +193,7 @@ void tg_runs_fill(tg_scene *s, tg_panel *panel, const tg_stretch *stretch) {
     fill_columns(s, panel, stretch, TG_FEWEST_COLS);
     for (int32_t room = tg_next_room(panel, s->width, 0); room > 0; room = tg_next_room(panel, s->width, room))
         fill_columns(s, panel, stretch, room);
+    if (tg_hides_one(panel, s->width)) fill_columns(s, panel, stretch, TG_FEW_COLS);
 }
 
 /* ---- how a memory is cut ---------------------------------------------------------------------- */

@@ -30,7 +30,8 @@
 enum {
     TG_LARGEST_CELL = 4096, /* elements that are looked at for one cell */
     TG_SMALL_UNIT = 16,     /* a stick or tile up to this size is drawn element by element */
-    TG_FEWEST_COLS = 2      /* nothing but what must be seen, and gaps */
+    TG_FEWEST_COLS = 2,     /* nothing but what must be seen, and gaps */
+    TG_FEW_COLS = 4         /* and no gap for a single column */
 };
 
 /* count * step, at most limit; count and limit >= 0, step >= 1 */
@@ -114,6 +115,9 @@ int32_t tg_tracks_choose(tg_pick picks[TG_MAX_PICKS], int64_t n, int32_t room, c
  * 0: the panel is as it should be. */
 int32_t tg_next_room(const tg_panel *panel, int32_t width, int32_t room);
 
+/* Whether one column is left out of a panel that text has to cut in any case. */
+bool tg_hides_one(const tg_panel *panel, int32_t width);
+
 /* ---- panels ---- */
 
 /* The box low .. high (high included) of the tensor, as cells of `step`; the panel has its title. */
@@ -186,7 +190,7 @@ typedef struct tg_signs {
     bool after, among; /* cells whose padding comes last; others with elements and padding */
     bool loose;        /* labels with `~` */
     bool begins;       /* thick lines */
-    bool numbered, ordered;
+    bool numbered;     /* #n */
 } tg_signs;
 
 tg_signs tg_picture_signs(const tg_picture *p);

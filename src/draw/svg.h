@@ -56,8 +56,13 @@ void tg_svg_picture_legend(tg_svg *s);
 
 enum { TG_LANE = 18, TG_STRIP = 14 }; /* right of the words of a cell, and below them */
 
-bool tg_svg_has_order(const tg_panel *panel);
-void tg_svg_order(const tg_svg *s, const tg_panel *panel, int32_t top);
+typedef struct tg_ways {
+    bool next, later; /* whether there are arrows to what the device reads next, and to what it reads later */
+} tg_ways;
+
+bool    tg_svg_has_order(const tg_panel *panel);
+tg_ways tg_svg_ways(const tg_panel *panel);
+void    tg_svg_order(const tg_svg *s, const tg_panel *panel, int32_t top);
 tg_area tg_svg_cell_area(const tg_panel *panel, int32_t r, int32_t c, int32_t top);
 #define TG_SVG_SOLID "fill=\"none\" stroke=\"#0b0d11\" stroke-opacity=\".75\" stroke-width=\"1.5\" "
 #define TG_SVG_DASHED TG_SVG_SOLID "stroke-dasharray=\"4 3\" "

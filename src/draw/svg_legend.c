@@ -28,6 +28,12 @@ static void put_beginning(tg_svg *s, int32_t *x) {
     TG_PUT(s->w, "<path class=\"u\" d=\"M% %v%\"/>\n", box.x + box.w / 2, box.y, box.h);
 }
 
+static void put_dot(tg_svg *s, int32_t *x) {
+    const tg_area box = tg_svg_meaning(s, x, "what the device reads first of these");
+    tg_svg_rect(s, &box, "class=\"c0\"");
+    TG_PUT(s->w, "<circle class=\"k\" cx=\"%\" cy=\"%\" r=\"3\"/>\n", box.x + box.w / 2, box.y + box.h / 2);
+}
+
 static void put_way(tg_svg *s, int32_t *x, const char *line, const char *text) {
     const tg_area box = tg_svg_meaning(s, x, text);
     tg_svg_rect(s, &box, "class=\"c0\"");
@@ -36,8 +42,19 @@ static void put_way(tg_svg *s, int32_t *x, const char *line, const char *text) {
     TG_PUT(s->w, "marker-end=\"url(#tegula-arrow)\" d=\"M% %h%\"/>\n", box.x + 2, box.y + box.h / 2, box.w - 5);
 }
 
+static tg_ways ways_of(const tg_picture *p) {
+    tg_ways all = {false, false};
+    for (int32_t k = 0; k < p->npanels; k++) {
+        const tg_ways ways = tg_svg_ways(&p->panel[k]);
+        all.next |= ways.next;
+        all.later |= ways.later;
+    }
+    return all;
+}
+
 void tg_svg_picture_legend(tg_svg *s) {
     const tg_signs signs = tg_picture_signs(s->picture);
+    const tg_ways  ways = ways_of(s->picture);
     int32_t        x = TG_LEGEND_LEFT;
     s->y += BEFORE;
     if (signs.followed) tg_svg_legend(s, &x, "class=\"f\"", "holds the followed element");
@@ -46,8 +63,9 @@ void tg_svg_picture_legend(tg_svg *s) {
     if (signs.among) put_mixed(s, &x, true, "padding among the elements, its share to scale");
     if (signs.stays) put_stays(s, &x);
     if (signs.begins) put_beginning(s, &x);
-    if (signs.ordered) put_way(s, &x, TG_SVG_SOLID, "what the device reads next");
-    if (signs.ordered) put_way(s, &x, TG_SVG_DASHED, "later: it reads others between");
+    if (ways.next || ways.later) put_dot(s, &x);
+    if (ways.next) put_way(s, &x, TG_SVG_SOLID, "what the device reads next");
+    if (ways.later) put_way(s, &x, TG_SVG_DASHED, "later: it reads others between");
     if (signs.numbered) tg_svg_legend_word(s, &x, "#n", s->picture->numbers);
     if (signs.loose) tg_svg_legend_word(s, &x, "a~b", "from a to b, with others between");
     if (signs.unknown) tg_svg_legend_word(s, &x, "?", "takes too long to find");

@@ -47,21 +47,34 @@ static void put_path(const tg_svg *s, const stop *a, const stop *b) {
     else TG_PUT(s->w, "d=\"M% %H%V%\"", a->right - DOWN_AT, from, lane, to);
 }
 
+static bool is_next(const stop *a, const stop *b) { return b->turn - a->turn <= 1; }
+
+tg_ways tg_svg_ways(const tg_panel *panel) {
+    stop          stops[TG_DRAW_ROWS * TG_DRAW_COLS];
+    tg_ways       ways = {false, false};
+    const int32_t n = tg_svg_has_order(panel) ? find_stops(stops, panel, 0) : 0;
+    for (int32_t k = 1; k < n; k++) *(is_next(&stops[k - 1], &stops[k]) ? &ways.next : &ways.later) = true;
+    return ways;
+}
+
 /* Dashed where the device goes elsewhere between, and on a light ground, for what is dark between cells. The first
  * stop is a dot. */
 void tg_svg_order(const tg_svg *s, const tg_panel *panel, int32_t top) {
     stop          stops[TG_DRAW_ROWS * TG_DRAW_COLS];
     const int32_t n = find_stops(stops, panel, top);
     if (n < 1) return;
-    TG_PUT(s->w, "<circle class=\"k\" cx=\"%\" cy=\"%\" r=\"3\"/>\n", stops[0].right - DOWN_AT,
-           stops[0].bottom - RIGHT_AT);
     for (int32_t k = 1; k < n; k++) {
         tg_put_text(s->w, "<path class=\"w\" ");
         put_path(s, &stops[k - 1], &stops[k]);
-        tg_put_text(s->w, "/>\n<path ");
+        tg_put_text(s->w, "/>\n");
+    }
+    TG_PUT(s->w, "<circle class=\"k\" cx=\"%\" cy=\"%\" r=\"3\"/>\n", stops[0].right - DOWN_AT,
+           stops[0].bottom - RIGHT_AT);
+    for (int32_t k = 1; k < n; k++) {
+        tg_put_text(s->w, "<path ");
         put_path(s, &stops[k - 1], &stops[k]);
         tg_put_char(s->w, ' ');
-        tg_put_text(s->w, stops[k].turn - stops[k - 1].turn > 1 ? TG_SVG_DASHED : TG_SVG_SOLID);
+        tg_put_text(s->w, is_next(&stops[k - 1], &stops[k]) ? TG_SVG_SOLID : TG_SVG_DASHED);
         tg_put_text(s->w, "marker-end=\"url(#tegula-arrow)\"/>\n");
     }
 }

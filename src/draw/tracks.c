@@ -26,7 +26,7 @@ static bool insert(choice *c, int64_t index) {
 /* Writes the picks, or counts them if picks is NULL. A gap of one item has about the width of the item: the item it is,
  * unless room is scarce. */
 static int32_t spread(tg_pick *picks, const choice *c, int64_t n, int32_t room) {
-    const int64_t least = room > TG_FEWEST_COLS + 1 ? 2 : 1;
+    const int64_t least = room >= TG_FEW_COLS ? 2 : 1;
     int32_t npicks = 0;
     int64_t next = 0;
     for (int32_t k = 0; k <= c->n; k++) {

@@ -77,8 +77,10 @@ def meanings(drawn):
      ["padding among the elements, its share to scale", "tile begins", "nothing in it moves"]),
     ("bf16[20,300]{1,0:T(8,128)(2,1)}", [], ["padding among the elements, its share to scale",
                                              "from a to b, with others between"], ["tile begins"]),
-    ("f32[5,7]{1,0:T(2,4)}", ["--order"], ["tile begins", "what the device reads next",
-                                           "later: it reads others between"], ["not drawn"]),
+    ("f32[5,7]{1,0:T(2,4)}", ["--order"],
+     ["tile begins", "what the device reads first of these", "what the device reads next",
+      "later: it reads others between"], ["not drawn"]),
+    ("f16[5,100,150] spyre", ["--order"], ["later: it reads others between"], ["what the device reads next"]),
     ("f16[3,100] spyre", ["--diff", "f16[3,100]"],
      ["nothing in it moves", "stick n of the memory before, counted from 0"], ["what the device reads next"]),
     ("f32[4,6]", [], ["holds the followed element"], ["padding", "not drawn", "nothing in it moves", "tile begins"]),
@@ -161,3 +163,8 @@ def test_a_broken_line_has_no_blank_at_its_end():
     for width in range(40, 90):
         drawn = tegula("f16[3,128] spyre", "--diff", "f16[3,128]", "--width", width)
         assert not re.search(r"[ \t]$", drawn, re.M), width
+
+
+def test_a_single_column_is_not_hidden_where_lines_are_cut_anyway():
+    drawn = tegula("f32[24,300]{1,0:T(8,128)}", "--width", 60, "--view", "logical,device")
+    assert "1 more" not in drawn and "B 1024..2047" in drawn and "B (0..7,128..255)" in drawn
