@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Build the wheel, and use it in an environment that has nothing else.
 
-    tools/check_wheel.py [--root DIR]
+    tools/check_wheel.py [--root DIR] [--keep DIR]
 
 As `pip install .` does, with the meson-python beside the Python that runs this instead of one that pip fetches. The
 wheel must be for every CPython from 3.11 on, hold one extension and no other binary, ask for libc alone, and show
@@ -11,6 +11,7 @@ nothing to other libraries.
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -69,7 +70,9 @@ def shown(extension, folder):
 def main():
     parser = argparse.ArgumentParser(description="Build the wheel and use it alone.")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent)
-    root = parser.parse_args().root.resolve()
+    parser.add_argument("--keep", type=Path, help="where the wheel is left, for tools/check_torch_install.py")
+    options = parser.parse_args()
+    root = options.root.resolve()
     version = re.search(r"version: '(.*)'", (root / "meson.build").read_text()).group(1)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -79,6 +82,10 @@ def main():
         files = zipfile.ZipFile(wheel).namelist()
         zipfile.ZipFile(wheel).extract("tegula/_core.abi3.so", folder)
         extension = str(folder / "tegula/_core.abi3.so")
+        if options.keep:
+            shutil.rmtree(options.keep, ignore_errors=True)
+            options.keep.mkdir(parents=True)
+            shutil.copy(wheel, options.keep)
         python = install(wheel, folder)
         results = {
             "every CPython from 3.11 on": re.fullmatch(rf"tegula-{version}-cp311-abi3-\w+\.whl", wheel.name),

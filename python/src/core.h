@@ -107,6 +107,7 @@ typedef struct core_layout {
     bool      has_notation; /* else desc.layout alone counts */
     Py_hash_t hash;         /* -1: not known yet */
     tg_desc   desc;
+    PyObject *weakrefs;
 } core_layout;
 
 PyObject *core_layout_new(core_state *state, const tg_desc *desc, bool has_notation);

@@ -85,7 +85,7 @@ PyObject *core_buffer_new(core_state *state, core_layout *layout, bool zero) {
     describe(self);
     if (self->block != NULL) return (PyObject *)self;
     Py_DECREF(self);
-    return PyErr_NoMemory();
+    return PyErr_Format(PyExc_MemoryError, "%lld bytes for a Buffer could not be allocated", (long long)nbytes);
 }
 
 static PyObject *buffer_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {

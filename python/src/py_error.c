@@ -98,11 +98,12 @@ static PyObject *int_or_none(bool known, Py_ssize_t value) {
     return known ? PyLong_FromSsize_t(value) : Py_NewRef(Py_None);
 }
 
-static void raise_with(PyObject *type, const tg_error *err, PyObject *said, PyObject *text, Py_ssize_t pos) {
+static void raise_with(PyObject *type, const tg_error *err, const char *message, PyObject *said, PyObject *text,
+                       Py_ssize_t pos) {
     PyObject *error = PyObject_CallFunctionObjArgs(type, said, NULL);
     if (error == NULL) return;
     if (set_and_drop(error, "status", core_name(tg_status_name(err->status))) == 0 &&
-        set_and_drop(error, "message", PyUnicode_FromString(err->message)) == 0 &&
+        set_and_drop(error, "message", PyUnicode_FromString(message)) == 0 &&
         set_and_drop(error, "dim", int_or_none(err->dim >= 0, err->dim)) == 0 &&
         set_and_drop(error, "pos", int_or_none(text != NULL, pos)) == 0 &&
         set_and_drop(error, "text", Py_NewRef(text != NULL ? text : Py_None)) == 0)
@@ -116,12 +117,17 @@ void *core_raise(core_state *state, const tg_error *err, PyObject *text) {
     Py_ssize_t  len = 0, pos = 0;
     const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     if (text != NULL && bytes == NULL) return NULL;
-    if (err->status == TG_ERR_NOMEM) return PyErr_NoMemory();
+    if (err->status == TG_ERR_NOMEM) {
+        PyErr_SetString(PyExc_MemoryError, err->message[0] != '\0' ? err->message : "out of memory");
+        return NULL;
+    }
+    /* What the library puts before the rules of plans: there is no such word in what was called. */
+    const char  *message = strncmp(err->message, "plan: ", 6) == 0 ? err->message + 6 : err->message;
     const size_t at = err->pos <= (size_t)len ? err->pos : (size_t)len;
     if (bytes != NULL) pos = count_characters(bytes, at);
-    PyObject *said = bytes != NULL ? point_at(err->message, bytes, (size_t)len, at)
-                                   : PyUnicode_FromString(err->message);
-    if (said != NULL) raise_with(type, err, said, text, pos);
+    PyObject *said = bytes != NULL ? point_at(message, bytes, (size_t)len, at)
+                                   : PyUnicode_FromString(message);
+    if (said != NULL) raise_with(type, err, message, said, text, pos);
     Py_XDECREF(said);
     return NULL;
 }

@@ -5,7 +5,9 @@
  * same modes. `equal` is the other question, whether they are the same map. */
 #include "py_layout.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 PyObject *core_layout_new(core_state *state, const tg_desc *desc, bool has_notation) {
     core_layout *self = PyObject_New(core_layout, (PyTypeObject *)state->layout_type);
@@ -13,6 +15,7 @@ PyObject *core_layout_new(core_state *state, const tg_desc *desc, bool has_notat
     self->has_notation = has_notation;
     self->hash = -1;
     self->desc = *desc;
+    self->weakrefs = NULL;
     return (PyObject *)self;
 }
 
@@ -51,6 +54,7 @@ static PyObject *layout_parse(PyObject *type, PyObject *text) {
 
 static void layout_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_ClearWeakRefs(self);
     PyObject_Free(self);
     Py_DECREF(type);
 }
@@ -201,7 +205,7 @@ static PyMethodDef methods[] = {
     {"permute", FAST(layout_permute), METH_FASTCALL, "permute(*dims)\n--\n\nDimension i is dimension dims[i] of this."},
     {"transpose", layout_transpose, METH_VARARGS, "transpose(dim0, dim1)\n--\n\nTwo dimensions change places."},
     {"reshape", FAST(layout_reshape), METH_FASTCALL,
-     "reshape(*shape)\n--\n\nThe same row-major number of every element."},
+     "reshape(*shape)\n--\n\nThe same row-major number of every element; one size may be -1, which is the rest."},
     {"flatten", layout_flatten, METH_NOARGS, "flatten()\n--\n\nOne dimension, in row-major order."},
     {"slice", FAST(layout_slice), METH_VARARGS | METH_KEYWORDS,
      "slice(dim, start, stop, step=1)\n--\n\nThe coordinates range(start, stop, step) of a dimension."},
@@ -227,6 +231,11 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(core_layout, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot slots[] = {
     {Py_tp_doc, "Layout(text)\n--\n\nWhere every element of a tensor is. Immutable."},
     {Py_tp_new, layout_new},
@@ -237,6 +246,7 @@ static PyType_Slot slots[] = {
     {Py_tp_richcompare, layout_richcompare},
     {Py_tp_methods, methods},
     {Py_tp_getset, layout_getset},
+    {Py_tp_members, members},
     {0, NULL},
 };
 

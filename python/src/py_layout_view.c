@@ -167,9 +167,33 @@ PyObject *layout_transpose(PyObject *self, PyObject *args) {
     return take_view(self, &v);
 }
 
+/* One size may be -1: what the others leave of the elements. 0, or -1 with an exception. */
+static int infer_size(view *v, PyObject *self) {
+    const int64_t numel = tg_layout_numel(&layout_of(self)->desc.layout);
+    int64_t       rest = numel;
+    int32_t       at = -1;
+    for (int32_t d = 0; d < v->n; d++) {
+        if (v->size[d] != -1) continue;
+        if (at >= 0) return core_raise_argument(core_get_state(self), "only one size can be -1"), -1;
+        at = d;
+    }
+    for (int32_t d = 0; at >= 0 && d < v->n; d++) {
+        if (d == at) continue;
+        if (v->size[d] <= 0 || rest % v->size[d] != 0) {
+            (void)core_raise_argument(core_get_state(self),
+                                      "the size of dimension %d cannot be told: the others do not divide %lld elements",
+                                      (int)at, (long long)numel);
+            return -1;
+        }
+        rest /= v->size[d];
+    }
+    if (at >= 0) v->size[at] = rest;
+    return 0;
+}
+
 PyObject *layout_reshape(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     view v = {.what = RESHAPE};
-    if (get_numbers(v.size, &v.n, TG_MAX_NDIM, self, args, n, "shape") != 0) return NULL;
+    if (get_numbers(v.size, &v.n, TG_MAX_NDIM, self, args, n, "shape") != 0 || infer_size(&v, self) != 0) return NULL;
     return take_view(self, &v);
 }
 

@@ -9,12 +9,15 @@
  * The second argument is a sequence in the last two, and their third is a DataFormats only in the last. */
 #include "spyre.h"
 
+#include <stddef.h>
 #include <string.h>
+#include <structmember.h>
 
 typedef struct layout_object {
     PyObject_HEAD
     tg_spyre spyre;
     bool     has_host;
+    PyObject *weakrefs;
     tg_host  host; /* no part of the value: neither compared nor kept by pickle */
 } layout_object;
 
@@ -231,6 +234,7 @@ static PyObject *layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static void layout_free(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
+    PyObject_ClearWeakRefs(self);
     freefunc      release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     release(self);
     Py_DECREF(type);
@@ -352,8 +356,9 @@ static void *refuse_tensor(core_state *state, const tg_host *made_for, const tg_
     PyObject *sizes = core_ints(made_for->shape, made_for->ndim), *steps = core_ints(made_for->strides, made_for->ndim);
     PyObject *size = core_ints(host->shape, host->ndim), *strides = core_ints(host->strides, host->ndim);
     if (sizes != NULL && steps != NULL && size != NULL && strides != NULL)
-        (void)core_raise_argument(state, "device_layout is that of a tensor of size %R with strides %R, and this one has "
-                                         "size %R and strides %R", sizes, steps, size, strides);
+        (void)core_raise_argument(state,
+                                  "device_layout is that of a tensor of size %R with strides %R, and this one has "
+                                  "size %R and strides %R", sizes, steps, size, strides);
     Py_XDECREF(sizes);
     Py_XDECREF(steps);
     Py_XDECREF(size);
@@ -434,6 +439,11 @@ static PyMethodDef layout_methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
+static PyMemberDef layout_members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(layout_object, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
 static PyType_Slot layout_slots[] = {
     {Py_tp_doc, "SpyreTensorLayout(host_size, dtype, dim_order=None, *, unit_dims='drop')\n"
                 "SpyreTensorLayout(host_size, host_strides, dtype, dim_order, element_arrangement=STANDARD)\n"
@@ -445,6 +455,7 @@ static PyType_Slot layout_slots[] = {
     {Py_tp_richcompare, layout_compare},
     {Py_tp_hash, layout_hash},
     {Py_tp_getset, layout_getset},
+    {Py_tp_members, layout_members},
     {Py_tp_methods, layout_methods},
     {0, NULL},
 };

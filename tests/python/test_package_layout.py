@@ -7,6 +7,7 @@ import math
 import pickle
 import random
 import subprocess
+import weakref
 
 import ml_dtypes
 import numpy
@@ -259,6 +260,29 @@ def test_views_of_strided_layouts_are_those_of_numpy(data):
 # ---- modes and notations ------------------------------------------------------------------------
 
 
+def test_a_size_that_is_the_rest():
+    """-1 as NumPy has it."""
+    shapes = [(4, 6), (24,), (), (2, 3, 4), (0, 3)]
+    for shape, sizes in itertools.product(shapes, [(-1,), (2, -1), (-1, 3, 1), (3, -1)]):
+        array = numpy.zeros(shape)
+        try:
+            expected = array.reshape(sizes).shape
+        except ValueError:
+            continue
+        assert Layout.strided(shape, "f32").reshape(*sizes).shape == expected
+    assert Layout("f32[4,8]{1,0:T(2,4)}").reshape(-1).equal(Layout("f32[4,8]{1,0:T(2,4)}").flatten())
+
+
+def test_weak_references():
+    for make in (lambda: Layout("f32[3]"), lambda: Layout.spyre((3,), "f16"),
+                 lambda: tegula.SpyreTensorLayout((3,), "f16")):
+        layout, known = make(), weakref.WeakKeyDictionary()
+        known[layout] = 1
+        assert weakref.ref(layout)() is layout and list(known.values()) == [1]
+        del layout
+        assert len(known) == 0
+
+
 def test_a_tiling_built_by_hand():
     tiled = Layout("f16[5,100,150]").split(2, 64).reorder(1, 2, 0, 3)
     assert tiled.equal("f16[5,100,150] spyre") and tiled.notation is None
@@ -324,6 +348,10 @@ def test_positions_count_characters():
     (lambda l: l.transpose(0, 7), tegula.ArgumentError, "7"),
     (lambda l: l.transpose(-9, 0), tegula.ArgumentError, "-6"),
     (lambda l: l.reshape(5, 5), tegula.Error, "5"),
+    (lambda l: l.reshape(7, -1), tegula.ArgumentError, "dimension 1 cannot be told: the others do not divide"),
+    (lambda l: l.reshape(-1, -1), tegula.ArgumentError, "only one size can be -1"),
+    (lambda l: l.reshape(0, -1), tegula.ArgumentError, "cannot be told"),
+    (lambda l: l.reshape(-2), tegula.ArgumentError, "negative size -2"),
     (lambda l: l.squeeze(0), tegula.Error, "size 5"),
     (lambda l: l.select(0, 5), tegula.ArgumentError, "no place 5"),
     (lambda l: l.select(3, 0), tegula.ArgumentError, "no dimension 3"),

@@ -301,6 +301,14 @@ def test_arrays_that_are_no_tensors(source, words):
     assert words in str(caught.value)
 
 
+def test_errors_say_what_python_users_called():
+    with pytest.raises(tegula.ArgumentError) as error:
+        relayout(bytes(12), "f32[4]", src_layout="f32[3]")
+    assert str(error.value) == error.value.message == "the shapes differ: dst [4], src [3]"
+    with pytest.raises(MemoryError, match="4611686018427387904 bytes"):
+        Buffer("u8[4611686018427387904]")
+
+
 def test_storage_must_fit():
     array = some("float32", (8, 8))
     for out, words in [(numpy.zeros(63, numpy.float32), "has 252 bytes"), (numpy.zeros(65, numpy.float32), "260"),

@@ -10,6 +10,7 @@ import pytest
 
 import tegula
 from tegula import _core
+from tegula._spyre_names import DataFormats
 
 pointer = ctypes.pythonapi.PyCapsule_GetPointer
 pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
@@ -71,7 +72,10 @@ def test_another_layout_in_place():
             _core._spyre_set_layout(key(capsule), (3, 4), (4, 1), "float32", layout)
             assert _core._spyre_layout_of(key(capsule)) == layout and numpy.array_equal(read(capsule, x), x)
         with pytest.raises(ValueError, match="does not fit"):
-            _core._spyre_set_layout(key(capsule), (3, 40), (40, 1), "float32", layout)
+            _core._spyre_set_layout(key(capsule), (3, 40), (40, 1), "float32",
+                                    tegula.SpyreTensorLayout((3, 40), "float32"))
+        with pytest.raises(ValueError, match=r"a tensor of size \(3, 4\) .* this one has size \(4, 3\)"):
+            _core._spyre_set_layout(key(capsule), (4, 3), (3, 1), "float32", layout)
 
 
 def test_threads_share_the_registry():
@@ -112,12 +116,15 @@ def test_threads_in_one_large_move():
 def test_bad_arguments():
     capsule = _core._spyre_alloc((3, 4), None, "float32", None)
     small = tegula.SpyreTensorLayout((5,), "float32")
+    stick = tegula.SpyreTensorLayout([1, 32], [32, 1], DataFormats.IEEE_FP32)
     for attempt, message in (
             (lambda: _core._spyre_alloc((3, -4), None, "float32", None), "-4"),
             (lambda: _core._spyre_alloc((1 << 40, 1 << 40), None, "float32", None), "63 bits"),
             (lambda: _core._spyre_alloc((3, 4), (4,), "float32", None), "1 entries for 2"),
             (lambda: _core._spyre_alloc((3, 4), (-4, 1), "float32", None), "stride"),
-            (lambda: _core._spyre_alloc((100,), None, "float32", small), "host"),
+            (lambda: _core._spyre_alloc((100,), None, "float32", small), r"size \(5,\) .* size \(100,\)"),
+            (lambda: _core._spyre_alloc((100,), None, "float32", stick), "host"),
+            (lambda: _core._spyre_alloc((5,), None, "float16", small), "in IEEE_FP32, and f16 is SEN169_FP16"),
             (lambda: _core._spyre_alloc_raw(-1), "-1"),
             (lambda: _core._spyre_copy_in(key(capsule), (3, 4), (4, 1), 0, "float32", 0, (4, 1)), "without memory"),
             (lambda: _core._spyre_copy_in(key(capsule), (3, 4), (4,), 0, "float32", 1, (4, 1)), "sizes"),

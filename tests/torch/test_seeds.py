@@ -87,7 +87,8 @@ def test_switched_off_by_default(installed):
 
 def test_switch_command(monkeypatch, tmp_path, capsys):
     import tegula_autoload
-    from tegula.torch.__main__ import main
+    from tegula.torch import __main__ as command
+    main = command.main
 
     def answer(*words):
         main(words)
@@ -96,7 +97,13 @@ def test_switch_command(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tegula_autoload, "MARKER", str(tmp_path / "on"))
     monkeypatch.delenv("TEGULA_SPYRE", raising=False)
     assert answer("status") == "off, by the default\n"
+    # Run from the build folder: there is no entry point, so `import torch` looks at nothing.
+    assert answer("enable").startswith("off, since Tegula is not installed here") and answer("disable")
+    monkeypatch.setattr(command, "_looked_at", lambda: True)
     assert answer("enable") == answer("status") == f"on, by {tmp_path / 'on'}\n"
+    monkeypatch.setenv("TORCH_DEVICE_BACKEND_AUTOLOAD", "0")
+    assert answer("status").startswith("off, by TORCH_DEVICE_BACKEND_AUTOLOAD=0")
+    monkeypatch.delenv("TORCH_DEVICE_BACKEND_AUTOLOAD")
     monkeypatch.setenv("TEGULA_SPYRE", "0")
     assert answer("status") == "off, by TEGULA_SPYRE=0\n"
     monkeypatch.delenv("TEGULA_SPYRE")

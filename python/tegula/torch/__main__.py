@@ -2,15 +2,29 @@
 import argparse
 import os
 import sys
+from importlib.metadata import entry_points
 
 import tegula_autoload
+
+
+def _looked_at():
+    """Whether `import torch` asks: the entry point comes with an installed Tegula, and not with a build folder."""
+    return any(point.value == "tegula_autoload:autoload" for point in entry_points(group="torch.backends"))
 
 
 def _status():
     said = os.environ.get("TEGULA_SPYRE")
     marked = os.path.exists(tegula_autoload.MARKER)
     why = f"TEGULA_SPYRE={said}" if said is not None else tegula_autoload.MARKER if marked else "the default"
-    print(f"{'on' if tegula_autoload.enabled() else 'off'}, by {why}")
+    if not tegula_autoload.enabled():
+        print(f"off, by {why}")
+    elif os.environ.get("TORCH_DEVICE_BACKEND_AUTOLOAD") == "0":
+        print(f"off, by TORCH_DEVICE_BACKEND_AUTOLOAD=0 (it is on by {why})")
+    elif not _looked_at():
+        print(f"off, since Tegula is not installed here and `import torch` does not look for it (it is on by {why}); "
+              "`import tegula.torch` works")
+    else:
+        print(f"on, by {why}")
 
 
 def _enable(anywhere):

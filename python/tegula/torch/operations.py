@@ -11,6 +11,8 @@ def _target(tensor, target):
     if not isinstance(target, int):
         raise TypeError(f"restickify needs a SpyreTensorLayout or the dimension of the stick, not {target!r}")
     rank = tensor.dim()
+    if rank == 0:
+        raise IndexError("a tensor without dimensions has none for its sticks to run along")
     if not -rank <= target < rank:
         raise IndexError(f"dimension {target} is not in [-{rank}, {rank})")
     stick = target % rank
