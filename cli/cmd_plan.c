@@ -23,7 +23,7 @@ static const char help[] =
     "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
     "  --restickify-reductions    operands of reductions may be copied, too\n"
     "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
-    "  --solver NAME              what stays in the scratchpad of the cores (LX): exact, or torch-spyre's greedy,\n"
+    "  --solver NAME              what stays in the scratchpad of the cores (LX): exact; or torch-spyre's greedy,\n"
     "                             firstfit, bestfit\n"
     "  --lx-fraction F            leave so much of LX to the backend, 0 to 1; 0.2 if not given\n"
     "  --memory                   where each tensor lives, from when to when, and why\n"
@@ -33,8 +33,8 @@ static const char help[] =
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
-enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_SOLVER, OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN,
-       OPT_LIMIT };
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_SOLVER, OPT_FRACTION, OPT_MEMORY,
+       OPT_EXPLAIN, OPT_LIMIT };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {

@@ -31,8 +31,9 @@ static void print_proof(const tg_memory_summary *s) {
 void plan_print_memory_total(const plan_view *view) {
     const tg_memory_summary s = tg_memory_get_summary(view->memory);
     char                    text[64], bytes[32], saved[32], left[32], peak[32];
-    if (s.lx_count == 0) printf("memory: nothing stays in LX; %s of HBM traffic", cli_human_bytes(left, s.traffic_bytes));
-    else {
+    if (s.lx_count == 0) {
+        printf("memory: nothing stays in LX; %s of HBM traffic", cli_human_bytes(left, s.traffic_bytes));
+    } else {
         printf("memory: %s in LX, %s; saves %s of %s of HBM traffic", hlo_plural(text, s.lx_count, "tensor"),
                cli_human_bytes(bytes, s.lx_bytes), cli_human_bytes(saved, s.saved_bytes),
                cli_human_bytes(left, s.saved_bytes + s.traffic_bytes));

@@ -1,6 +1,6 @@
 /* Planning any HLO text: no crash, plans that the verifier accepts, bounds that hold, and baselines that are no better.
  */
-#include <tegula/graph.h>
+#include <tegula/memory.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +37,25 @@ static void check_division(const tg_graph *g, const tg_graph_plan *plan) {
     }
 }
 
+/* Every tensor somewhere, judged again; and what is proven holds. */
+static void check_memory(const tg_graph *g, const tg_graph_plan *plan, tg_solver solver) {
+    const tg_memory_params params = {.division = {.cores = 5}, .solver = solver, .has_lx_bytes = true,
+                                     .lx_bytes = 1 << 14, .pool_bytes = 1 << 20, .max_branches = 100};
+    tg_memory             *memory = NULL;
+    tg_error               err;
+    bool                   ok = false;
+    char                   why[256];
+    const tg_status        s = tg_memory_create(&memory, g, plan, &params, &err);
+    CHECK(s == TG_OK || (s == TG_ERR_OVERFLOW && err.message[0] != '\0'));
+    if (s != TG_OK) return;
+    CHECK(tg_memory_verify(&ok, why, sizeof why, memory, NULL) == TG_OK && ok);
+    const tg_memory_summary sum = tg_memory_get_summary(memory);
+    CHECK(sum.saved_bytes <= sum.bound_bytes && sum.optimal == (sum.saved_bytes == sum.bound_bytes));
+    for (int64_t i = 0; i < tg_graph_plan_step_count(plan); i++)
+        CHECK(tg_memory_why(why, sizeof why, memory, i) > 0);
+    tg_memory_destroy(&memory);
+}
+
 /* The cost; -1 if there is no plan. */
 static int64_t plan_cost(const tg_graph *g, tg_model model, tg_method method) {
     const tg_graph_params params = {.model = model, .method = method, .width = 20, .max_branches = 20};
@@ -53,6 +72,7 @@ static int64_t plan_cost(const tg_graph *g, tg_model model, tg_method method) {
         CHECK(tg_graph_plan_verify(&ok, why, sizeof why, g, plan, NULL) == TG_OK && ok);
         CHECK(sum.lower_bound <= sum.cost && sum.optimal == (method == TG_METHOD_EXACT && sum.lower_bound == sum.cost));
         if (model == TG_MODEL_TEGULA) check_division(g, plan);
+        check_memory(g, plan, (tg_solver)((int)model * 2 + (int)method % 2));
     } else {
         check_conflict(g, plan);
     }

@@ -33,12 +33,12 @@ TG_API tg_status tg_lx_capacity(int64_t *bytes, double fraction, bool june, tg_e
 typedef struct tg_buffer {
     int64_t        size; /* bytes, at least 1 */
     int64_t        nuses;
-    const int64_t *uses; /* ticks, increasing: it is alive in [uses[0], uses[nuses - 1] + 1). At least one */
+    const int64_t *uses; /* ticks, increasing, at least one: alive in [uses[0], uses[nuses - 1] + 1) */
     bool           comes_from_outside; /* the first use is a read; else it is the write that makes it */
     int64_t        nparents;
     const int64_t *parents; /* buffers whose place it may take when it is written, the best ones first */
     bool           barred;  /* it has to live elsewhere */
-    int64_t        saved_bytes; /* that keeping it does not move; 0: size for each use, but not a first one that reads */
+    int64_t        saved_bytes; /* by keeping it; 0: size for each use, but not for a first one that reads */
 } tg_buffer;
 
 typedef enum tg_solver {
@@ -72,8 +72,8 @@ typedef struct tg_scratchpad_summary {
 } tg_scratchpad_summary;
 
 /* Addresses of n buffers. Two that are alive at the same tick do not overlap, unless one takes the place of the other:
- * that starts at the last tick of its parent, is no larger, and takes its address; what of the parent is behind it stays
- * taken for that tick. A parent hands its place over once, and only what was read before or comes from outside does.
+ * that starts at the last tick of its parent, is no larger, and takes its address; what of the parent is behind it is
+ * taken for that tick, too. A parent hands its place over once, and only if it was read or comes from outside.
  * The exact one is never worse than the best of the others. Time grows as n log n and with the pairs that are alive
  * together. TG_ERR_ARGUMENT for buffers that are none, parents that cannot be; TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 TG_API tg_status tg_scratchpad_place(tg_placement *out, tg_scratchpad_summary *summary, const tg_buffer *buffers,
@@ -99,7 +99,7 @@ typedef struct tg_pool tg_pool;
 TG_API tg_status tg_pool_create(tg_pool **out, int64_t limit, tg_error *err);
 TG_API void      tg_pool_destroy(tg_pool **pool); /* *pool may be NULL */
 
-/* *address is -1 where it does not fit; nothing has changed then. TG_ERR_ARGUMENT for fewer than 1 byte, TG_ERR_NOMEM. */
+/* *address is -1 where it does not fit; nothing has changed then. TG_ERR_ARGUMENT for fewer than 1 byte. */
 TG_API tg_status tg_pool_allocate(int64_t *address, tg_pool *pool, int64_t bytes, tg_error *err);
 /* What was allocated with these bytes is free again. TG_ERR_ARGUMENT if it cannot be; TG_ERR_NOMEM. */
 TG_API tg_status tg_pool_release(tg_pool *pool, int64_t address, int64_t bytes, tg_error *err);

@@ -17,7 +17,8 @@ const char *tg_solver_name(tg_solver solver) {
 
 tg_status tg_lx_capacity(int64_t *bytes, double fraction, bool june, tg_error *err) {
     if (!(fraction >= 0 && fraction <= 1))
-        return tg_fail(err, TG_ERR_ARGUMENT, "the fraction of the scratchpad that is left to the backend is not in [0, 1]");
+        return tg_fail(err, TG_ERR_ARGUMENT,
+                       "the fraction of the scratchpad that is left to the backend is not in [0, 1]");
     if (june) *bytes = (int64_t)((double)TG_LX_BYTES * (1 - fraction));
     else *bytes = (int64_t)ceil((double)(TG_LX_BYTES - TG_LX_PROGRAM_BYTES) * (1 - fraction) / TG_LX_ALIGNMENT) *
                   TG_LX_ALIGNMENT;

@@ -1,7 +1,7 @@
 /* Prices that make the bound low, found by supply and demand: where more is wanted than there is a tick gets dearer,
- * else cheaper. This is the subgradient method on the Lagrangian dual, whose least value is that of the linear relaxation
- * of choosing buffers with at most the capacity alive in each tick. A buffer that may take the place of another does
- * not pay for the tick in which both are there. */
+ * else cheaper. This is the subgradient method on the Lagrangian dual, whose least value is that of the linear
+ * relaxation of choosing buffers with at most the capacity alive in each tick. A buffer that may take the place of
+ * another does not pay for the tick in which both are there. */
 #include "graph/scratchpad.h"
 
 #include "base/error.h"

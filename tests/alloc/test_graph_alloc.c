@@ -2,7 +2,7 @@
  * (the sanitizers of the other build count), and works when memory is back.
  *
  * Linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc against the static library. */
-#include <tegula/graph.h>
+#include <tegula/memory.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -57,6 +57,7 @@ static tg_status plan_text(const tg_hlo_module *m, tg_method method, bool *feasi
     const tg_graph_params params = {.method = method};
     tg_graph             *g = NULL;
     tg_graph_plan        *plan = NULL;
+    tg_memory            *memory = NULL;
     bool                  ok = true;
     tg_status             s = tg_graph_create(&g, err);
     if (s == TG_OK) s = tg_graph_add_hlo(g, m, err);
@@ -64,6 +65,10 @@ static tg_status plan_text(const tg_hlo_module *m, tg_method method, bool *feasi
     if (s == TG_OK) *feasible = tg_graph_plan_summary(plan).feasible;
     if (s == TG_OK && *feasible) s = tg_graph_plan_verify(&ok, NULL, 0, g, plan, err);
     assert_true(ok);
+    if (s == TG_OK && *feasible) s = tg_memory_create(&memory, g, plan, NULL, err);
+    if (s == TG_OK && *feasible) s = tg_memory_verify(&ok, NULL, 0, memory, err);
+    assert_true(ok);
+    tg_memory_destroy(&memory);
     tg_graph_plan_destroy(&plan);
     tg_graph_destroy(&g);
     return s;
@@ -106,10 +111,45 @@ static void test_baselines(void **unused) {
     fail_each(bad, TG_METHOD_BEAM, false);
 }
 
+/* Five buffers for the place of three, so that they have to be searched. */
+static tg_status place_some(tg_error *err) {
+    static const int64_t   early[] = {0, 2}, late[] = {1, 3}, last[] = {2, 4}, parents[] = {0};
+    const tg_buffer        buffers[] = {{.size = 3, .nuses = 2, .uses = early},
+                                        {.size = 3, .nuses = 2, .uses = late},
+                                        {.size = 2, .nuses = 2, .uses = last, .nparents = 1, .parents = parents},
+                                        {.size = 4, .nuses = 2, .uses = late},
+                                        {.size = 4, .nuses = 2, .uses = early}};
+    const tg_scratchpad_params params = {.capacity = 8, .alignment = 1};
+    tg_placement               out[5];
+    tg_scratchpad_summary      summary;
+    bool                       ok = true;
+    tg_status                  s = tg_scratchpad_place(out, &summary, buffers, 5, &params, err);
+    if (s == TG_OK) s = tg_scratchpad_verify(&ok, NULL, 0, out, buffers, 5, &params, err);
+    assert_true(ok && (s != TG_OK || (summary.optimal && summary.branches > 0)));
+    return s;
+}
+
+static void test_scratchpad(void **unused) {
+    int failed = 0;
+    (void)unused;
+    for (int n = 0;; n++, failed++) {
+        tg_error err = {TG_OK, 0, 0, ""};
+        countdown = n;
+        made = 0;
+        const tg_status s = place_some(&err);
+        countdown = -1;
+        if (s == TG_OK) break;
+        assert_int_equal(s, TG_ERR_NOMEM);
+        assert_true(err.status == TG_ERR_NOMEM && err.message[0] != '\0');
+    }
+    assert_true(failed > 30);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_scratchpad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

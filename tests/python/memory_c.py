@@ -102,7 +102,7 @@ class Buffer:
         return self.saved or self.size * (len(self.uses) - self.outside)
 
 
-def _array(buffers):
+def array(buffers):
     return (CBuffer * max(1, len(buffers)))(*(
         CBuffer(b.size, len(b.uses), (i64 * max(1, len(b.uses)))(*b.uses), b.outside, len(b.parents),
                 (i64 * max(1, len(b.parents)))(*b.parents), b.barred, b.saved) for b in buffers))
@@ -110,7 +110,7 @@ def _array(buffers):
 
 def place(buffers, solver, capacity, alignment=0, max_branches=0):
     """([(address or None, parent or None)], summary); judged by the verifier."""
-    n, c, error, summary = len(buffers), _array(buffers), t.Error(), Summary()
+    n, c, error, summary = len(buffers), array(buffers), t.Error(), Summary()
     out, params = (Placement * max(1, n))(), Params(SOLVERS.index(solver), capacity, alignment, max_branches)
     check(lib.tg_scratchpad_place(out, C.byref(summary), c, n, C.byref(params), C.byref(error)), error)
     found = [(p.address if p.address >= 0 else None, p.in_place_of if p.in_place_of >= 0 else None) for p in out[:n]]
@@ -119,7 +119,7 @@ def place(buffers, solver, capacity, alignment=0, max_branches=0):
 
 
 def fault(placements, buffers, capacity, alignment=0):
-    n, c, error, ok, why = len(buffers), _array(buffers), t.Error(), flag(), C.create_string_buffer(200)
+    n, c, error, ok, why = len(buffers), array(buffers), t.Error(), flag(), C.create_string_buffer(200)
     rows = (Placement * max(1, n))(*(Placement(-1 if a is None else a, -1 if p is None else p) for a, p in placements))
     params = Params(0, capacity, alignment, 0)
     check(lib.tg_scratchpad_verify(C.byref(ok), why, 200, rows, c, n, C.byref(params), C.byref(error)), error)

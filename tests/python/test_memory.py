@@ -212,7 +212,8 @@ def test_in_place():
         found = reasons(text, lx_bytes=2048, solver=solver)
         assert found["c"] == ("lx", "kept", "its readers slice it as its producer does; in the place of b")
     turned = text.replace("negate(b)", "add(b, b)").replace("128,256", "256,256")
-    turned = turned.replace(" c =", " t = f16[256,256] transpose(b), dimensions={1,0}\n c =").replace("(b, b)", "(b, t)")
+    turned = turned.replace(" c =", " t = f16[256,256] transpose(b), dimensions={1,0}\n c =")
+    turned = turned.replace("(b, b)", "(b, t)")
     assert all("in the place of b" not in why for *_, why in reasons(turned).values())
 
 
