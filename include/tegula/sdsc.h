@@ -1,0 +1,76 @@
+/* sdsc.h - kernels of the Spyre device, and SuperDSC, the JSON that its back end reads.
+ *
+ * A kernel is one operation on tensors that lie in memory: its loops, into how many slices each of them is cut for the
+ * cores, and of each tensor the layout, the address, and how the loops touch it:
+ *
+ *     add, 128 rows in 2 slices, 256 columns in 2      core 0 1 2 3 has slice (0,0) (1,0) (0,1) (1,1)
+ *     x at 0x400000000, device_size [4,128,64]         core 1 begins 64 rows on, 64 * 128 bytes;
+ *                                                      core 2 two columns of sticks on, 2 * 128 * 128 bytes
+ *
+ * Numbers of loops are as in graph.h. Loops of range 1 count for nothing. docs/plan.md tells what the fields of a
+ * SuperDSC say. Conventions of tegula.h hold.
+ * Source: torch-spyre, code generation (superdsc.py, compute_ops.py); docs/sources.md. */
+#ifndef TEGULA_SDSC_H
+#define TEGULA_SDSC_H
+
+#include <tegula/graph.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TG_KERNEL_MAX_TENSORS 8
+#define TG_KERNEL_MAX_LOOPS 8 /* of range above 1 */
+
+typedef enum tg_kernel_kind {
+    TG_KERNEL_POINTWISE = 0, /* every tensor has the same loop in its sticks, or none */
+    TG_KERNEL_REDUCTION,     /* tensor 0 has all loops; the result lacks some */
+    TG_KERNEL_MATMUL,        /* x, y, result; x has the summed loop in its sticks, y and the result the columns */
+    TG_KERNEL_RESTICKIFY     /* one tensor into another one, with another loop in the sticks */
+} tg_kernel_kind;
+
+typedef struct tg_kernel_tensor {
+    tg_spyre  layout;
+    tg_access access;  /* in host elements; its node is not looked at */
+    int64_t   address; /* of the tensor's first byte: in HBM, or in the scratchpad of each core */
+    bool      in_lx;   /* in the scratchpad, where each core has its own slice */
+} tg_kernel_tensor;
+
+typedef struct tg_kernel {
+    const char             *op;     /* opFuncName, letters and digits; "nonstick" is added where it belongs */
+    tg_kernel_kind          kind;
+    int32_t                 nloops; /* [0, TG_MAX_LOOPS] */
+    const int64_t          *ranges, *splits; /* splits NULL: all 1 */
+    int32_t                 ntensors;        /* [1, TG_KERNEL_MAX_TENSORS] */
+    const tg_kernel_tensor *tensors;         /* the result last */
+    uint32_t                masked;          /* bit l: what is behind the end of loop l counts as mask_value */
+    tg_pad_value            mask_value;
+} tg_kernel;
+
+/* The SuperDSC of the kernel, {"<number>_<op>": ...}, as one line of JSON without a newline; *need is its length
+ * (snprintf rule). TG_ERR_UNREPRESENTABLE where a SuperDSC has no words for it: a tensor that does not begin at a whole
+ * stick, is read in steps, or by loops that do not nest; loops that run past the end of a tensor; more than
+ * TG_KERNEL_MAX_LOOPS loops. TG_ERR_ARGUMENT where the kernel is not sound: splits that do not divide (loops in sticks:
+ * the number of sticks), more than TG_MAX_CORES slices, two loops in the sticks of a pointwise kernel. TG_ERR_OVERFLOW
+ * for sizes and addresses over 63 bits. */
+TG_API tg_status tg_kernel_format_sdsc(char *buf, size_t cap, size_t *need, const tg_kernel *kernel, int64_t number,
+                                       tg_error *err);
+
+/* Its name, "<number>_<op>", by the same rules. */
+TG_API tg_status tg_kernel_format_name(char *buf, size_t cap, size_t *need, const tg_kernel *kernel, int64_t number,
+                                       tg_error *err);
+
+/* How many cores are at work, and of each loop the slice that a core has; loops of range 1 have slice 0. */
+TG_API tg_status tg_kernel_slices(int64_t *slices, int64_t *ncores, const tg_kernel *kernel, int64_t core,
+                                  tg_error *err);
+
+/* Where a core begins in a tensor: the byte address of the first element of its slice; in the scratchpad the tensor's
+ * own. */
+TG_API tg_status tg_kernel_address(int64_t *address, const tg_kernel *kernel, int32_t tensor, int64_t core,
+                                   tg_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TEGULA_SDSC_H */
