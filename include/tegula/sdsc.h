@@ -69,6 +69,55 @@ TG_API tg_status tg_kernel_slices(int64_t *slices, int64_t *ncores, const tg_ker
 TG_API tg_status tg_kernel_address(int64_t *address, const tg_kernel *kernel, int32_t tensor, int64_t core,
                                    tg_error *err);
 
+/* ---- a plan as kernels ---------------------------------------------------------------- */
+
+/* Who does the work of a step. */
+typedef enum tg_duty {
+    TG_DUTY_NONE = 0, /* nobody: its tensor is there, an input or a constant */
+    TG_DUTY_DEVICE,   /* kernels */
+    TG_DUTY_HOST      /* the host, because a SuperDSC cannot say it */
+} tg_duty;
+
+TG_API const char *tg_duty_name(tg_duty duty); /* "device"; NULL if none */
+
+/* The steps of a plan (tg_graph_plan_step) as kernels, and where their tensors lie. */
+typedef struct tg_bundle tg_bundle;
+
+typedef struct tg_bundle_params { /* zero-initialise for defaults */
+    tg_division_params division;
+} tg_bundle_params;
+
+/* pre: the plan is feasible, and is one of this graph, which stays as it is as long as the bundle is asked. Inputs,
+ * constants and outputs lie in segments of 16 GiB of their own, as far as there are enough, everything else in segment
+ * 0, where it stays. TG_ERR_LIMIT where the device has no room; TG_ERR_ARGUMENT, TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
+TG_API tg_status tg_bundle_create(tg_bundle **out, const tg_graph *graph, const tg_graph_plan *plan,
+                                  const tg_bundle_params *params, tg_error *err);
+TG_API void      tg_bundle_destroy(tg_bundle **bundle); /* *bundle may be NULL */
+
+typedef struct tg_bundle_step {
+    tg_duty     duty;
+    int64_t     first_kernel, nkernels; /* a concatenation has one for each piece, a fill one for the rows behind it */
+    tg_hlo_text why;                    /* of TG_DUTY_HOST; lives as long as the bundle */
+    int64_t     address;                /* of its tensor, bytes; -1: it has no place on the device */
+    bool        in_lx;
+} tg_bundle_step;
+
+/* pre: 0 <= step < tg_graph_plan_step_count(plan). */
+TG_API tg_bundle_step tg_bundle_get_step(const tg_bundle *bundle, int64_t step);
+
+/* One stick of zeros, which fills read; -1 if none does. */
+TG_API int64_t tg_bundle_zeros(const tg_bundle *bundle);
+
+/* Kernels in the order in which they run, and the step that each is of; pre: 0 <= i < count. */
+TG_API int64_t tg_bundle_kernel_count(const tg_bundle *bundle);
+TG_API int64_t tg_bundle_kernel_step(const tg_bundle *bundle, int64_t i);
+
+/* SuperDSC and name of kernel i; i is its number. */
+TG_API tg_status tg_bundle_format_sdsc(char *buf, size_t cap, size_t *need, const tg_bundle *bundle, int64_t i,
+                                       tg_error *err);
+TG_API tg_status tg_bundle_format_name(char *buf, size_t cap, size_t *need, const tg_bundle *bundle, int64_t i,
+                                       tg_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -137,7 +137,7 @@ static bool reserve(tg_graph *g, const tg_node *node) {
     for (int32_t k = 0; k < node->noperands; k++) nterms += (size_t)node->operands[k].nterms;
     return tg_node_rows_reserve(&g->nodes, 1) && tg_access_rows_reserve(&g->accesses, (size_t)node->noperands) &&
            tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
-           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len) && tg_spyre_rows_reserve(&g->layouts, 1);
+           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len) && tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
 static size_t keep_text(tg_graph *g, tg_hlo_text text) {
@@ -180,6 +180,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .host = node->host,
                        .name_len = (uint32_t)node->name.len,
                        .opcode_len = (uint32_t)node->opcode.len,
+                       .variant_len = (uint32_t)node->variant.len,
                        .nloops = node->nloops,
                        .first_range = (uint32_t)g->ranges.count,
                        .first_operand = (uint32_t)g->accesses.count,
@@ -194,6 +195,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
     if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) row.kind = TG_NODE_BOUNDARY;
     row.name = keep_text(g, node->name);
     row.opcode = keep_text(g, node->opcode);
+    row.variant = keep_text(g, node->variant);
     for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
     row.result = keep_access(g, node, &node->result);
     for (int32_t k = 0; k < node->noperands; k++)
@@ -206,7 +208,8 @@ static bool fits(const tg_graph *g) {
 }
 
 static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layout, tg_error *err) {
-    if (!fits(g) || node->name.len > UINT32_MAX / 2 || node->opcode.len > UINT32_MAX / 2)
+    if (!fits(g) || node->name.len > UINT32_MAX / 4 || node->opcode.len > UINT32_MAX / 4 ||
+        node->variant.len > UINT32_MAX / 4)
         return tg_fail(err, TG_ERR_LIMIT, "the graph has more parts than this library counts");
     if (!reserve(g, node)) return tg_graph_no_memory(err);
     keep_node(g, node, layout);
@@ -268,6 +271,7 @@ tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
     tg_node_info       info = {.kind = n->kind,
                                .name = {g->chars.rows + n->name, n->name_len},
                                .opcode = {g->chars.rows + n->opcode, n->opcode_len},
+                               .variant = {g->chars.rows + n->variant, n->variant_len},
                                .host = n->host,
                                .nloops = n->nloops,
                                .noperands = (int32_t)n->noperands,

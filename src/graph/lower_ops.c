@@ -43,6 +43,7 @@ tg_status tg_lower_pointwise(tg_order *o) {
     tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    (void)tg_hlo_find_attribute(&d.node.variant, o->l->module, o->id, "direction"); /* of a compare */
     for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
         s = tg_lower_view(&view, o, k);
         if (s != TG_OK) break;

@@ -22,6 +22,8 @@ typedef struct tg_node_row {
     tg_host      host;
     size_t       name, opcode; /* in chars */
     uint32_t     name_len, opcode_len;
+    size_t       variant; /* in chars */
+    uint32_t     variant_len;
     int32_t      nloops;
     uint32_t     first_range;
     uint32_t     first_operand, noperands;

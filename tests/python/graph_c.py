@@ -32,12 +32,12 @@ class CNode(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
                 ("ranges", C.POINTER(i64)), ("noperands", i32), ("operands", C.POINTER(Access)), ("result", Access),
                 ("no_stick", u32), ("in_channel", i32), ("out_channel", i32), ("reduction", enum), ("no_split", u32),
-                ("has_format", flag),                ("format", enum)]
+                ("has_format", flag), ("format", enum), ("variant", Text)]
 
 
 class NodeInfo(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
-                ("noperands", i32), ("on_device", flag), ("ranges", i64 * 32)]
+                ("noperands", i32), ("on_device", flag), ("ranges", i64 * 32), ("variant", Text)]
 
 
 class Params(C.Structure):

@@ -21,7 +21,18 @@ class CKernel(C.Structure):
                 ("mask_value", g.enum)]
 
 
-STRUCTS = {"tg_kernel_tensor": Tensor, "tg_kernel": CKernel}
+class BundleParams(C.Structure):
+    _fields_ = [("division", g.DivisionParams)]
+
+
+class BundleStep(C.Structure):
+    _fields_ = [("duty", g.enum), ("first_kernel", g.i64), ("nkernels", g.i64), ("why", g.Text), ("address", g.i64),
+                ("in_lx", g.flag)]
+
+
+DUTIES = ["none", "device", "host"]
+STRUCTS = {"tg_kernel_tensor": Tensor, "tg_kernel": CKernel, "tg_bundle_params": BundleParams,
+           "tg_bundle_step": BundleStep}
 
 
 def _bind():
@@ -32,6 +43,16 @@ def _bind():
                              ("address", number, kernel, g.i32, g.i64, error)):
         function = getattr(lib, "tg_kernel_" + name)
         function.restype, function.argtypes = g.enum, arguments
+    handle = C.c_void_p
+    for name, result, *arguments in (
+            ("create", g.enum, C.POINTER(handle), handle, handle, C.POINTER(BundleParams), error),
+            ("destroy", None, C.POINTER(handle)), ("get_step", BundleStep, handle, g.i64), ("zeros", g.i64, handle),
+            ("kernel_count", g.i64, handle), ("kernel_step", g.i64, handle, g.i64),
+            ("format_sdsc", g.enum, *text, handle, g.i64, error),
+            ("format_name", g.enum, *text, handle, g.i64, error)):
+        function = getattr(lib, "tg_bundle_" + name)
+        function.restype, function.argtypes = result, arguments
+    lib.tg_duty_name.restype, lib.tg_duty_name.argtypes = C.c_char_p, [g.enum]
     return lib
 
 
@@ -72,3 +93,47 @@ class Kernel:
         out = g.i64()
         g._check(lib.tg_kernel_address(C.byref(out), C.byref(self.c), tensor, core, C.byref(self.error)), self.error)
         return out.value
+
+
+class Bundle:
+    """The kernels of a plan; use in a `with`, within that of the plan."""
+
+    def __init__(self, plan, **division):
+        self.handle, self.error = C.c_void_p(), t.Error()
+        params = BundleParams(g.DivisionParams(**division))
+        g._check(lib.tg_bundle_create(C.byref(self.handle), plan.graph.handle, plan.handle, C.byref(params),
+                                      C.byref(self.error)), self.error)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        lib.tg_bundle_destroy(C.byref(self.handle))
+
+    def step(self, i):
+        """(duty, numbers of its kernels, why not, address)"""
+        row = lib.tg_bundle_get_step(self.handle, i)
+        return (DUTIES[row.duty], range(row.first_kernel, row.first_kernel + row.nkernels),
+                C.string_at(row.why.chars, row.why.len).decode(), row.address)
+
+    def count(self):
+        return lib.tg_bundle_kernel_count(self.handle)
+
+    def step_of(self, i):
+        return lib.tg_bundle_kernel_step(self.handle, i)
+
+    def zeros(self):
+        return lib.tg_bundle_zeros(self.handle)
+
+    def _text(self, function, i):
+        need = g.size()
+        g._check(function(None, 0, C.byref(need), self.handle, i, C.byref(self.error)), self.error)
+        text = C.create_string_buffer(need.value + 1)
+        g._check(function(text, need.value + 1, C.byref(need), self.handle, i, C.byref(self.error)), self.error)
+        return text.value.decode()
+
+    def sdsc(self, i):
+        return self._text(lib.tg_bundle_format_sdsc, i)
+
+    def name(self, i):
+        return self._text(lib.tg_bundle_format_name, i)
