@@ -265,7 +265,7 @@ static int run(const cli_args *args) {
     if (status == CLI_OK) status = cli_next_descriptors(p);
     if (status == CLI_OK) status = fit(p, engine, args->json);
     if (status == CLI_OK) {
-        status = args->option[DCI] != NULL    ? cli_print_dci(p)
+        status = args->option[DCI] != NULL    ? cli_put_dci(stdout, p)
                  : args->option[EMIT] != NULL ? print_c(p)
                  : args->json                 ? print_json(p)
                                               : print_text(p);

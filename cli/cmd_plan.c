@@ -9,7 +9,7 @@ static const char help[] =
     "\n"
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
     "                   [--restickify-reductions] [--keep-unit-dims] [--solver exact|greedy|firstfit|bestfit]\n"
-    "                   [--lx-fraction F] [--memory] [--explain NAME] [--limit N] [--json]\n"
+    "                   [--lx-fraction F] [--memory] [--explain NAME] [--limit N] [--out DIR] [--force] [--json]\n"
     "\n"
     "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
     "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
@@ -29,12 +29,16 @@ static const char help[] =
     "  --memory                   where each tensor lives, from when to when, and why\n"
     "  --explain NAME             one operation: its loops, and how it reads and writes each tensor\n"
     "  --limit N                  at most N copies in the report; 20 if not given\n"
+    "  --out DIR                  write the kernels (SuperDSC), the transfers (DCI), bundle.json and the report into a "
+    "new\n"
+    "                             or empty directory\n"
+    "  --force                    DIR may hold an earlier bundle, which is replaced\n"
     "\n"
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
 enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_SOLVER, OPT_FRACTION, OPT_MEMORY,
-       OPT_EXPLAIN, OPT_LIMIT };
+       OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
@@ -105,6 +109,14 @@ static int read_cores(int32_t *out, const char *argument) {
     return status;
 }
 
+static int check_out(const cli_args *args) {
+    const char *out = args->option[OPT_OUT];
+    if (out == NULL && args->option[OPT_FORCE] != NULL) return cli_fail(CLI_USAGE, "--force", "it is for --out DIR");
+    if (out != NULL && args->option[OPT_EXPLAIN] != NULL)
+        return cli_fail(CLI_USAGE, "--explain", "it prints one operation, --out writes all; ask for one");
+    return CLI_OK;
+}
+
 /* Of a graph without a plan: is there one if reductions may restickify? */
 static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params) {
     tg_graph_plan *plan = NULL;
@@ -116,13 +128,26 @@ static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params)
     return plan;
 }
 
+static void tell_written(const plan_written *w, const char *directory) {
+    char text[64];
+    printf("\n%s: %s, ", directory, hlo_plural(text, w->kernels, "kernel"));
+    printf("%s", hlo_plural(text, w->transfers, "transfer"));
+    if (w->host > 0) printf(", %s for the host (bundle.json says why)", hlo_plural(text, w->host, "step"));
+    putchar('\n');
+}
+
 static int show(plan_view *view, const cli_args *args, const tg_graph_params *params) {
     const bool     feasible = tg_graph_plan_summary(view->plan).feasible;
+    const char    *out = args->option[OPT_OUT];
     tg_graph_plan *relayed = feasible ? NULL : try_relayed(view->graph, *params);
-    int            status;
+    int            status = CLI_OK;
     view->relayed = relayed;
+    plan_written   written = {0, 0, 0};
+    if (feasible && out != NULL) status = plan_write(&written, view, out, args->option[OPT_FORCE] != NULL);
+    if (status != CLI_OK) return status;
     if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
     else status = args->json ? plan_put_json(view) : plan_show(view);
+    if (feasible && out != NULL && !args->json) tell_written(&written, out);
     tg_graph_plan_destroy(&relayed);
     return status;
 }
@@ -153,6 +178,7 @@ static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const 
     if (status == CLI_OK) status = read_memory(&memory_params, args);
     if (status == CLI_OK) status = read_limit(&view.limit, args->option[OPT_LIMIT]);
     if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
+    if (status == CLI_OK) status = check_out(args);
     if (status != CLI_OK) return status;
     if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return cli_fail_error("plan", &err);
     view.plan = plan;
@@ -197,6 +223,8 @@ const cli_command cli_plan = {
                 {"lx-fraction", "a number"},
                 {"memory", NULL},
                 {"explain", "a name"},
-                {"limit", "a number"}},
+                {"limit", "a number"},
+                {"out", "a directory"},
+                {"force", NULL}},
     .run = run,
 };

@@ -23,6 +23,6 @@ typedef struct dma_program {
 int cli_next_descriptors(dma_program *p);
 
 /* The DCI object of torch-spyre, as JSON (dma_dci.c). */
-int cli_print_dci(dma_program *p);
+int cli_put_dci(FILE *stream, dma_program *p);
 
 #endif

@@ -19,7 +19,7 @@ static json_t *entry_json(const tg_dci *dci, tg_dma_direction direction) {
 }
 
 /* Print the entries, or only see that there is one for each descriptor. */
-static int put_entries(dma_program *p, bool is_trial) {
+static int put_entries(FILE *stream, dma_program *p, bool is_trial) {
     tg_dci   dci;
     tg_error err;
     for (int status; p->n > 0;) {
@@ -27,8 +27,8 @@ static int put_entries(dma_program *p, bool is_trial) {
             if (tg_dci_from_dma(&dci, &p->chunk[i], &p->desc, p->host_strides, &err) != TG_OK)
                 return cli_fail_error("layout", &err);
             if (is_trial) continue;
-            if (p->first + i > 0) putchar(',');
-            cli_put_json(stdout, entry_json(&dci, p->params.direction));
+            if (p->first + i > 0) putc(',', stream);
+            cli_put_json(stream, entry_json(&dci, p->params.direction));
         }
         if ((status = cli_next_descriptors(p)) != CLI_OK) return status;
     }
@@ -61,22 +61,22 @@ static json_t *fields_json(const dma_program *p, int32_t *index) {
     return object;
 }
 
-int cli_print_dci(dma_program *p) {
+int cli_put_dci(FILE *stream, dma_program *p) {
     int32_t      index = 0;
     tg_dci_field entries;
     if (p->desc.notation != TG_NOTATION_SPYRE)
         return cli_fail(CLI_USAGE, "--dci", "only a Spyre layout has DCI, this one is %s",
                         tg_notation_name(p->desc.notation));
-    int status = put_entries(p, true);
+    int status = put_entries(stream, p, true);
     if (status != CLI_OK) return status;
-    putchar('{');
-    cli_put_json_members(stdout, fields_json(p, &index));
+    putc('{', stream);
+    cli_put_json_members(stream, fields_json(p, &index));
     (void)get_field(&entries, index++, p);
-    printf(",\"%s\":[", entries.name);
-    status = put_entries(p, false);
+    fprintf(stream, ",\"%s\":[", entries.name);
+    status = put_entries(stream, p, false);
     if (status != CLI_OK) return status;
-    fputs("],", stdout);
-    cli_put_json_members(stdout, fields_json(p, &index));
-    puts("}");
+    fputs("],", stream);
+    cli_put_json_members(stream, fields_json(p, &index));
+    fputs("}\n", stream);
     return CLI_OK;
 }

@@ -29,6 +29,23 @@ void plan_print_memory(const plan_view *view);
 void plan_explain_memory(const plan_view *view, int64_t node);
 void plan_put_memory(const plan_view *view); /* a member of the JSON object */
 
+/* What was written into a directory. */
+typedef struct plan_written {
+    int64_t kernels, transfers, host; /* host: steps that are for it */
+} plan_written;
+
+/* Everything that the device needs, into a new or empty directory, whole or not at all; with force in place of an
+ * earlier one (plan_out.c). */
+int plan_write(plan_written *out, const plan_view *view, const char *directory, bool force);
+
+/* The files, into a directory that is there (plan_bundle.c). */
+int plan_write_bundle(plan_written *out, const plan_view *view, const char *directory);
+
+/* A file in a directory; NULL, having complained, if it cannot be made. Close it with plan_close_file, which complains
+ * of what could not be written. */
+FILE *plan_open_file(const char *directory, const char *name);
+int   plan_close_file(FILE *file, const char *name, int status);
+
 /* ---- pieces (plan_words.c) --------------------------------------------------------- */
 
 /* "f16[128,256] spyre dim_order=[1,0]", to be freed. */

@@ -86,7 +86,7 @@ typedef struct tg_node {
     uint32_t         no_split; /* bit l: loop l is not shared out among cores */
     bool             has_format;
     tg_format        format; /* of the result on the device, if has_format; else that of its dtype */
-    tg_hlo_text      variant; /* what it calculates where the opcode leaves that open: "GT" of a compare; may be empty */
+    tg_hlo_text      variant; /* what the opcode leaves open: "GT" of a compare; may be empty */
 } tg_node;
 
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);

@@ -137,7 +137,8 @@ static bool reserve(tg_graph *g, const tg_node *node) {
     for (int32_t k = 0; k < node->noperands; k++) nterms += (size_t)node->operands[k].nterms;
     return tg_node_rows_reserve(&g->nodes, 1) && tg_access_rows_reserve(&g->accesses, (size_t)node->noperands) &&
            tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
-           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len) && tg_spyre_rows_reserve(&g->layouts, 1);
+           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len) &&
+           tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
 static size_t keep_text(tg_graph *g, tg_hlo_text text) {

@@ -23,7 +23,7 @@ typedef struct tg_sdsc_tensor {
 
 typedef struct tg_sdsc {
     const tg_kernel *kernel;
-    int32_t          ndims, loop[TG_SDSC_DIMS]; /* TG_NO_DIM: no loop, the idle places in sticks of sparse tensors */
+    int32_t          ndims, loop[TG_SDSC_DIMS]; /* TG_NO_DIM: none; these dimensions come last */
     const char      *name[TG_SDSC_DIMS];
     int64_t          extent[TG_SDSC_DIMS], split[TG_SDSC_DIMS]; /* extents are whole sticks where sticks lie */
     int64_t          ncores;

@@ -136,6 +136,33 @@ static tg_status add_idle_stick(tg_sdsc *s, tg_error *err) {
     return TG_OK;
 }
 
+static bool lies_apart(const tg_sdsc *s, const tg_sdsc_tensor *t) {
+    const int32_t first = t->order[0];
+    if (t->ndims == 0 || t->stride[first] == t->eps) return false;
+    return s->extent[first] > (first == t->stick ? t->eps : 1);
+}
+
+/* Sticks that are touched may lie apart, as those of one row in [4,128,64]. A dimension of one step then stands within
+ * all others, and the gap behind it is what is passed over. */
+static tg_status add_filler(tg_sdsc *s, tg_error *err) {
+    bool needed = false;
+    for (int32_t k = 0; k < s->kernel->ntensors; k++) needed = needed || lies_apart(s, &s->tensor[k]);
+    if (!needed) return TG_OK;
+    if (s->ndims == (int32_t)COUNT(outer_names))
+        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "there is no name left for what lies between sticks");
+    const int32_t d = s->ndims++;
+    s->loop[d] = TG_NO_DIM;
+    s->extent[d] = s->split[d] = 1;
+    for (int32_t k = 0; k < s->kernel->ntensors; k++) {
+        tg_sdsc_tensor *t = &s->tensor[k];
+        memmove(t->order + 1, t->order, (size_t)t->ndims++ * sizeof *t->order);
+        t->order[0] = d;
+        t->scale[d] = 1;
+        t->stride[d] = t->eps;
+    }
+    return TG_OK;
+}
+
 /* Extents in sticks are whole sticks, of the largest size that is there. */
 static tg_status round_extents(tg_sdsc *s, tg_error *err) {
     for (int32_t k = 0; k < s->kernel->ntensors; k++) {
@@ -178,11 +205,11 @@ static void complete_product(tg_sdsc *s) {
 
 /* ---- names ------------------------------------------------------------------------------ */
 
-/* mb, x, ...; the last loop is out. */
+/* mb, x, ...; the last loop is out. What is no loop comes behind them. */
 static void name_dims(tg_sdsc *s) {
-    const int32_t nloops = s->ndims - (s->loop[s->stick] == TG_NO_DIM);
-    for (int32_t d = 0; d < nloops; d++) s->name[d] = d == nloops - 1 ? "out" : outer_names[d];
-    if (nloops < s->ndims) s->name[nloops] = outer_names[nloops];
+    int32_t nloops = 0;
+    while (nloops < s->ndims && s->loop[nloops] != TG_NO_DIM) nloops++;
+    for (int32_t d = 0; d < s->ndims; d++) s->name[d] = d == nloops - 1 ? "out" : outer_names[d];
 }
 
 /* ..., x, mb, out, in: the summed loop in the sticks of x is in, that of the result's sticks is out. */
@@ -191,8 +218,10 @@ static void name_product(tg_sdsc *s) {
     for (int32_t d = s->ndims; d-- > 0;) {
         if (d == s->tensor[0].stick) s->name[d] = "in";
         else if (d == s->tensor[2].stick) s->name[d] = "out";
-        else s->name[d] = product_names[--next];
+        else if (s->loop[d] != TG_NO_DIM) s->name[d] = product_names[--next];
     }
+    for (int32_t d = 0; d < s->ndims; d++)
+        if (s->loop[d] == TG_NO_DIM) s->name[d] = product_names[--next];
 }
 
 static uint32_t dims_of(const tg_sdsc_tensor *t) {
@@ -263,6 +292,7 @@ tg_status tg_sdsc_make(tg_sdsc *out, const tg_kernel *kernel, tg_error *err) {
     if (s == TG_OK) s = check_loops(out, err);
     if (s == TG_OK) s = add_idle_stick(out, err);
     if (s == TG_OK) s = round_extents(out, err);
+    if (s == TG_OK) s = add_filler(out, err);
     for (int32_t k = 0; k < kernel->ntensors && s == TG_OK; k++) s = tg_sdsc_nest(out, k, err);
     if (s != TG_OK) return s;
     if (is_product(out)) complete_product(out);

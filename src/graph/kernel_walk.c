@@ -230,9 +230,6 @@ tg_status tg_sdsc_nest(tg_sdsc *s, int32_t k, tg_error *err) {
     for (int32_t i = 0; i < l->rank; i++) total *= l->device_size[i];
     if (t->ndims == 0 || t->scale[t->order[0]] != 1) return TG_OK;
     if (steps_of(s, t, t->order[0]) == 1) t->stride[t->order[0]] = t->eps; /* nobody steps along it */
-    if (t->stride[t->order[0]] > t->eps)
-        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "the sticks of %s that are touched lie %d elements apart",
-                       tg_sdsc_tensor_name(s, k), t->stride[t->order[0]]);
     for (int32_t i = 0; i < t->ndims && t->scale[t->order[i]] == 1 && status == TG_OK; i++)
         status = find_gap(s, k, i, total, err);
     return status;

@@ -164,6 +164,7 @@ class Node:
     no_stick: int = 0
     reduction: str = "sum"
     layout: tuple = None  # of an input
+    opcode: str = ""
 
 
 class Graph:
@@ -191,8 +192,9 @@ class Graph:
             return out.value
         ranges = (i64 * max(1, len(node.ranges)))(*node.ranges)
         operands = (Access * max(1, len(node.operands)))(*map(access_of, node.operands))
-        c = CNode(kind=KINDS.index(node.kind), name=text, host=host, nloops=len(node.ranges), ranges=ranges,
-                  noperands=len(node.operands), operands=operands, result=access_of((0, 0, node.result)),
+        opcode = Text(C.cast(C.c_char_p(node.opcode.encode()), C.c_void_p), len(node.opcode))
+        c = CNode(kind=KINDS.index(node.kind), name=text, opcode=opcode, host=host, nloops=len(node.ranges),
+                  ranges=ranges, noperands=len(node.operands), operands=operands, result=access_of((0, 0, node.result)),
                   no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction))
         _check(lib.tg_graph_add(C.byref(out), self.handle, C.byref(c), C.byref(self.error)), self.error)
         return out.value

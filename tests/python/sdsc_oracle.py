@@ -109,11 +109,12 @@ class Answer:
         self.sticks = [self.live(t.stick()) for t in k.tensors]
         self.stick = self.live(whole.stick())
         self.idle = not self.product and self.stick is None
-        self.dims = self.loops + (["idle"] if self.idle else [])
+        self.filler = any(self.lies_apart(t) for t in k.tensors)
+        self.dims = self.loops + ["idle"] * self.idle + ["filler"] * self.filler
         if self.idle:
             self.stick = "idle"
-        self.split = {d: 1 if d == "idle" else k.splits[d] for d in self.dims}
-        self.extent = {d: k.tensors[0].eps if d == "idle" else self.rounded(d) for d in self.dims}
+        self.split = {d: k.splits[d] if d in self.loops else 1 for d in self.dims}
+        self.extent = {d: {"idle": k.tensors[0].eps, "filler": 1}.get(d) or self.rounded(d) for d in self.dims}
         self.per_core = {d: self.extent[d] // self.split[d] for d in self.dims}
         self.names = self.name()
         self.ncores = math.prod(self.split.values())
@@ -133,23 +134,35 @@ class Answer:
         return n
 
     def name(self):
+        n = len(self.loops)
         if not self.product:
-            names = OUTER[:len(self.loops) - 1] + ["out"] if self.loops else []
-            return dict(zip(self.dims, names + [OUTER[len(self.loops)]]))
-        return dict(zip(self.loops, PRODUCT[len(PRODUCT) - len(self.loops):]))
+            return dict(zip(self.dims, (OUTER[:n - 1] + ["out"] if n else []) + OUTER[n:]))
+        return {**dict(zip(self.loops, PRODUCT[-n:])), "filler": PRODUCT[-n - 1]}
 
-    def natural(self, t):
-        """Loops of the tensor, innermost first: device dimensions from the inside, but for the sticks' places."""
-        order = []
+    def walked(self, t):
+        """Whole sticks up to the first loop, and the loops of the tensor, innermost first, each with how often it fits
+        before the next one begins: device dimensions from the inside, but for the sticks' places."""
+        before, rows = 1, []
         for d, extent in reversed(t.axes()):
             loop = None if d is None else self.live(t.dims[d].loop)
-            if loop is not None and loop not in order:
-                order.append(loop)
-        return order
+            if loop is not None:
+                rows.append([loop, extent])
+            elif rows:
+                rows[-1][1] *= extent
+            else:
+                before *= extent
+        return before, rows
+
+    def lies_apart(self, t):
+        before, rows = self.walked(t)
+        return before > 1 and rows != [] and self.k.ranges[rows[0][0]] > (t.eps if rows[0][0] == t.stick() else 1)
+
+    def natural(self, t):
+        return ["filler"] * self.filler + [loop for loop, _ in self.walked(t)[1]]
 
     def scale(self, i, d):
         t = self.k.tensors[i]
-        if d == "idle" or d in self.orders[i]:
+        if d in ("idle", "filler") or d in self.orders[i]:
             return 1
         return -2 if self.sticks[i] is None and d == self.stick and not self.idle else -1
 
@@ -202,15 +215,15 @@ class Answer:
     def gaps(self, i):
         """Places that a device dimension has beyond those of its loop."""
         t, found = self.k.tensors[i], {}
-        for d, extent in t.axes():
-            loop = None if d is None else self.live(t.dims[d].loop)
-            if loop is None:
-                continue
+        before, rows = self.walked(t)
+        if self.filler:
+            found["filler"] = before - 1
+        elif rows:
+            rows[0][1] *= before  # a loop of one step: what is passed over is behind it as well as before it
+        for loop, room in rows:
             sticks = loop == self.sticks[i]
-            room = extent * t.eps if sticks else extent
-            if room != self.extent[loop]:
-                found[loop] = abs(room - self.extent[loop])
-        return found
+            found[loop] = abs((room * t.eps if sticks else room) - self.extent[loop])
+        return {d: n for d, n in found.items() if n}
 
     def coordinate(self, i, d):
         t, scale = self.k.tensors[i], self.scale(i, d)

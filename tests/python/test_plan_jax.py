@@ -8,6 +8,8 @@ import pytest
 
 import graph_c as g
 import hlo_ctypes as hlo
+import sdsc_c
+from sdsc_reader import Checked
 
 HERE = pathlib.Path(__file__).parent
 NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet block", "mixture",
@@ -62,3 +64,16 @@ def test_deep_model(models):
         with g.Plan(graph) as plan:
             assert plan.summary.optimal and plan.fault() == ""
             assert plan.summary.cost == 120 * KEYS["block"] and plan.summary.width < 10
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_kernels_of_a_model(models, name, form):
+    """Every kernel touches what the graph says; most of a model in 16 bits runs on the device."""
+    with hlo.Module(models[name][form]) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        with g.Plan(graph) as plan, sdsc_c.Bundle(plan) as bundle:
+            checked = Checked(graph, plan, bundle).check()
+            assert checked.kernels > 0
+            if form == "lowered" and name in ("block", "mlp"):
+                assert sum(checked.why.values()) < checked.kernels / 10, checked.why

@@ -94,11 +94,14 @@ def walked(rng, loop, n, stick, eps):
 def tensor_of(rng, ranges, loops, stick, number, fmt=0, exact=False):
     """A tensor over these loops, in any order, with the loop `stick` in its sticks; one element a stick if it is not
     among them."""
-    eps = o.FORMATS[fmt][1]
-    dims = [Dim(ranges[x], x) if exact else walked(rng, x, ranges[x], stick, eps) for x in loops]
-    order = [i for i, x in enumerate(loops) if x != stick]
+    eps, loops = o.FORMATS[fmt][1], list(loops)
+    if not exact and rng.random() < 0.2:
+        loops.insert(rng.randint(0, len(loops)), None)
+    dims = [Dim(5, None, rng.randrange(5)) if x is None else
+            Dim(ranges[x], x) if exact else walked(rng, x, ranges[x], stick, eps) for x in loops]
+    order = [i for i, x in enumerate(loops) if x != stick or x is None]
     rng.shuffle(order)
-    order.append(loops.index(stick) if stick in loops else -1)
+    order.append(loops.index(stick) if stick is not None and stick in loops else -1)
     if order == [-1]:
         order = []
     return Tensor(dims, order, fmt, SEGMENT * number)
@@ -250,6 +253,20 @@ def test_rows_that_were_joined():
         assert k.address(0, core) == SEGMENT + 2 * 64 * (b * 1024 + r * 256)
 
 
+def test_sticks_that_lie_apart():
+    """Every other row: a dimension of one step within the others, with a gap of one stick behind it."""
+    columns = [(0, 512), (1, 1)]
+    k = s.Kernel("identity", "pointwise", [64, 256], [2, 1],
+                 [ROWS[:3] + (256, columns, SEGMENT), ([4, 64, 64], [64, 256, 1], 0, 0, [(0, 256), (1, 1)], 0)])
+    answer = json.loads(k.sdsc())["0_identity"]["dscs_"][0]["identity"]
+    assert answer["N_"] == {"name_": "n", "mb_": 64, "out_": 256, "y_": 1}
+    every, dense = answer["scheduleTree_"]
+    assert every["layoutDimOrder_"] == dense["layoutDimOrder_"] == ["y", "mb", "out"]
+    assert every["backGapCore_"] == {"y": {"-1": "1"}} and "backGapCore_" not in dense
+    assert every["startAddressCoreCorelet_"]["data_"] == {"[0, 0, 0]": str(SEGMENT + 128),
+                                                          "[1, 0, 0]": str(SEGMENT + 128 + 64 * 128)}
+
+
 # ---- what cannot be said --------------------------------------------------------------------
 
 ROWS = ([4, 128, 64], [64, 256, 1], 0, 0, [(0, 256), (1, 1)], SEGMENT)
@@ -265,9 +282,8 @@ def with_access(offset, terms):
 
 @pytest.mark.parametrize("kernel, words", [
     (lambda: kernel_of(ROWS, with_access(8, [(0, 256), (1, 1)]), ROWS, ranges=(128, 128)), "a whole stick"),
-    (lambda: kernel_of(with_access(0, [(0, 512), (1, 1)]), ROWS, ranges=(64, 256)), "elements apart"),
+    (lambda: kernel_of(with_access(0, [(0, 256), (1, 64)]), ROWS, ranges=(128, 4)), "sticks"),
     (lambda: kernel_of(with_access(0, [(0, 256), (1, 2)]), ROWS, ranges=(128, 128)), "not one loop"),
-    (lambda: kernel_of(with_access(512, [(1, 1)]), ROWS), "elements apart"),
     (lambda: kernel_of(with_access(0, [(0, 257), (1, 1)]), ROWS, ranges=(64, 64)), "whole steps"),
     (lambda: kernel_of(with_access(0, [(g.UNKNOWN, 256, 0, 128), (1, 1)]), ROWS), "only the data knows"),
     (lambda: kernel_of(with_access(0, [(0, 256, 0, 64), (1, 1)]), ROWS), "part of a loop"),
