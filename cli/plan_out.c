@@ -187,10 +187,21 @@ FILE *plan_open_file(const char *directory, const char *name) {
     return file;
 }
 
+/* Why a stream has failed is found out by writing once more: the first time nobody looked. */
+static int find_reason(FILE *file) {
+    errno = 0;
+    if (ferror(file) != 0) {
+        clearerr(file);
+        (void)fputc('\n', file);
+    }
+    return fflush(file) != 0 ? errno : 0;
+}
+
 int plan_close_file(FILE *file, const char *name, int status) {
     const bool failed = ferror(file) != 0;
+    int        code = find_reason(file);
     errno = 0;
-    if (fclose(file) == 0 && !failed) return status;
-    return status != CLI_OK ? status
-                            : cli_fail(CLI_IO, name, "%s", errno != 0 ? strerror(errno) : "could not be written");
+    if (fclose(file) != 0 && code == 0) code = errno;
+    if ((!failed && code == 0) || status != CLI_OK) return status;
+    return cli_fail(CLI_IO, name, "%s", code != 0 ? strerror(code) : "could not be written");
 }
