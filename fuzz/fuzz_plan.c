@@ -1,6 +1,7 @@
 /* Planning any HLO text: no crash, plans that the verifier accepts, bounds that hold, and baselines that are no better.
- */
+ * And the kernels of these plans: each has a text. */
 #include <tegula/memory.h>
+#include <tegula/sdsc.h>
 
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,34 @@ static void check_memory(const tg_graph *g, const tg_graph_plan *plan, tg_solver
     tg_memory_destroy(&memory);
 }
 
+static void check_text(const tg_bundle *b, int64_t i) {
+    size_t need = 0, again = 0;
+    CHECK(tg_bundle_format_name(NULL, 0, &need, b, i, NULL) == TG_OK && need > 2);
+    const tg_status s = tg_bundle_format_sdsc(NULL, 0, &need, b, i, NULL);
+    CHECK(s == TG_OK || s == TG_ERR_OVERFLOW);
+    if (s != TG_OK) return;
+    char *text = malloc(need + 1); /* exactly sized */
+    CHECK(text != NULL && tg_bundle_format_sdsc(text, need + 1, &again, b, i, NULL) == TG_OK && again == need);
+    CHECK(strlen(text) == need && text[0] == '{' && text[need - 1] == '}');
+    free(text);
+}
+
+static void check_kernels(const tg_graph *g, const tg_graph_plan *plan) {
+    const tg_bundle_params params = {.division = {.cores = 7}};
+    tg_bundle             *b = NULL;
+    tg_error               err;
+    const tg_status        s = tg_bundle_create(&b, g, plan, &params, &err);
+    CHECK(s == TG_OK || ((s == TG_ERR_LIMIT || s == TG_ERR_OVERFLOW) && err.message[0] != '\0'));
+    for (int64_t i = 0; s == TG_OK && i < tg_bundle_kernel_count(b); i++) check_text(b, i);
+    for (int64_t i = 0; s == TG_OK && i < tg_graph_plan_step_count(plan); i++) {
+        const tg_bundle_step step = tg_bundle_get_step(b, i);
+        CHECK((step.nkernels > 0) == (step.duty == TG_DUTY_DEVICE));
+        CHECK((step.why.len > 0) == (step.duty == TG_DUTY_HOST));
+        CHECK((step.address >= 0) == tg_graph_plan_step(plan, i).on_device);
+    }
+    tg_bundle_destroy(&b);
+}
+
 /* The cost; -1 if there is no plan. */
 static int64_t plan_cost(const tg_graph *g, tg_model model, tg_method method) {
     const tg_graph_params params = {.model = model, .method = method, .width = 20, .max_branches = 20};
@@ -73,6 +102,7 @@ static int64_t plan_cost(const tg_graph *g, tg_model model, tg_method method) {
         CHECK(sum.lower_bound <= sum.cost && sum.optimal == (method == TG_METHOD_EXACT && sum.lower_bound == sum.cost));
         if (model == TG_MODEL_TEGULA) check_division(g, plan);
         check_memory(g, plan, (tg_solver)((int)model * 2 + (int)method % 2));
+        if (method == TG_METHOD_EXACT) check_kernels(g, plan);
     } else {
         check_conflict(g, plan);
     }

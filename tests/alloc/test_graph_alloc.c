@@ -3,6 +3,7 @@
  *
  * Linked with -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc against the static library. */
 #include <tegula/memory.h>
+#include <tegula/sdsc.h>
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,17 +59,21 @@ static tg_status plan_text(const tg_hlo_module *m, tg_method method, bool *feasi
     tg_graph             *g = NULL;
     tg_graph_plan        *plan = NULL;
     tg_memory            *memory = NULL;
+    tg_bundle            *bundle = NULL;
+    const tg_bundle_params bundle_params = {.division = {.cores = 4}};
     bool                  ok = true;
     tg_status             s = tg_graph_create(&g, err);
     if (s == TG_OK) s = tg_graph_add_hlo(g, m, err);
     if (s == TG_OK) s = tg_graph_plan_create(&plan, g, &params, err);
     if (s == TG_OK) *feasible = tg_graph_plan_summary(plan).feasible;
     if (s == TG_OK && *feasible) s = tg_graph_plan_verify(&ok, NULL, 0, g, plan, err);
+    if (s == TG_OK && *feasible) s = tg_bundle_create(&bundle, g, plan, &bundle_params, err);
     assert_true(ok);
     if (s == TG_OK && *feasible) s = tg_memory_create(&memory, g, plan, NULL, err);
     if (s == TG_OK && *feasible) s = tg_memory_verify(&ok, NULL, 0, memory, err);
     assert_true(ok);
     tg_memory_destroy(&memory);
+    tg_bundle_destroy(&bundle);
     tg_graph_plan_destroy(&plan);
     tg_graph_destroy(&g);
     return s;
