@@ -45,6 +45,17 @@ def cases():
     yield "relayout 4 KiB, NumPy to Spyre", 5, lambda: relayout(source, device)
     yield "relayout 4 KiB, Buffer to Buffer", 5, lambda: relayout(buffer, turned, out=out)
     yield "Plan.run 4 KiB, NumPy to Buffer", 5, lambda: plan.run(out, source)
+    yield from graph_cases(tegula.Graph())
+
+
+def graph_cases(graph):
+    shape, terms = (128, 256), ((0, 256), (1, 1))
+    a, b = graph.add_input(shape, "f16"), graph.add_input(shape, "f16")
+    operands = [(a, terms), (b, terms)]
+    yield "Graph.add, 2 operands with their terms", 5, lambda: graph.add("pointwise", shape, "f16", loops=shape,
+                                                                         operands=operands, result=terms, name="n")
+    yield "Graph.pointwise, 2 operands", 5, lambda: graph.pointwise((a, b), name="n", tag=shape)
+    yield "Graph.matmul, one of them transposed", 5, lambda: graph.matmul(a, (b, ".mT"), name="n")
 
 
 def main():

@@ -39,6 +39,18 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(program_type)                                                                                                    \
     X(picture_type)                                                                                                    \
     X(spyre_layout_type)                                                                                               \
+    X(graph_type)                                                                                                      \
+    X(graph_node_type)                                                                                                 \
+    X(access_type)                                                                                                     \
+    X(term_type)                                                                                                       \
+    X(graph_plan_type)                                                                                                 \
+    X(restickify_type)                                                                                                 \
+    X(reader_type)                                                                                                     \
+    X(padding_type)                                                                                                    \
+    X(division_type)                                                                                                   \
+    X(conflict_type)                                                                                                   \
+    X(obstacle_type)                                                                                                   \
+    X(infeasible)      /* tegula.PlanInfeasible */                                                                     \
     X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
     X(spyre_arrangements)
 
@@ -64,6 +76,7 @@ int core_add_hlo(PyObject *module);
 int core_add_dma(PyObject *module);
 int core_add_draw(PyObject *module);
 int core_add_spyre(PyObject *module);
+int core_add_graph(PyObject *module);
 
 /* ---- errors ---------------------------------------------------------------------- */
 

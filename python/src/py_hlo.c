@@ -244,12 +244,14 @@ static PyObject *read_bytes(core_state *state, PyObject *bytes) {
     return answer;
 }
 
-static PyObject *parse_hlo(PyObject *module, PyObject *text) {
+PyObject *hlo_parse(core_state *state, PyObject *text) {
     if (!PyUnicode_Check(text) && !PyBytes_Check(text))
         return PyErr_Format(PyExc_TypeError, "HLO text is str or bytes, not %R", Py_TYPE(text));
     PyObject *bytes = PyUnicode_Check(text) ? PyUnicode_AsUTF8String(text) : Py_NewRef(text);
-    return bytes != NULL ? read_bytes(core_module_state(module), bytes) : NULL;
+    return bytes != NULL ? read_bytes(state, bytes) : NULL;
 }
+
+static PyObject *parse_hlo(PyObject *module, PyObject *text) { return hlo_parse(core_module_state(module), text); }
 
 #define CALL(function) ((PyCFunction)(void (*)(void))(function))
 

@@ -24,6 +24,9 @@ int hlo_get_wish(hlo_wish *out, PyObject *self, PyObject *args, PyObject *kwargs
 
 PyObject *hlo_piece(tg_hlo_text text);
 
+/* str or bytes, read: a tegula.hlo.Module. */
+PyObject *hlo_parse(core_state *state, PyObject *text);
+
 /* "x#1#0": the path stands behind the name. Without a name, all of it. */
 PyObject *hlo_operand_name(const tg_hlo_operand *operand);
 

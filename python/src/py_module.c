@@ -11,6 +11,7 @@ static int (*const additions[])(PyObject *module) = {
     core_add_dma,
     core_add_draw,
     core_add_spyre,
+    core_add_graph,
 };
 
 core_state *core_module_state(PyObject *module) { return PyModule_GetState(module); }

@@ -1,0 +1,112 @@
+/* What the files about graphs and their plans have in common.
+ *
+ * A Graph and what refers to it can be in a cycle with the tags that a user gives to nodes, so these types take part in
+ * garbage collection. Planning runs without the GIL; a graph that is being planned takes no new nodes (`planning`), and
+ * a plan knows the nodes that were there when it was made (`count`). */
+#ifndef TEGULA_PYTHON_GRAPH_H
+#define TEGULA_PYTHON_GRAPH_H
+
+#include "core.h"
+
+#include <tegula/graph_ops.h>
+
+enum { GRAPH_KINDS = 64 }; /* more than the library has */
+
+/* tegula.Graph */
+typedef struct core_graph {
+    PyObject_HEAD
+    PyObject  *weakrefs;
+    PyObject  *name; /* str, of the HLO module */
+    tg_graph  *graph;
+    PyObject **tags; /* of each node; NULL: None */
+    int64_t    room; /* for tags */
+    int32_t    planning;
+} core_graph;
+
+/* tegula.GraphNode: a place in a graph. */
+typedef struct core_node {
+    PyObject_HEAD
+    core_graph *graph;
+    int64_t     id;
+} core_node;
+
+/* tegula.GraphPlan */
+typedef struct core_graph_plan {
+    PyObject_HEAD
+    PyObject      *weakrefs;
+    core_graph    *graph;
+    tg_graph_plan *plan;
+    tg_graph_plan *relayed; /* of an infeasible graph: with restickified reductions, if that helps; else NULL */
+    int64_t        count;   /* nodes when it was made */
+    int32_t        cores;   /* 0: all */
+} core_graph_plan;
+
+/* ---- py_graph.c ---- */
+
+/* The node that an int, a GraphNode or a name means, below count. 0, or -1. */
+int graph_get_node(int64_t *id, core_graph *self, PyObject *object, int64_t count);
+
+PyObject *graph_node(core_state *state, core_graph *graph, int64_t id); /* tegula.GraphNode */
+
+/* A type for records, under its name in the module. */
+int graph_add_record(PyObject *module, PyObject **slot, PyStructSequence_Desc *desc);
+/* A record of these values; takes the references, any of which may be NULL. */
+PyObject *graph_record(PyObject *type, int n, PyObject **values);
+
+/* Pickling is refused: __reduce__ of all of them. */
+PyObject *graph_reduce(PyObject *self, PyObject *none);
+
+/* ---- py_graph_node.c ---- */
+
+int graph_add_nodes(PyObject *module);
+
+/* ---- py_graph_add.c ---- */
+
+PyObject *graph_add_input(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_add(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* ---- py_graph_ops.c ---- */
+
+PyObject *graph_pointwise(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_reduction(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_matmul(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_concatenate(PyObject *self, PyObject *args, PyObject *kwargs);
+
+/* What most nodes are told by name. Texts belong to the arguments. */
+typedef struct node_words {
+    PyObject   *shape, *strides, *dtype, *device_dtype, *no_stick, *no_split, *tag;
+    const char *name, *opcode;
+    Py_ssize_t  name_len, opcode_len;
+} node_words;
+
+/* All of tg_node that the words say; `usual` is the dtype where none is said. Without a shape host.ndim is -1. */
+int graph_read_words(tg_node *out, core_graph *self, const node_words *w, tg_dtype usual);
+int graph_read_kind(tg_node_kind *out, core_state *state, PyObject *name);
+int graph_read_reduction(tg_reduction *out, core_state *state, PyObject *name);
+
+/* Room for one more node and its tag; refuses while the graph is being planned. No Python code may run between this and
+ * graph_added. */
+int       graph_make_room(core_graph *self);
+PyObject *graph_added(core_graph *self, tg_status s, const tg_error *err, int64_t id, PyObject *tag);
+
+/* ---- py_graph_plan.c ---- */
+
+PyObject *graph_plan(PyObject *self, PyObject *args, PyObject *kwargs);
+int       graph_add_plans(PyObject *module);
+
+/* ---- py_graph_report.c: what a plan lists ---- */
+
+PyObject *plan_layout(core_graph_plan *self, int64_t node, const tg_spyre *layout); /* tegula.Layout */
+PyObject *plan_division(core_graph_plan *self, int64_t node, const tg_division_params *params);
+PyObject *plan_restickifies(PyObject *self, void *none);
+PyObject *plan_paddings(PyObject *self, void *none);
+PyObject *plan_conflict(PyObject *self, void *none);
+int       graph_add_plan_records(PyObject *module);
+
+/* py_graph_json.c */
+PyObject *plan_to_dict(PyObject *self, PyObject *none);
+
+static inline core_graph *graph_of(PyObject *object) { return (core_graph *)object; }
+static inline core_graph_plan *graph_plan_of(PyObject *object) { return (core_graph_plan *)object; }
+
+#endif

@@ -1,0 +1,425 @@
+/* tegula.GraphPlan: made by Graph.plan without the GIL, and immutable from then on. What it lists is in
+ * py_graph_report.c. */
+#include "py_graph.h"
+
+#include "spyre.h"
+
+#include <structmember.h>
+#include <string.h>
+
+static bool is_given(PyObject *object) { return object != NULL && object != Py_None; }
+
+static bool is_feasible(const core_graph_plan *self) { return tg_graph_plan_summary(self->plan).feasible; }
+
+/* ---- arguments --------------------------------------------------------------------------------------------------- */
+
+static const char *const models[] = {"tegula", "torch-spyre", NULL};
+static const char *const methods_of_planning[] = {"exact", "greedy", "beam", NULL};
+
+static int read_name(int *out, core_state *state, PyObject *word, const char *const *names, const char *what) {
+    *out = 0;
+    if (!is_given(word)) return 0;
+    for (; PyUnicode_Check(word) && names[*out] != NULL; ++*out)
+        if (PyUnicode_CompareWithASCIIString(word, names[*out]) == 0) return 0;
+    (void)core_raise_argument(state, "%s is %R; it can be '%s' or '%s'%s", what, word, names[0], names[1],
+                              names[2] != NULL ? ", or 'beam'" : "");
+    return -1;
+}
+
+/* A number from 0 on, where 0 is the default. */
+static int read_count(int64_t *out, core_state *state, PyObject *object, int64_t most, const char *what) {
+    *out = 0;
+    if (!is_given(object)) return 0;
+    if (core_get_int(out, state, object) != 0) return -1;
+    if (*out >= 0 && *out <= most) return 0;
+    (void)core_raise_argument(state, "%s is %lld; it is 0 (the default) to %lld", what, (long long)*out,
+                              (long long)most);
+    return -1;
+}
+
+typedef struct plan_words {
+    PyObject *model, *method, *width, *cores, *max_branches;
+    int       keep_unit_dims, restickify_reductions;
+} plan_words;
+
+static int read_params(tg_graph_params *out, int32_t *cores, core_state *state, const plan_words *w) {
+    int     model = 0, method = 0;
+    int64_t width = 0, most_cores = 0;
+    memset(out, 0, sizeof *out);
+    if (read_name(&model, state, w->model, models, "model") != 0 ||
+        read_name(&method, state, w->method, methods_of_planning, "method") != 0 ||
+        read_count(&width, state, w->width, INT32_MAX, "width") != 0 ||
+        read_count(&most_cores, state, w->cores, TG_MAX_CORES, "cores") != 0 ||
+        read_count(&out->max_branches, state, w->max_branches, INT64_MAX, "max_branches") != 0)
+        return -1;
+    out->model = (tg_model)model;
+    out->method = (tg_method)method;
+    out->width = (int32_t)width;
+    out->keep_unit_dims = w->keep_unit_dims != 0;
+    out->relay_reductions = w->restickify_reductions != 0;
+    *cores = (int32_t)most_cores;
+    return 0;
+}
+
+/* ---- planning ---------------------------------------------------------------------------------------------------- */
+
+/* Of a graph without a plan: is there one if reductions may restickify? That it cannot be told is no error. */
+static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params) {
+    tg_graph_plan *plan = NULL;
+    tg_error       err;
+    if (params.relay_reductions || params.method != TG_METHOD_EXACT) return NULL;
+    params.relay_reductions = true;
+    if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return NULL;
+    if (!tg_graph_plan_summary(plan).feasible) tg_graph_plan_destroy(&plan);
+    return plan;
+}
+
+static int make_plan(core_graph_plan *self, core_state *state, const tg_graph_params *params) {
+    core_graph *graph = self->graph;
+    tg_status   s;
+    tg_error    err;
+    self->count = tg_graph_count(graph->graph);
+    graph->planning++;
+    Py_BEGIN_ALLOW_THREADS
+    s = tg_graph_plan_create(&self->plan, graph->graph, params, &err);
+    if (s == TG_OK && !is_feasible(self)) self->relayed = try_relayed(graph->graph, *params);
+    Py_END_ALLOW_THREADS
+    graph->planning--;
+    if (s == TG_OK) return 0;
+    (void)core_raise(state, &err, NULL);
+    return -1;
+}
+
+static PyObject *name_and_rule(const core_graph_plan *self, int64_t id) {
+    const tg_node_info info = tg_graph_get(self->graph->graph, id);
+    PyObject          *name = info.name.len > 0 ? core_text(info.name.chars, info.name.len)
+                                                : PyUnicode_FromFormat("node %lld", (long long)id);
+    if (name == NULL) return NULL;
+    PyObject *words = PyUnicode_FromFormat("\n  %U (%s): %s", name, tg_node_kind_name(info.kind),
+                                           tg_node_kind_rule(info.kind));
+    Py_DECREF(name);
+    return words;
+}
+
+/* Which nodes cannot agree, and their rules. */
+static PyObject *complaint(const core_graph_plan *self) {
+    const int64_t n = tg_graph_plan_conflict_count(self->plan);
+    PyObject     *text = n > 0 ? PyUnicode_FromFormat("no plan: %lld operation%s cannot agree", (long long)n,
+                                                      n == 1 ? "" : "s")
+                               : PyUnicode_FromString("no plan was found, by a method that cannot say why");
+    for (int64_t i = 0; i < n && text != NULL; i++) {
+        PyObject *old = text, *more = name_and_rule(self, tg_graph_plan_conflict(self->plan, i));
+        text = more != NULL ? PyUnicode_FromFormat("%U%U", old, more) : NULL;
+        Py_XDECREF(more);
+        Py_DECREF(old);
+    }
+    if (text == NULL || self->relayed == NULL) return text;
+    PyObject *whole = PyUnicode_FromFormat("%U\nwith restickify_reductions=True there is a plan", text);
+    Py_DECREF(text);
+    return whole;
+}
+
+static int set_attribute(PyObject *object, const char *name, PyObject *value) {
+    const int failed = value == NULL || PyObject_SetAttrString(object, name, value) != 0;
+    Py_XDECREF(value);
+    return failed ? -1 : 0;
+}
+
+/* Takes the reference to the plan. NULL. */
+static PyObject *raise_infeasible(core_state *state, core_graph_plan *plan) {
+    PyObject *message = complaint(plan);
+    PyObject *error = message != NULL ? PyObject_CallFunctionObjArgs(state->infeasible, message, NULL) : NULL;
+    if (error != NULL && set_attribute(error, "message", Py_NewRef(message)) == 0 &&
+        set_attribute(error, "status", PyUnicode_FromString("INFEASIBLE")) == 0 &&
+        set_attribute(error, "dim", Py_NewRef(Py_None)) == 0 && set_attribute(error, "pos", Py_NewRef(Py_None)) == 0 &&
+        set_attribute(error, "text", Py_NewRef(Py_None)) == 0 &&
+        set_attribute(error, "conflict", plan_conflict((PyObject *)plan, NULL)) == 0 &&
+        set_attribute(error, "plan", Py_NewRef((PyObject *)plan)) == 0)
+        PyErr_SetObject(state->infeasible, error);
+    Py_XDECREF(error);
+    Py_XDECREF(message);
+    Py_DECREF((PyObject *)plan);
+    return NULL;
+}
+
+static PyObject *plan_of(core_graph *graph, const tg_graph_params *params, int32_t cores) {
+    core_state      *state = core_get_state((PyObject *)graph);
+    core_graph_plan *self = (core_graph_plan *)PyType_GenericAlloc((PyTypeObject *)state->graph_plan_type, 0);
+    if (self == NULL) return NULL;
+    self->graph = (core_graph *)Py_NewRef((PyObject *)graph);
+    self->cores = cores;
+    if (make_plan(self, state, params) != 0) {
+        Py_DECREF((PyObject *)self);
+        return NULL;
+    }
+    return is_feasible(self) ? (PyObject *)self : raise_infeasible(state, self);
+}
+
+#define PLAN_NAMES                                                                                                     \
+    "model", "method", "width", "cores", "max_branches", "keep_unit_dims", "restickify_reductions", NULL
+#define PLAN_FORMAT "$OOOOOpp"
+#define PLAN_WORDS(w)                                                                                                  \
+    &(w).model, &(w).method, &(w).width, &(w).cores, &(w).max_branches, &(w).keep_unit_dims, &(w).restickify_reductions
+
+PyObject *graph_plan(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char    *names[] = {PLAN_NAMES};
+    plan_words      w = {.model = NULL};
+    tg_graph_params params;
+    int32_t         cores = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|" PLAN_FORMAT ":plan", names, PLAN_WORDS(w))) return NULL;
+    if (read_params(&params, &cores, core_get_state(self), &w) != 0) return NULL;
+    return plan_of(graph_of(self), &params, cores);
+}
+
+/* tegula.plan */
+static PyObject *plan(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char    *names[] = {"graph", PLAN_NAMES};
+    core_state     *state = core_module_state(module);
+    PyObject       *given = NULL;
+    plan_words      w = {.model = NULL};
+    tg_graph_params params;
+    int32_t         cores = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|" PLAN_FORMAT ":plan", names, &given, PLAN_WORDS(w))) return NULL;
+    if (read_params(&params, &cores, state, &w) != 0) return NULL;
+    PyObject *graph = Py_IS_TYPE(given, (PyTypeObject *)state->graph_type)
+                          ? Py_NewRef(given)
+                          : PyObject_CallMethod(state->graph_type, "from_hlo", "O", given);
+    PyObject *answer = graph != NULL ? plan_of(graph_of(graph), &params, cores) : NULL;
+    Py_XDECREF(graph);
+    return answer;
+}
+
+/* ---- asking ------------------------------------------------------------------------------------------------------ */
+
+static int get_node(int64_t *id, PyObject *self, PyObject *object) {
+    return graph_get_node(id, graph_plan_of(self)->graph, object, graph_plan_of(self)->count);
+}
+
+static PyObject *get_layout(PyObject *self, PyObject *object) {
+    tg_spyre layout;
+    int64_t  id = 0;
+    if (get_node(&id, self, object) != 0) return NULL;
+    if (!tg_graph_plan_layout(&layout, graph_plan_of(self)->plan, id)) Py_RETURN_NONE;
+    return plan_layout(graph_plan_of(self), id, &layout);
+}
+
+static PyObject *get_device_layout(PyObject *self, PyObject *object) {
+    tg_spyre layout;
+    int64_t  id = 0;
+    if (get_node(&id, self, object) != 0) return NULL;
+    if (!tg_graph_plan_layout(&layout, graph_plan_of(self)->plan, id)) Py_RETURN_NONE;
+    const tg_host host = tg_graph_get(graph_plan_of(self)->graph->graph, id).host;
+    return spyre_layout_new(core_get_state(self), &layout, &host);
+}
+
+static PyObject *get_stick_loop(PyObject *self, PyObject *object) {
+    int64_t id = 0;
+    if (get_node(&id, self, object) != 0) return NULL;
+    const int32_t loop = is_feasible(graph_plan_of(self)) ? tg_graph_plan_stick(graph_plan_of(self)->plan, id) : -1;
+    return loop >= 0 ? PyLong_FromLong(loop) : Py_NewRef(Py_None);
+}
+
+static PyObject *get_candidates(PyObject *self, PyObject *object) {
+    const tg_graph_plan *plan = graph_plan_of(self)->plan;
+    int64_t              id = 0;
+    if (get_node(&id, self, object) != 0) return NULL;
+    const int64_t n = tg_graph_plan_candidate_count(plan, id);
+    PyObject     *tuple = PyTuple_New((Py_ssize_t)n);
+    for (int64_t i = 0; i < n && tuple != NULL; i++) {
+        const tg_spyre layout = tg_graph_plan_candidate(plan, id, i);
+        PyObject      *one = plan_layout(graph_plan_of(self), id, &layout);
+        if (one == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, one) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+static PyObject *divide(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char       *names[] = {"node", "cores", "max_span_bytes", NULL};
+    core_state        *state = core_get_state(self);
+    PyObject          *node = NULL, *cores = NULL, *span = NULL;
+    tg_division_params params;
+    int64_t            id = 0, most = 0;
+    memset(&params, 0, sizeof params);
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:divide", names, &node, &cores, &span)) return NULL;
+    if (get_node(&id, self, node) != 0 || read_count(&most, state, cores, TG_MAX_CORES, "cores") != 0 ||
+        read_count(&params.max_span_bytes, state, span, INT64_MAX, "max_span_bytes") != 0)
+        return NULL;
+    params.cores = most > 0 ? (int32_t)most : graph_plan_of(self)->cores;
+    if (!is_feasible(graph_plan_of(self)))
+        return core_raise_argument(state, "the graph has no plan, so no work is shared");
+    return plan_division(graph_plan_of(self), id, &params);
+}
+
+static PyObject *verify(PyObject *object, PyObject *unused) {
+    enum { CAP = 512 };
+    core_graph_plan *self = graph_plan_of(object);
+    core_graph      *graph = self->graph;
+    char             why[CAP] = "";
+    bool             ok = false;
+    tg_status        s;
+    tg_error         err;
+    (void)unused;
+    if (tg_graph_count(graph->graph) != self->count)
+        return core_raise_argument(core_get_state(object),
+                                   "the graph had %lld nodes when it was planned, and has %lld now",
+                                   (long long)self->count, (long long)tg_graph_count(graph->graph));
+    graph->planning++;
+    Py_BEGIN_ALLOW_THREADS
+    s = tg_graph_plan_verify(&ok, why, CAP, graph->graph, self->plan, &err);
+    Py_END_ALLOW_THREADS
+    graph->planning--;
+    if (s != TG_OK) return core_raise(core_get_state(object), &err, NULL);
+    return ok ? Py_NewRef(Py_None) : core_text(why, strlen(why));
+}
+
+static PyObject *plan_repr(PyObject *self) {
+    const core_graph_plan *p = graph_plan_of(self);
+    const tg_plan_summary  s = tg_graph_plan_summary(p->plan);
+    if (!s.feasible) return PyUnicode_FromFormat("<tegula.GraphPlan of %lld nodes: infeasible>", (long long)p->count);
+    return PyUnicode_FromFormat("<tegula.GraphPlan of %lld nodes: %lld restickif%s, %lld bytes%s>", (long long)p->count,
+                                (long long)s.nrestickifies, s.nrestickifies == 1 ? "y" : "ies",
+                                (long long)s.restickify_bytes, s.optimal ? ", optimal" : "");
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------------------------- */
+
+enum { FEASIBLE, OPTIMAL, COST, LOWER_BOUND, ELEMENTS, BYTES, WIDTH, BRANCHES, MODEL, METHOD };
+
+static PyObject *get_number(PyObject *self, void *field) {
+    const tg_plan_summary s = tg_graph_plan_summary(graph_plan_of(self)->plan);
+    const tg_graph_params p = tg_graph_plan_params(graph_plan_of(self)->plan);
+    switch ((int)(intptr_t)field) {
+    case FEASIBLE: return PyBool_FromLong(s.feasible);
+    case OPTIMAL: return PyBool_FromLong(s.optimal);
+    case COST: return PyLong_FromLongLong(s.cost);
+    case LOWER_BOUND: return PyLong_FromLongLong(s.lower_bound);
+    case ELEMENTS: return PyLong_FromLongLong(s.restickify_elements);
+    case BYTES: return PyLong_FromLongLong(s.restickify_bytes);
+    case WIDTH: return PyLong_FromLongLong(s.width);
+    case BRANCHES: return PyLong_FromLongLong(s.branches);
+    case MODEL: return core_name(models[p.model]);
+    default: return core_name(methods_of_planning[p.method]);
+    }
+}
+
+static PyObject *get_graph(PyObject *self, void *unused) {
+    (void)unused;
+    return Py_NewRef((PyObject *)graph_plan_of(self)->graph);
+}
+
+static PyObject *get_boundaries(PyObject *self, void *unused) {
+    const core_graph_plan *p = graph_plan_of(self);
+    PyObject              *list = PyList_New(0);
+    (void)unused;
+    for (int64_t id = 0; id < p->count && list != NULL; id++)
+        if (tg_graph_get(p->graph->graph, id).kind == TG_NODE_BOUNDARY &&
+            core_append(list, graph_node(core_get_state(self), p->graph, id)) != 0)
+            Py_CLEAR(list);
+    PyObject *tuple = list != NULL ? PyList_AsTuple(list) : NULL;
+    Py_XDECREF(list);
+    return tuple;
+}
+
+/* ---- the type ---------------------------------------------------------------------------------------------------- */
+
+static int plan_traverse(PyObject *self, visitproc visit, void *arg) {
+    Py_VISIT(Py_TYPE(self));
+    Py_VISIT((PyObject *)graph_plan_of(self)->graph);
+    return 0;
+}
+
+/* As with nodes, it is the graph that lets go in a cycle. */
+static void plan_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_GC_UnTrack(self);
+    if (graph_plan_of(self)->weakrefs != NULL) PyObject_ClearWeakRefs(self);
+    tg_graph_plan_destroy(&graph_plan_of(self)->plan);
+    tg_graph_plan_destroy(&graph_plan_of(self)->relayed);
+    Py_XDECREF((PyObject *)graph_plan_of(self)->graph);
+    PyObject_GC_Del(self);
+    Py_DECREF(type);
+}
+
+#define CALL(function) ((PyCFunction)(void (*)(void))(function))
+
+static PyMethodDef methods[] = {
+    {"layout", get_layout, METH_O,
+     "layout(node)\n--\n\nThe Layout of a node's result; None if it has none. A node is itself, its number or name."},
+    {"device_layout", get_device_layout, METH_O, "device_layout(node)\n--\n\nThe same as a SpyreTensorLayout."},
+    {"stick_loop", get_stick_loop, METH_O,
+     "stick_loop(node)\n--\n\nThe loop in the sticks of its work; None if none is."},
+    {"candidates", get_candidates, METH_O, "candidates(node)\n--\n\nThe Layouts that its result could have."},
+    {"divide", CALL(divide), METH_VARARGS | METH_KEYWORDS,
+     "divide(node, *, cores=0, max_span_bytes=0)\n--\n\nHow its work is shared out: a Division."},
+    {"verify", verify, METH_NOARGS,
+     "verify()\n--\n\nNone if the plan follows the rules, by a check that knows nothing of planning; else the fault."},
+    {"to_dict", plan_to_dict, METH_NOARGS, "to_dict()\n--\n\nThe object of `tegula plan --json`."},
+    {"__reduce__", graph_reduce, METH_NOARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyGetSetDef getset[] = {
+    {"graph", get_graph, NULL, "The Graph that was planned.", NULL},
+    {"feasible", get_number, NULL, "False only for the plan of a PlanInfeasible.", (void *)FEASIBLE},
+    {"optimal", get_number, NULL, "Whether it is proven that no plan costs less.", (void *)OPTIMAL},
+    {"cost", get_number, NULL, "In the unit of the model: bytes, or elements for torch-spyre.", (void *)COST},
+    {"lower_bound", get_number, NULL, "No plan costs less.", (void *)LOWER_BOUND},
+    {"restickify_elements", get_number, NULL, "Of all copies.", (void *)ELEMENTS},
+    {"restickify_bytes", get_number, NULL, "Of all copies.", (void *)BYTES},
+    {"width", get_number, NULL, "Tensors that had to be decided together, at most.", (void *)WIDTH},
+    {"branches", get_number, NULL, "Of the search; 0 if none was needed.", (void *)BRANCHES},
+    {"model", get_number, NULL, "'tegula' or 'torch-spyre'.", (void *)MODEL},
+    {"method", get_number, NULL, "'exact', 'greedy' or 'beam'.", (void *)METHOD},
+    {"restickifies", plan_restickifies, NULL, "The copies: a tuple of Restickify.", NULL},
+    {"paddings", plan_paddings, NULL, "What has to be behind the end of dimensions: a tuple of Padding.", NULL},
+    {"boundaries", get_boundaries, NULL, "The nodes that are not planned.", NULL},
+    {"conflict", plan_conflict, NULL, "Where it is not feasible: what cannot agree, a tuple of Conflict.", NULL},
+    {NULL, NULL, NULL, NULL, NULL},
+};
+
+static PyMemberDef members[] = {
+    {"__weaklistoffset__", T_PYSSIZET, offsetof(core_graph_plan, weakrefs), READONLY, NULL},
+    {NULL, 0, 0, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_doc, "A layout for every tensor of a Graph, and the copies that these need. Made by Graph.plan."},
+    {Py_tp_dealloc, plan_dealloc},
+    {Py_tp_traverse, plan_traverse},
+    {Py_tp_repr, plan_repr},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, getset},
+    {Py_tp_members, members},
+    {0, NULL},
+};
+
+static PyType_Spec spec = {
+    .name = "tegula.GraphPlan",
+    .basicsize = sizeof(core_graph_plan),
+    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION | Py_TPFLAGS_HAVE_GC,
+    .slots = slots,
+};
+
+static PyMethodDef functions[] = {
+    {"plan", CALL(plan), METH_VARARGS | METH_KEYWORDS,
+     "plan(graph, *, model='tegula', method='exact', width=0, cores=0, max_branches=0, keep_unit_dims=False,\n"
+     "     restickify_reductions=False)\n--\n\nThe GraphPlan of a Graph, of HLO text, or of a tegula.hlo.Module."},
+    {NULL, NULL, 0, NULL},
+};
+
+static int add_infeasible(PyObject *module, core_state *state) {
+    static const char doc[] = "No layouts suit all operations: .conflict says which cannot agree and why, .plan is\n"
+                              "the GraphPlan with its candidates.";
+    PyObject *bases = PyTuple_Pack(1, state->error);
+    if (bases == NULL) return -1;
+    state->infeasible = PyErr_NewExceptionWithDoc("tegula.PlanInfeasible", doc, bases, NULL);
+    Py_DECREF(bases);
+    return state->infeasible != NULL ? PyModule_AddObjectRef(module, "PlanInfeasible", state->infeasible) : -1;
+}
+
+int graph_add_plans(PyObject *module) {
+    core_state *state = core_module_state(module);
+    if (core_add_type(module, &state->graph_plan_type, &spec) != 0) return -1;
+    if (add_infeasible(module, state) != 0 || graph_add_plan_records(module) != 0) return -1;
+    return PyModule_AddFunctions(module, functions);
+}
