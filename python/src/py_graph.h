@@ -103,6 +103,11 @@ PyObject *plan_paddings(PyObject *self, void *none);
 PyObject *plan_conflict(PyObject *self, void *none);
 int       graph_add_plan_records(PyObject *module);
 
+/* ---- py_graph_access.c ---- */
+
+PyObject *plan_operand_layout(PyObject *self, PyObject *args);
+PyObject *plan_coordinates(PyObject *self, PyObject *args, PyObject *kwargs);
+
 /* py_graph_json.c */
 PyObject *plan_to_dict(PyObject *self, PyObject *none);
 

@@ -348,6 +348,11 @@ static PyMethodDef methods[] = {
     {"device_layout", get_device_layout, METH_O, "device_layout(node)\n--\n\nThe same as a SpyreTensorLayout."},
     {"stick_loop", get_stick_loop, METH_O,
      "stick_loop(node)\n--\n\nThe loop in the sticks of its work; None if none is."},
+    {"operand_layout", plan_operand_layout, METH_VARARGS,
+     "operand_layout(node, operand)\n--\n\nThe Layout that an operand is read in: the copy's, if there is one."},
+    {"coordinates", CALL(plan_coordinates), METH_VARARGS | METH_KEYWORDS,
+     "coordinates(node, operand=None)\n--\n\nWhere the operand is read (None: the result is written), for each device\n"
+     "dimension: texts in the loops p0, p1, ... None for a tensor that is not on the device."},
     {"candidates", get_candidates, METH_O, "candidates(node)\n--\n\nThe Layouts that its result could have."},
     {"divide", CALL(divide), METH_VARARGS | METH_KEYWORDS,
      "divide(node, *, cores=0, max_span_bytes=0)\n--\n\nHow its work is shared out: a Division."},

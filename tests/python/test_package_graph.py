@@ -126,6 +126,26 @@ def test_a_graph_by_hand_is_that_of_the_text():
         assert plan.layout(name) == of_text.layout(name)
 
 
+def test_operands_are_read_as_the_command_explains():
+    text = subprocess.run([console.TEGULA, "plan", ATTENTION, "--explain", "below"], capture_output=True, text=True,
+                          check=True).stdout.splitlines()
+    told = {}
+    for i, line in enumerate(text):
+        if line.startswith(("  operand", "  result")):
+            at = text[i + 2].strip().removeprefix("at [").split("];")[0]
+            told[line.strip().split(":")[0]] = (text[i + 1].strip(), at)
+    plan = tegula.plan(ATTENTION.read_text())
+    assert told == {f"operand {k}": (str(plan.operand_layout("below", k)), ", ".join(plan.coordinates("below", k)))
+                    for k in (0, 1)} | {"result": (str(plan.layout("below")), ", ".join(plan.coordinates("below")))}
+    copy, = plan.restickifies
+    assert plan.operand_layout("scores", 1) == copy.dst and plan.layout(copy.producer) == copy.src
+    off = tegula.plan(PADDED)
+    assert off.coordinates("d", 0) is None is off.operand_layout("d", 0)
+    for call in (lambda: plan.operand_layout("below", 2), lambda: plan.coordinates("below", -1)):
+        with pytest.raises(tegula.ArgumentError, match="has no operand"):
+            call()
+
+
 # ---- why there is no plan ------------------------------------------------------------------------------------
 
 def test_no_plan_is_an_exception_that_says_why():
@@ -507,6 +527,7 @@ def test_no_reference_is_lost():
         node.tag = Tag()
         plan = graph.plan()
         plan.to_dict(), plan.restickifies, plan.paddings, plan.boundaries, plan.candidates(0), plan.divide(node)
+        plan.operand_layout(node, 0), plan.coordinates(node), plan.device_layout(node), plan.layout(node)
         repr(plan), repr(graph), repr(node), node.operands, node.result, node.inputs, node.host, graph.name
         graph.add("clone", (4,), "f16", operands=node.operands[:0], result=node.result.terms[:1], tag=node)
         for call in bad:
