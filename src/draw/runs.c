@@ -14,11 +14,16 @@ typedef struct sight {
     int64_t unit;                                  /* of the scene's layout that has all of them; -1: several have */
 } sight;
 
-static void see_element(const tg_scene *s, tg_cell *run, sight *seen, const int64_t *coord) {
-    const int32_t ndim = s->layout->ndim;
-    const int64_t unit = s->grain.unit > 1 ? tg_layout_offset(s->layout, coord) / s->grain.unit : -1;
+/* A run of the scene's own layout lies in one unit, so its first element tells which. */
+static void see_unit(const tg_scene *s, const tg_layout *l, const tg_cell *run, sight *seen, const int64_t *coord) {
+    if (s->grain.unit <= 1 || (run->data > 0 && l == s->layout)) return;
+    const int64_t unit = tg_layout_offset(s->layout, coord) / s->grain.unit;
     if (run->data == 0) seen->unit = unit;
     if (unit != seen->unit) seen->unit = -1;
+}
+
+static void see_element(const tg_scene *s, tg_cell *run, sight *seen, const int64_t *coord) {
+    const int32_t ndim = s->layout->ndim;
     for (int32_t d = 0; d < ndim; d++) {
         if (run->data == 0) seen->first[d] = run->low[d] = run->high[d] = coord[d];
         run->low[d] = tg_min(run->low[d], coord[d]);
@@ -37,8 +42,10 @@ static bool look_at_places(const tg_scene *s, const tg_layout *l, tg_cell *run, 
     run->padding_last = true;
     for (int64_t place = run->from;; place++) {
         if (tg_layout_coord(&slot, coord, l, place, NULL) != TG_OK) return false;
-        if (slot == TG_SLOT_DATA) see_element(s, run, seen, coord);
-        else run->padding++;
+        if (slot == TG_SLOT_DATA) {
+            see_unit(s, l, run, seen, coord);
+            see_element(s, run, seen, coord);
+        } else run->padding++;
         if (s->has_follow && tg_layout_offset(l, s->follow) == place) run->marked = true;
         if (place == run->to) return true;
     }
