@@ -114,8 +114,11 @@ def write(src, dst):
 _ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
 
 
-def _preserved_strides(size, stride):
-    """Dense strides in the order of the given ones, by PyTorch's own rule."""
+def _preserved_strides(tensor):
+    """Dense strides in the order of a tensor's, by PyTorch's own rule where they are not dense already."""
+    size, stride = tensor.size(), tensor.stride()
+    if tuple(dense_strides(tensor)) == tuple(stride):
+        return stride
     return torch.empty_like(torch.empty_strided(size, stride, device="meta")).stride()
 
 
@@ -131,15 +134,22 @@ def _as_operand(copy):
     return torch.where(copy.isnan(), infinity.copysign(copy), _settled(copy))
 
 
-def to_cpu(tensor, convert=None):
+def _same(copy):
+    return copy
+
+
+def to_cpu(tensor, convert=_same):
     """A copy on the host, through convert. Its strides are in the order of the tensor's, and what is repeated stays so:
     then PyTorch lays out the results of operations as it does on every device."""
     size, stride = tensor.size(), tensor.stride()
+    if tensor.is_contiguous():
+        made = torch.empty_strided(size, contiguous_strides(size), dtype=tensor.dtype, device="cpu")
+        return convert(read(tensor, made))
     once = [1 if s == 0 else n for n, s in zip(size, stride)]
     if list(size) != once:
         tensor = _as_strided._op_dk(CPU, tensor, once, stride, tensor.storage_offset())
-    copy = read(tensor, torch.empty_strided(once, _preserved_strides(once, stride), dtype=tensor.dtype, device="cpu"))
-    return (copy if convert is None else convert(copy)).expand(size)
+    copy = read(tensor, torch.empty_strided(once, _preserved_strides(tensor), dtype=tensor.dtype, device="cpu"))
+    return convert(copy).expand(size)
 
 
 def _converted(tensor, convert):
@@ -161,10 +171,11 @@ def operand(tensor):
 
 def undefined(tensor):
     """Host memory for what an operation writes into a tensor, all of it; None where it could not."""
+    if tensor.is_contiguous():
+        return torch.empty_strided(tensor.size(), tensor.stride(), dtype=tensor.dtype, device="cpu")
     if any(s == 0 and n > 1 for n, s in zip(tensor.size(), tensor.stride())):
         return None
-    return torch.empty_strided(tensor.size(), _preserved_strides(tensor.size(), tensor.stride()), dtype=tensor.dtype,
-                               device="cpu")
+    return torch.empty_strided(tensor.size(), _preserved_strides(tensor), dtype=tensor.dtype, device="cpu")
 
 
 def to_spyre(tensor, layout=None):
