@@ -114,6 +114,8 @@ def check_cores(nodes, graph, plan, memory, cores):
         if reason not in ("kept", "footprint", "spilled", "division"):
             continue
         made = nodes[step.node]
+        if math.prod(made.shape) > 40000:
+            continue
 
         def seen(access, n):
             return [sticks(touched(access, s), made.shape, plan.layout(step.node)) for s in cores_of(n)]
@@ -136,7 +138,7 @@ def check_cores(nodes, graph, plan, memory, cores):
 @pytest.mark.parametrize("part", range(6))
 def test_random_graphs(part):
     kept = divided = placed = 0
-    for seed in range(part * 30, part * 30 + 30):
+    for seed in range(part * 100, part * 100 + 100):
         rng = random.Random(seed)
         nodes = o.graph_nodes(o.random_graph(seed, 4 + seed % 8))
         with g.Graph(nodes) as graph, g.Plan(graph, model=rng.choice(g.MODELS)) as plan:
@@ -154,7 +156,7 @@ def test_random_graphs(part):
                         best = memory.summary
                         assert best.saved_bytes <= best.bound_bytes
                         assert best.optimal == (best.saved_bytes == best.bound_bytes)
-    assert kept > 2 and divided > 1 and placed > 15
+    assert kept > 10 and divided > 5 and placed > 40
 
 
 # ---- one reason after the other ----------------------------------------------------------------------------

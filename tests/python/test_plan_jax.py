@@ -8,6 +8,7 @@ import pytest
 
 import graph_c as g
 import hlo_ctypes as hlo
+import memory_c as m
 import sdsc_c
 from sdsc_reader import Checked
 
@@ -42,6 +43,24 @@ def test_model(models, name, form):
             assert s.cost == KEYS.get(name, s.cost)
             for other in (beam, greedy):
                 assert not other.summary.feasible or other.summary.cost >= s.cost and other.fault() == ""
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", NAMES)
+def test_memory(models, name, form):
+    """Everything that may stay in LX does, proven; where there is little room the exact solver saves the most."""
+    with hlo.Module(models[name][form]) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        with g.Plan(graph) as plan:
+            with m.Memory(graph, plan) as memory:
+                assert memory.fault() == "" and memory.summary.optimal and memory.summary.lx_count > 0
+                assert not any(m.REASONS[row.reason] == "spilled" for row in memory.rows())
+            saved = {}
+            for solver in m.SOLVERS:
+                with m.Memory(graph, plan, solver, lx_bytes=8192) as memory:
+                    assert memory.fault() == ""
+                    saved[solver] = memory.summary.saved_bytes
+            assert max(saved.values()) == saved["exact"]
 
 
 def test_deep_model(models):
