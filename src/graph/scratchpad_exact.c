@@ -182,7 +182,8 @@ typedef struct whole {
     int64_t               *order;      /* by start */
     int64_t               *number;     /* of each buffer in its problem, -1 if it is in no other one */
     tg_scratchpad_summary *summary;
-    int64_t                branches;
+    int64_t                branches; /* that are left */
+    int64_t                nopen;    /* problems to share them */
 } whole;
 
 /* Most saved bytes for the room that is taken: by tick, and by piece. */
@@ -260,13 +261,15 @@ static bool make_part(part *p, const whole *w, const int64_t *members, int64_t n
 }
 
 static tg_status solve_part(whole *w, const int64_t *members, int64_t n, tg_error *err) {
-    part      p;
-    int64_t   bound = 0;
-    tg_status s = TG_OK;
+    part          p;
+    const int64_t share = w->branches / w->nopen--;
+    int64_t       bound = 0, left = share;
+    tg_status     s = TG_OK;
     for (int64_t i = 0; i < n; i++) w->number[members[i]] = i;
     if (make_part(&p, w, members, n)) {
         const tg_scratchpad problem = {p.buffers, n, p.saved, p.allowed, w->s->capacity, w->s->alignment, 0};
-        s = solve(p.best, &bound, &w->branches, &problem, err);
+        s = solve(p.best, &bound, &left, &problem, err);
+        w->branches -= share - tg_max(0, left);
     } else {
         s = tg_graph_no_memory(err);
     }
@@ -284,20 +287,28 @@ static tg_status solve_part(whole *w, const int64_t *members, int64_t n, tg_erro
     return s;
 }
 
-/* Buffers that may be in, by start; a problem ends where nothing is alive. */
+/* A problem ends where nothing is alive; buffers are in order. */
+static int64_t find_end(const whole *w, int64_t i, int64_t n) {
+    int64_t end = tg_buffer_end(&w->s->buffers[w->order[i]]);
+    for (i++; i < n && tg_buffer_start(&w->s->buffers[w->order[i]]) < end; i++)
+        end = tg_max(end, tg_buffer_end(&w->s->buffers[w->order[i]]));
+    return i;
+}
+
 static tg_status solve_parts(whole *w, tg_error *err) {
-    int64_t   n = 0, end, all;
+    int64_t   n = 0, all;
     tg_status s = TG_OK;
     for (int64_t i = 0; i < w->s->n; i++) {
         w->out[i] = (tg_placement){-1, -1};
         if (w->s->allowed[w->order[i]]) w->order[n++] = w->order[i];
     }
+    for (int64_t i = 0, next; i < n; i = next) {
+        next = find_end(w, i, n);
+        w->nopen += take_best(w, w->order + i, next - i, &all) < all;
+    }
     for (int64_t i = 0, next; i < n && s == TG_OK; i = next) {
-        end = tg_buffer_end(&w->s->buffers[w->order[i]]);
-        for (next = i + 1; next < n && tg_buffer_start(&w->s->buffers[w->order[next]]) < end; next++)
-            end = tg_max(end, tg_buffer_end(&w->s->buffers[w->order[next]]));
-        const int64_t saved = take_best(w, w->order + i, next - i, &all);
-        if (saved == all) w->summary->bound_bytes += all;
+        next = find_end(w, i, n);
+        if (take_best(w, w->order + i, next - i, &all) == all) w->summary->bound_bytes += all;
         else s = solve_part(w, w->order + i, next - i, err);
     }
     return s;
@@ -317,7 +328,7 @@ tg_status tg_place_exact(tg_placement *out, tg_scratchpad_summary *summary, cons
         status = answer(&w, err);
     }
     if (status == TG_OK) status = solve_parts(&w, err);
-    summary->branches = s->branches - tg_max(0, w.branches);
+    summary->branches = s->branches - w.branches;
     free(answers);
     free(w.order);
     return status;
