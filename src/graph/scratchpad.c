@@ -151,7 +151,7 @@ tg_status tg_scratchpad_place(tg_placement *out, tg_scratchpad_summary *summary,
     bool         *allowed = malloc(((size_t)n + 1) * sizeof *allowed);
     tg_placement *placements = malloc(((size_t)n + 1) * sizeof *placements);
     s = saved != NULL && allowed != NULL && placements != NULL ? TG_OK : tg_graph_no_memory(err);
-    const tg_scratchpad problem = {buffers, n, saved, allowed, p.capacity, p.alignment, p.max_branches};
+    const tg_scratchpad problem = {buffers, n, saved, allowed, p.capacity, p.alignment, p.max_branches, NULL};
     if (s == TG_OK) s = weigh(saved, allowed, buffers, n, p.capacity, err);
     if (s == TG_OK) s = solve(placements, &found, &problem, p.solver, err);
     if (s == TG_OK) {

@@ -14,6 +14,7 @@ typedef struct tg_scratchpad {
     const bool      *allowed; /* neither barred nor too large */
     int64_t          capacity, alignment;
     int64_t          branches; /* that the search may make */
+    const bool      *forced;   /* of the search: has to be in; NULL: none has */
 } tg_scratchpad;
 
 static inline int64_t tg_buffer_start(const tg_buffer *b) { return b->uses[0]; }
@@ -57,7 +58,7 @@ tg_status tg_pack_all(tg_placement *out, bool *found, bool *known, int64_t *bran
  *     capacity * the sum of the prices + the sum of the profits above 0
  *
  * as a buffer that is in has paid for its place, and no tick has more than its capacity to sell. Prices and profits
- * are whole numbers of parts of a byte, so that the bound is exact. */
+ * are whole numbers of parts of a byte, so that the bound is exact. What is forced in counts with its loss, too. */
 typedef struct tg_prices {
     int64_t  parts;        /* of a saved byte */
     int64_t  unit;         /* what all buffers save is a multiple of this */

@@ -1,7 +1,8 @@
 /* The most saved bytes. Buffers that are never alive together, not even through others, are problems of their own. Each
  * takes the best answer of the published solvers, and of the same with other orders; a bound by prices says whether
  * that is all there is. If not, buffers are chosen one by one, those first that prices are surest of, as long as the
- * bound is above the best answer; what is chosen in the end is packed. */
+ * bound is above the best answer; what is chosen in the end is packed. Where that goes on for too long, the problem is
+ * cut in two, with prices of their own: the buffer that prices are least sure of is in, or it is out. */
 #include "graph/scratchpad.h"
 
 #include "base/error.h"
@@ -22,6 +23,7 @@ typedef struct search {
     int64_t         *load;    /* bytes in each tick of the prices */
     int64_t          bound;   /* parts, of what is open */
     tg_placement    *best, *room;
+    tg_fit_key      *keys;
     int64_t          best_saved;
     int64_t          open;    /* what was chosen and neither packed nor refuted saves at most this */
     int64_t          branches;
@@ -37,12 +39,12 @@ static int by_size(const void *a, const void *b) {
     return (x->buffer > y->buffer) - (x->buffer < y->buffer);
 }
 
-static bool order_buffers(search *q, const bool *allowed) {
+static bool order_buffers(search *q, const bool *allowed, const bool *forced) {
     rank *ranks = malloc(((size_t)q->s.n + 1) * sizeof *ranks);
     if (ranks == NULL) return false;
     for (int64_t i = 0; i < q->s.n; i++) {
         const int64_t profit = q->prices.profit[i];
-        if (allowed[i]) ranks[q->n++] = (rank){profit < 0 ? -profit : profit, i};
+        if (allowed[i] && !forced[i]) ranks[q->n++] = (rank){profit < 0 ? -profit : profit, i};
     }
     qsort(ranks, (size_t)q->n, sizeof *ranks, by_size);
     for (int64_t k = 0; k < q->n; k++) q->order[k] = ranks[k].buffer;
@@ -54,6 +56,12 @@ static int64_t saved_by(const tg_scratchpad *s, const tg_placement *placements) 
     int64_t saved = 0;
     for (int64_t i = 0; i < s->n; i++)
         if (placements[i].address >= 0) saved += s->saved[i];
+    return saved;
+}
+
+static int64_t sum_saved(const tg_scratchpad *s) {
+    int64_t saved = 0;
+    for (int64_t i = 0; i < s->n; i++) saved += s->saved[i];
     return saved;
 }
 
@@ -94,18 +102,41 @@ static void undo(search *q, int64_t i) {
     q->chosen[i] = false;
 }
 
+/* Orders in which everything that was chosen often fits. */
+typedef enum fit_order { PUBLISHED, BY_SIZE, BY_SPAN, BY_AREA, BY_START, ORDERS } fit_order;
+
+static void make_keys(tg_fit_key *keys, const tg_scratchpad *s, fit_order order) {
+    for (int64_t i = 0; i < s->n; i++) {
+        const tg_buffer *b = &s->buffers[i];
+        const double     size = (double)b->size, start = (double)tg_buffer_start(b);
+        const double     span = (double)tg_buffer_end(b) - start;
+        if (order == BY_SIZE) keys[i] = (tg_fit_key){-size, -span};
+        else if (order == BY_SPAN) keys[i] = (tg_fit_key){-span, -size};
+        else if (order == BY_AREA) keys[i] = (tg_fit_key){-size * span, -size};
+        else keys[i] = (tg_fit_key){start, -size};
+    }
+}
+
+/* Until all that were chosen are in. */
+static tg_status try_orders(search *q, int64_t wanted, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int k = 0; k < 2 * ORDERS && s == TG_OK && q->best_saved < wanted; k++) {
+        const fit_order order = (fit_order)(k / 2);
+        if (order != PUBLISHED) make_keys(q->keys, &q->s, order);
+        s = tg_place_fit(q->room, &q->s, order != PUBLISHED ? q->keys : NULL, k % 2 == 1, err);
+        if (s == TG_OK) keep_best(q);
+    }
+    return s;
+}
+
 /* All buffers have been decided on. */
 static tg_status try_chosen(search *q, tg_error *err) {
-    int64_t   wanted = 0;
-    bool      found = false, known = true;
-    tg_status s = TG_OK;
+    int64_t wanted = 0;
+    bool    found = false, known = true;
     for (int64_t i = 0; i < q->s.n; i++) wanted += q->chosen[i] ? q->s.saved[i] : 0;
     if (wanted <= q->best_saved) return TG_OK;
     q->branches -= q->n / 8;
-    for (int best = 0; best < 2 && s == TG_OK && q->best_saved < wanted; best++) {
-        s = tg_place_fit(q->room, &q->s, NULL, best == 1, err);
-        if (s == TG_OK) keep_best(q);
-    }
+    tg_status s = try_orders(q, wanted, err);
     if (s != TG_OK || q->best_saved >= wanted) return s;
     s = tg_pack_all(q->room, &found, &known, &q->branches, &q->s, err);
     if (s == TG_OK && found) keep_best(q);
@@ -145,30 +176,96 @@ static bool reserve(search *q) {
     q->turn = malloc(n * sizeof *q->turn);
     q->load = calloc(n, sizeof *q->load);
     q->room = malloc(n * sizeof *q->room);
-    return q->chosen != NULL && q->order != NULL && q->turn != NULL && q->load != NULL && q->room != NULL;
+    q->keys = malloc(n * sizeof *q->keys);
+    return q->chosen != NULL && q->order != NULL && q->turn != NULL && q->load != NULL && q->room != NULL &&
+           q->keys != NULL;
 }
 
-/* best: the best placements so far, made better; *bound: bytes. */
-static tg_status solve(tg_placement *best, int64_t *bound, int64_t *branches, const tg_scratchpad *s, tg_error *err) {
-    search q = {.s = *s, .best = best, .best_saved = saved_by(s, best), .branches = *branches};
-    tg_status status = tg_prices_find(&q.prices, s, q.best_saved, err);
-    if (status != TG_OK) return status;
-    *bound = tg_prices_bytes(&q.prices, q.prices.bound);
-    if (*bound > q.best_saved && *branches > 0) {
-        q.bound = q.prices.bound;
-        status = reserve(&q) && order_buffers(&q, s->allowed) ? TG_OK : tg_graph_no_memory(err);
-        q.s.allowed = q.chosen;
-        if (status == TG_OK) status = walk(&q, err);
-        *bound = tg_min(*bound, tg_max(q.open, q.best_saved));
-        *branches = q.branches;
+/* What is forced in has its place; false if that is too much. */
+static bool choose_forced(search *q) {
+    bool fits = true;
+    for (int64_t i = 0; i < q->s.n; i++) {
+        if (!q->s.forced[i]) continue;
+        q->chosen[i] = true;
+        fits = add_load(q, i, 1) && fits;
     }
+    return fits;
+}
+
+/* ---- new prices ------------------------------------------------------------------------------------------- */
+
+enum { WALK = 1000 }; /* branches with the same prices */
+
+typedef struct branching {
+    tg_scratchpad s;
+    bool         *allowed, *forced; /* of s */
+    tg_placement *best;
+    int64_t       best_saved;
+    int64_t       branches;
+} branching;
+
+static int64_t least_sure(const search *q) {
+    int64_t found = -1;
+    double  least = 0;
+    for (int64_t k = 0; k < q->n; k++) {
+        const int64_t i = q->order[k];
+        const double  saved = (double)q->s.saved[i] * (double)q->prices.parts, profit = (double)q->prices.profit[i];
+        const double  sure = (profit < 0 ? -profit : profit) / (saved > 0 ? saved : 1);
+        if (found >= 0 && (sure > least || (sure == least && q->s.saved[i] <= q->s.saved[found]))) continue;
+        found = i;
+        least = sure;
+    }
+    return found;
+}
+
+/* Under the prices of q: *open is the buffer to go on with, -1 if nothing is open. */
+static tg_status walk_once(search *q, branching *t, int64_t *bound, int64_t *open, tg_error *err) {
+    const int64_t quota = tg_min(t->branches, WALK);
+    q->bound = q->prices.bound;
+    q->branches = quota;
+    if (!reserve(q) || !order_buffers(q, t->allowed, t->forced)) return tg_graph_no_memory(err);
+    const bool fits = choose_forced(q);
+    q->s.allowed = q->chosen;
+    const tg_status s = fits ? walk(q, err) : TG_OK;
+    t->branches -= quota - q->branches;
+    t->best_saved = q->best_saved;
+    *bound = tg_min(*bound, tg_max(q->open, q->best_saved));
+    *open = *bound > q->best_saved ? least_sure(q) : -1;
+    return s;
+}
+
+static tg_status solve(branching *t, int64_t *bound, tg_error *err);
+
+static tg_status solve_both(branching *t, int64_t i, int64_t *bound, tg_error *err) {
+    int64_t in = *bound, out = *bound;
+    t->forced[i] = true;
+    tg_status s = solve(t, &in, err);
+    t->forced[i] = false;
+    t->allowed[i] = false;
+    if (s == TG_OK) s = solve(t, &out, err);
+    t->allowed[i] = true;
+    *bound = tg_min(*bound, tg_max(tg_max(in, out), t->best_saved));
+    return s;
+}
+
+/* Makes the best placements better; *bound, in bytes, lower. */
+static tg_status solve(branching *t, int64_t *bound, tg_error *err) {
+    search  q = {.s = t->s, .best = t->best, .best_saved = t->best_saved};
+    int64_t open = -1;
+    if (t->branches <= 0) return TG_OK;
+    t->branches -= 1 + t->s.n / 4; /* about what prices take */
+    tg_status s = tg_prices_find(&q.prices, &t->s, q.best_saved, err);
+    if (s != TG_OK) return s;
+    *bound = tg_max(tg_min(*bound, tg_prices_bytes(&q.prices, q.prices.bound)), t->best_saved);
+    if (*bound > t->best_saved && t->branches > 0) s = walk_once(&q, t, bound, &open, err);
     tg_prices_free(&q.prices);
     free(q.chosen);
     free(q.order);
     free(q.turn);
     free(q.load);
     free(q.room);
-    return status;
+    free(q.keys);
+    return s == TG_OK && open >= 0 ? solve_both(t, open, bound, err) : s;
 }
 
 /* ---- taking problems apart ------------------------------------------------------------------------------ */
@@ -231,7 +328,7 @@ static int64_t take_best(whole *w, const int64_t *members, int64_t n, int64_t *a
 typedef struct part {
     tg_buffer    *buffers;
     int64_t      *parents, *saved;
-    bool         *allowed;
+    bool         *allowed, *forced;
     tg_placement *best;
 } part;
 
@@ -240,8 +337,10 @@ static bool make_part(part *p, const whole *w, const int64_t *members, int64_t n
     for (int64_t i = 0; i < n; i++) nparents += w->s->buffers[members[i]].nparents;
     const size_t room = (size_t)n + 1;
     *p = (part){malloc(room * sizeof *p->buffers), malloc(((size_t)nparents + 1) * sizeof *p->parents),
-                malloc(room * sizeof *p->saved), malloc(room * sizeof *p->allowed), malloc(room * sizeof *p->best)};
-    if (p->buffers == NULL || p->parents == NULL || p->saved == NULL || p->allowed == NULL || p->best == NULL)
+                malloc(room * sizeof *p->saved), malloc(room * sizeof *p->allowed), calloc(room, sizeof *p->forced),
+                malloc(room * sizeof *p->best)};
+    if (p->buffers == NULL || p->parents == NULL || p->saved == NULL || p->allowed == NULL || p->forced == NULL ||
+        p->best == NULL)
         return false;
     int64_t *parents = p->parents;
     for (int64_t i = 0; i < n; i++) {
@@ -263,13 +362,16 @@ static bool make_part(part *p, const whole *w, const int64_t *members, int64_t n
 static tg_status solve_part(whole *w, const int64_t *members, int64_t n, tg_error *err) {
     part          p;
     const int64_t share = w->branches / w->nopen--;
-    int64_t       bound = 0, left = share;
+    int64_t       bound = INT64_MAX;
     tg_status     s = TG_OK;
     for (int64_t i = 0; i < n; i++) w->number[members[i]] = i;
     if (make_part(&p, w, members, n)) {
-        const tg_scratchpad problem = {p.buffers, n, p.saved, p.allowed, w->s->capacity, w->s->alignment, 0};
-        s = solve(p.best, &bound, &left, &problem, err);
-        w->branches -= share - tg_max(0, left);
+        branching t = {{p.buffers, n, p.saved, p.allowed, w->s->capacity, w->s->alignment, 0, p.forced},
+                       p.allowed, p.forced, p.best, 0, share};
+        t.best_saved = saved_by(&t.s, p.best);
+        bound = sum_saved(&t.s);
+        s = solve(&t, &bound, err);
+        w->branches -= share - tg_max(0, t.branches);
     } else {
         s = tg_graph_no_memory(err);
     }
@@ -283,6 +385,7 @@ static tg_status solve_part(whole *w, const int64_t *members, int64_t n, tg_erro
     free(p.parents);
     free(p.saved);
     free(p.allowed);
+    free(p.forced);
     free(p.best);
     return s;
 }

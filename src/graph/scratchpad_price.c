@@ -76,6 +76,8 @@ static bool sum_prices(market *m) {
     return tg_mul(&all, m->sums[m->p->nticks], m->p->capacity) && all < INT64_MAX / 4;
 }
 
+static bool is_forced(const tg_scratchpad *s, int64_t i) { return s->forced != NULL && s->forced[i]; }
+
 /* Profits under the prices of m->sums, and the bound. */
 static int64_t sell(market *m) {
     tg_prices *p = m->p;
@@ -84,7 +86,7 @@ static int64_t sell(market *m) {
         if (!m->s->allowed[i]) continue;
         p->profit[i] = m->s->saved[i] * p->parts;
         if (p->last[i] > p->first[i]) p->profit[i] -= p->pays[i] * (m->sums[p->last[i]] - m->sums[p->first[i]]);
-        bound += tg_max(0, p->profit[i]);
+        bound += is_forced(m->s, i) ? p->profit[i] : tg_max(0, p->profit[i]);
     }
     return bound;
 }
@@ -93,7 +95,8 @@ static void count_demand(market *m) {
     const tg_prices *p = m->p;
     memset(m->demand, 0, ((size_t)p->nticks + 1) * sizeof *m->demand);
     for (int64_t i = 0; i < m->s->n; i++) {
-        if (!m->s->allowed[i] || p->profit[i] <= 0 || p->last[i] <= p->first[i]) continue;
+        const bool wanted = m->s->allowed[i] && (p->profit[i] > 0 || is_forced(m->s, i));
+        if (!wanted || p->last[i] <= p->first[i]) continue;
         m->demand[p->first[i]] += p->pays[i]; /* what changes there; summed up below */
         m->demand[p->last[i]] -= p->pays[i];
     }
