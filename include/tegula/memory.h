@@ -130,7 +130,8 @@ typedef enum tg_reason {
     TG_REASON_NO_KERNEL,   /* read or written by an operation that is no kernel of the device, or by index */
     TG_REASON_DIVISION,    /* core_div_mismatch: a reader slices it among cores in another way than its producer */
     TG_REASON_FOOTPRINT,   /* its piece is larger than the scratchpad */
-    TG_REASON_SPILLED      /* there is no room for it in LX while it is alive, or others are worth more */
+    TG_REASON_SPILLED,     /* there is no room for it in LX while it is alive, or others are worth more */
+    TG_REASON_SHARED       /* cores share the sums in it: none has them */
 } tg_reason;
 
 typedef struct tg_memory_params { /* zero-initialise for defaults */

@@ -13,7 +13,7 @@
 #ifndef TEGULA_SDSC_H
 #define TEGULA_SDSC_H
 
-#include <tegula/graph.h>
+#include <tegula/memory.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -85,11 +85,11 @@ typedef struct tg_bundle tg_bundle;
 
 typedef struct tg_bundle_params { /* zero-initialise for defaults */
     tg_division_params division;
+    const tg_memory   *memory; /* of this plan, with the same division; NULL: one with defaults. Read in create only */
 } tg_bundle_params;
 
-/* pre: the plan is feasible, and is one of this graph, which stays as it is as long as the bundle is asked. Inputs,
- * constants and outputs lie in segments of 16 GiB of their own, as far as there are enough, everything else in segment
- * 0, where it stays. TG_ERR_LIMIT where the device has no room; TG_ERR_ARGUMENT, TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
+/* pre: the plan is feasible, and is one of this graph, which stays as it is as long as the bundle is asked.
+ * TG_ERR_LIMIT where the device has no room; TG_ERR_ARGUMENT, TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 TG_API tg_status tg_bundle_create(tg_bundle **out, const tg_graph *graph, const tg_graph_plan *plan,
                                   const tg_bundle_params *params, tg_error *err);
 TG_API void      tg_bundle_destroy(tg_bundle **bundle); /* *bundle may be NULL */

@@ -61,6 +61,11 @@ void tg_choose_copy(tg_build *out);
 /* Loops of a kernel that is no node are shared out by size, sticks at sticks. What a restickify pads stays whole. */
 void tg_split_copy(tg_build *out, const tg_bundle *b);
 
+/* Can the kernel of a step work from the scratchpad, whatever its tensors' addresses are? *shares: several cores meet
+ * in one piece of the result, each with a part of a sum; no core has it then. */
+bool tg_step_uses_lx(bool *shares, const tg_graph *graph, const tg_graph_plan *plan,
+                     const tg_division_params *division, int64_t step);
+
 /* bundle_functions.c: the device's name of what a pointwise node or a reduction calculates, for tensors of these
  * formats, the result's last. *op is NULL where it has none: why is in the error. */
 tg_status tg_find_function(const char **op, const tg_node_info *info, tg_reduction reduction, const tg_format *formats,
@@ -69,7 +74,7 @@ tg_status tg_find_function(const char **op, const tg_node_info *info, tg_reducti
 /* Can the function be had in this format? */
 tg_status tg_check_format(const char *op, tg_format format, tg_error *err);
 
-/* bundle_place.c: addresses of all tensors. TG_ERR_LIMIT, TG_ERR_NOMEM. */
+/* bundle_place.c: addresses of all tensors. TG_ERR_LIMIT, TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 tg_status tg_bundle_place(tg_bundle *b, tg_error *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "graph/divide.h"
+#include "graph/kernel.h"
 
 #include <string.h>
 
@@ -20,8 +21,8 @@ bool tg_take_tensor(tg_kernel_tensor *out, const tg_bundle *b, int64_t step, con
     const tg_plan_step s = tg_graph_plan_step(b->plan, step);
     out->layout = s.layout;
     out->access = *access;
-    out->address = tg_max(b->steps.rows[step].address, 0);
-    out->in_lx = b->steps.rows[step].in_lx;
+    out->address = b->steps.count > 0 ? tg_max(b->steps.rows[step].address, 0) : 0;
+    out->in_lx = b->steps.count > 0 && b->steps.rows[step].in_lx;
     return s.on_device;
 }
 
@@ -201,4 +202,38 @@ tg_status tg_build_kernel(tg_build *out, const tg_bundle *b, int64_t step, int64
     if (tg_graph_get(b->graph, s.node).kind == TG_NODE_CONCATENATE)
         return tg_build_concatenation(out, b, step, piece, err);
     return build_node(out, b, step, err);
+}
+
+/* ---- the scratchpad ------------------------------------------------------------------------- */
+
+/* Are all of its tensors touched from one end to the other? Gaps are for HBM. */
+static bool is_whole(const tg_sdsc *s) {
+    for (int32_t k = 0; k < s->kernel->ntensors; k++) {
+        const tg_sdsc_tensor *t = &s->tensor[k];
+        for (int32_t i = 0; i < t->ndims; i++)
+            if (t->scale[t->order[i]] == 1 && t->gap[t->order[i]] != 0) return false;
+        if (t->offset != 0) return false;
+    }
+    return true;
+}
+
+static bool is_shared_sum(const tg_sdsc *s) {
+    const tg_sdsc_tensor *result = &s->tensor[s->kernel->ntensors - 1];
+    for (int32_t d = 0; d < s->ndims; d++)
+        if (s->split[d] > 1 && result->scale[d] != 1) return true;
+    return false;
+}
+
+bool tg_step_uses_lx(bool *shares, const tg_graph *graph, const tg_graph_plan *plan,
+                     const tg_division_params *division, int64_t step) {
+    const tg_bundle    b = {.graph = graph, .plan = plan, .params = {.division = *division}};
+    const tg_plan_step s = tg_graph_plan_step(plan, step);
+    tg_build           build;
+    tg_sdsc            sdsc;
+    if (s.kind != TG_STEP_NODE || tg_count_pieces(&b, step) != 1) return false;
+    if (tg_graph_get(graph, s.node).kind == TG_NODE_CONCATENATE) return false;
+    if (tg_build_kernel(&build, &b, step, 0, NULL) != TG_OK || tg_sdsc_make(&sdsc, &build.kernel, NULL) != TG_OK)
+        return false;
+    *shares = is_shared_sum(&sdsc);
+    return build.kernel.kind != TG_KERNEL_RESTICKIFY && is_whole(&sdsc);
 }

@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "graph/bundle.h"
 #include "graph/plan.h"
 
 #include <stdlib.h>
@@ -56,8 +57,8 @@ static void because(tg_residence *r, tg_reason reason, int64_t of) {
     r->because_of = of;
 }
 
-/* The reason why a step of this kind cannot work from LX; TG_REASON_KEPT if it can. */
-static tg_reason refuse_step(const tg_memory *m, const tg_plan_step *step) {
+/* The reason why step i cannot work from LX; TG_REASON_KEPT if it can. */
+static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_step *step, int64_t i) {
     if (step->kind == TG_STEP_RESTICKIFY) return TG_REASON_RESTICKIFY;
     if (step->kind == TG_STEP_FILL) return TG_REASON_FILL;
     switch (tg_node_at(m->graph, step->node)->kind) {
@@ -73,14 +74,16 @@ static tg_reason refuse_step(const tg_memory *m, const tg_plan_step *step) {
     case TG_NODE_GATHER:
     case TG_NODE_CONCATENATE: break;
     }
-    return step->on_device ? TG_REASON_KEPT : TG_REASON_NO_KERNEL;
+    const bool uses_lx = step->on_device && tg_step_uses_lx(shares, m->graph, m->plan, &m->params.division, i);
+    return uses_lx ? TG_REASON_KEPT : TG_REASON_NO_KERNEL;
 }
 
 /* The same of a reader of tensor i, with what it reads of it. */
 static tg_reason refuse_reader(const work *w, const tg_plan_step *made, int64_t i, int64_t reader) {
     const tg_memory   *m = w->m;
     const tg_plan_step step = tg_graph_plan_step(m->plan, reader);
-    const tg_reason    reason = refuse_step(m, &step);
+    bool               shares;
+    const tg_reason    reason = refuse_step(&shares, m, &step, reader);
     if (reason != TG_REASON_KEPT) return reason;
     const tg_sliced written = sliced(w, &made->layout, made->node, -1);
     for (int32_t k = 0; k < step.noperands; k++) {
@@ -105,13 +108,15 @@ static void judge_readers(work *w, const tg_plan_step *made, int64_t i) {
 /* Leaves TG_REASON_KEPT to what may be in LX. */
 static void judge(work *w, const tg_plan_step *made, int64_t i) {
     tg_residence   *r = &w->m->rows[i];
-    const tg_reason reason = refuse_step(w->m, made);
+    bool            shares = false;
+    const tg_reason reason = refuse_step(&shares, w->m, made, i);
     if (r->home == TG_HOME_HOST) return;
     because(r, TG_REASON_KEPT, -1);
     if (reason == TG_REASON_INPUT || reason == TG_REASON_CONSTANT) because(r, reason, -1);
     else if (w->m->output[i]) because(r, TG_REASON_OUTPUT, -1);
     else if (reason != TG_REASON_KEPT) because(r, reason, i);
     else judge_readers(w, made, i);
+    if (r->reason == TG_REASON_KEPT && shares) because(r, TG_REASON_SHARED, -1);
 }
 
 /* ---- in place ------------------------------------------------------------------------------------------ */

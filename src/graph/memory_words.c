@@ -64,6 +64,7 @@ static void put_reason(tg_writer *w, const tg_memory *m, int64_t i, const tg_res
         break;
     case TG_REASON_FOOTPRINT: put_footprint(w, m, i); break;
     case TG_REASON_SPILLED: tg_put_text(w, "there is no room in LX while it is alive"); break;
+    case TG_REASON_SHARED: tg_put_text(w, "cores share the sums in it, so that none has them"); break;
     }
 }
 

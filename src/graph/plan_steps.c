@@ -12,7 +12,7 @@
 
 #include <stdlib.h>
 
-enum { NO_STEP = UINT32_MAX };
+static const uint32_t NO_STEP = UINT32_MAX;
 
 typedef struct listing {
     tg_graph_plan  *plan;

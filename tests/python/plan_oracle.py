@@ -279,6 +279,9 @@ def input_layout(shape, stick):
     return sizes, maps
 
 
+OPCODES = {1: "negate", 2: "add", 3: "select"}
+
+
 def graph_nodes(ops):
     nodes = []
     for op in ops:
@@ -291,5 +294,6 @@ def graph_nodes(ops):
             terms = [(loop, steps[d]) for d, (loop, _) in access.items()]
             operands.append((node, sum(steps[d] * offset for d, (_, offset) in access.items()), terms))
         result = [(loop, step) for loop, step in zip(op.result, strides(op.shape))]
-        nodes.append(g.Node(op.kind, op.shape, op.ranges, operands, result))
+        opcode = OPCODES[len(operands)] if op.kind == "pointwise" else ""
+        nodes.append(g.Node(op.kind, op.shape, op.ranges, operands, result, opcode=opcode))
     return nodes

@@ -22,7 +22,7 @@ class CKernel(C.Structure):
 
 
 class BundleParams(C.Structure):
-    _fields_ = [("division", g.DivisionParams)]
+    _fields_ = [("division", g.DivisionParams), ("memory", C.c_void_p)]
 
 
 class BundleStep(C.Structure):
@@ -111,10 +111,10 @@ class Bundle:
         lib.tg_bundle_destroy(C.byref(self.handle))
 
     def step(self, i):
-        """(duty, numbers of its kernels, why not, address)"""
+        """(duty, numbers of its kernels, why not, address, whether that is in the scratchpad)"""
         row = lib.tg_bundle_get_step(self.handle, i)
         return (DUTIES[row.duty], range(row.first_kernel, row.first_kernel + row.nkernels),
-                C.string_at(row.why.chars, row.why.len).decode(), row.address)
+                C.string_at(row.why.chars, row.why.len).decode(), row.address, row.in_lx)
 
     def count(self):
         return lib.tg_bundle_kernel_count(self.handle)

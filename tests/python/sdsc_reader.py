@@ -9,7 +9,6 @@ import random
 import graph_c as g
 import tegula_c as t
 
-SEGMENT = 1 << 34
 
 
 class Reader:
@@ -51,7 +50,9 @@ class Reader:
     def address(self, tensor, values):
         node = self.kernel["scheduleTree_"][tensor]
         scales, stick, eps = self.scales(tensor)
+        in_lx = node["component_"] == "lx"
         gaps = {name: int(row["-1"]) for name, row in node.get("backGapCore_", {}).items()}
+        assert not (in_lx and gaps)
         elements, step = 0, eps
         for name in node["layoutDimOrder_"]:
             if scales[name] != 1:
@@ -62,7 +63,7 @@ class Reader:
             unit = eps if name == stick else 1
             elements += local // unit * step + (local % eps if name == stick else 0)
             assert (self.extent[name] + gap) % unit == 0
-            step *= (self.extent[name] + gap) // unit
+            step *= (self.per_core[name] if in_lx else self.extent[name] + gap) // unit
         start = node["startAddressCoreCorelet_"]["data_"][f"[{self.core(values)}, 0, 0]"]
         return int(start) + elements * self.kernel["labeledDs_"][tensor]["wordLength"]
 
@@ -106,7 +107,7 @@ class Checked:
     def __init__(self, graph, plan, bundle):
         self.graph, self.plan, self.bundle = graph, plan, bundle
         self.steps, self.why = list(plan.steps()), collections.Counter()
-        self.kernels = 0
+        self.kernels = self.in_lx = 0
 
     def tensors(self, i):
         """(step, access) of each operand and of the result of a node, in the order of the kernel."""
@@ -122,9 +123,27 @@ class Checked:
     def check_addresses(self, reader, tensor, step, flats, steps):
         place, row = place_of(self.steps[step][0], self.graph), self.steps[step][0]
         nbytes = 128 // row.layout.device_size[row.layout.rank - 1]
-        base = self.bundle.step(step)[3]
+        base, in_lx = self.bundle.step(step)[3:]
+        if in_lx:
+            return self.check_scratchpad(reader, tensor, step, flats, steps)
         for values in steps:
             assert reader.address(tensor, values) == base + nbytes * place(flats(values)), (step, tensor, values)
+
+    def check_scratchpad(self, reader, tensor, step, flats, steps):
+        """Who touches an element is who has written it, at the place where it was written."""
+        (number,), row = self.bundle.step(step)[1], self.steps[step][0]
+        node = self.graph.nodes()[row.node]
+        ranges, access = list(node.ranges[:node.nloops]), g.lib.tg_graph_access(self.graph.handle, row.node, -1)
+        producer = Reader(json.loads(self.bundle.sdsc(number)), ranges)
+        walked = {term.loop for term in access.terms[:access.nterms]}
+        assert access.offset == 0 and all(n == 1 or producer.loop_of[name] in walked
+                                          for name, n in producer.whole["numWkSlicesPerDim_"].items())
+        for values in steps:
+            flat, at = flats(values), [0] * len(ranges)
+            for term in sorted(access.terms[:access.nterms], key=lambda x: -x.step):
+                at[term.loop], flat = divmod(flat, term.step)
+            assert flat == 0 and producer.core(at) == reader.core(values)
+            assert producer.address(node.noperands, at) == reader.address(tensor, values)
 
     def check_node(self, i, number, rng):
         step = self.steps[i][0]
@@ -166,7 +185,8 @@ class Checked:
     def check(self, seed=0):
         rng, last = random.Random(seed), 0
         for i, (step, _) in enumerate(self.steps):
-            duty, numbers, why, address = self.bundle.step(i)
+            duty, numbers, why, address, in_lx = self.bundle.step(i)
+            self.in_lx += in_lx
             assert numbers.start == last and all(self.bundle.step_of(n) == i for n in numbers)
             last = numbers.stop
             assert (address >= 0) == step.on_device and address % 128 == 0 or not step.on_device
@@ -183,15 +203,4 @@ class Checked:
             if step.kind == 2:
                 self.check_rest(i, numbers[1], rng)
         assert last == self.bundle.count()
-        self.check_overlap()
         return self
-
-    def check_overlap(self):
-        """No two tensors share a byte."""
-        taken = sorted((self.bundle.step(i)[3], step.bytes) for i, (step, _) in enumerate(self.steps) if step.on_device)
-        if self.bundle.zeros() >= 0:
-            taken = sorted(taken + [(self.bundle.zeros(), 128)])
-        for (a, n), (b, _) in zip(taken, taken[1:]):
-            assert a + n <= b
-        for a, n in taken:
-            assert a // SEGMENT == (a + max(n, 1) - 1) // SEGMENT < 7

@@ -81,7 +81,7 @@ def test_kernels_are_those_of_the_library(tmp_path, text):
         graph.add_hlo(module)
         with g.Plan(graph) as whole, sdsc_c.Bundle(whole, cores=8) as kernels:
             for step in bundle["steps"]:
-                duty, numbers, why, address = kernels.step(step["writes"])
+                duty, numbers, why, address, _ = kernels.step(step["writes"])
                 assert step["runs_on"] == duty and step.get("why", "") == why
                 assert bundle["buffers"][step["writes"]]["address"] == (address if address >= 0 else None)
                 for name, k in zip(step.get("kernels", []), numbers, strict=True):
