@@ -168,9 +168,9 @@ typedef struct tg_memory_summary {
 
 typedef struct tg_memory tg_memory;
 
-/* pre: the plan is feasible, and is one of this graph, which stays as it is as long as the memory is asked. Where no
- * outputs were added to the graph, results that nobody reads are its outputs. TG_ERR_ARGUMENT, TG_ERR_OVERFLOW,
- * TG_ERR_NOMEM. */
+/* The graph and the plan stay as they are as long as the memory is asked. Where no outputs were added to the graph,
+ * results that nobody reads are its outputs. TG_ERR_ARGUMENT for a plan that is not feasible, or of another graph;
+ * TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 TG_API tg_status tg_memory_create(tg_memory **out, const tg_graph *graph, const tg_graph_plan *plan,
                                   const tg_memory_params *params, tg_error *err);
 TG_API void      tg_memory_destroy(tg_memory **memory); /* *memory may be NULL */

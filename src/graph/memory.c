@@ -4,7 +4,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
-#include "graph/model.h"
+#include "graph/plan.h"
 
 #include <stdlib.h>
 
@@ -199,6 +199,9 @@ tg_status tg_memory_create(tg_memory **out, const tg_graph *graph, const tg_grap
     tg_memory_params checked;
     tg_status        s = check_params(&checked, params, err);
     if (s != TG_OK) return s;
+    if (!tg_graph_plan_summary(plan).feasible || plan->problem.graph != graph ||
+        plan->problem.nodes.count != graph->nodes.count)
+        return tg_fail(err, TG_ERR_ARGUMENT, "the plan is not feasible, or not one of this graph as it is");
     tg_memory *m = calloc(1, sizeof *m);
     if (m == NULL) return tg_graph_no_memory(err);
     m->graph = graph;

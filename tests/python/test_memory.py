@@ -274,6 +274,23 @@ def test_what_does_not_fit():
     assert [home for home, _ in found] == ["own"] * 6 + ["none"]
 
 
+def test_refused_plans():
+    """One that is not feasible, one of another graph, and one from before the graph grew."""
+    bad = [g.Node("input", [64, 64, 64]), g.Node("input", [64, 64]),
+           g.Node("reduce", [64, 64], [64, 64, 64], [(0, 0, dense([64, 64, 64]))], [(0, 64), (1, 1)]),
+           g.Node("pointwise", [64, 64], [64, 64], [(2, 0, dense([64, 64])), (1, 0, dense([64, 64]))],
+                  dense([64, 64]))]
+    with g.Graph(bad) as graph, g.Graph(negations([1])) as other, g.Plan(graph) as plan, g.Plan(other) as fine:
+        assert not plan.summary.feasible
+        for of, planned in ((graph, plan), (graph, fine)):
+            with pytest.raises(t.TegulaError) as refused:
+                m.Memory(of, planned)
+            assert refused.value.status == t.ERR_ARGUMENT and "the plan is not feasible" in refused.value.message
+        other.add(g.Node("input", [64]))
+        with pytest.raises(t.TegulaError):
+            m.Memory(other, fine)
+
+
 @pytest.mark.parametrize("params", [{"lx_bytes": -1}, {"pool_bytes": -1}, {"pool_bytes": 16 * GIB + 1}, {"cores": 33},
                                     {"max_branches": -1}])
 def test_refused_params(params):
