@@ -284,9 +284,15 @@ TG_API int64_t tg_graph_plan_node_step(const tg_graph_plan *plan, int64_t node);
 #define TG_MAX_CORES 32
 #define TG_MAX_SPAN_BYTES (65535 * INT64_C(4096)) /* that a core reaches in one tensor */
 
+#define TG_MAX_SPAN_BYTES_JUNE INT64_C(268435456) /* the same before August 2026 */
+
+/* How torch-spyre estimates what a product costs: since August 2026, and before. */
+typedef enum tg_cost_formula { TG_COST_AUGUST = 0, TG_COST_JUNE } tg_cost_formula;
+
 typedef struct tg_division_params { /* zero-initialise for defaults */
-    int32_t cores;          /* 1 to TG_MAX_CORES; 0: all */
-    int64_t max_span_bytes; /* 0: TG_MAX_SPAN_BYTES. Before August 2026 it was 268435456 */
+    int32_t         cores;          /* 1 to TG_MAX_CORES; 0: all */
+    int64_t         max_span_bytes; /* 0: TG_MAX_SPAN_BYTES */
+    tg_cost_formula formula;
 } tg_division_params;
 
 typedef struct tg_division {

@@ -193,7 +193,7 @@ static void put_coordinate(tg_writer *w, const tg_coordinate *c) {
     tg_put_int(w, c->offset);
 }
 
-static tg_status check_access(int32_t nloops, const tg_access *access, tg_error *err) {
+tg_status tg_check_access(int32_t nloops, const tg_access *access, tg_error *err) {
     if (nloops < 0 || nloops > TG_MAX_LOOPS || access->nterms < 0 || access->nterms > 2 * TG_MAX_LOOPS)
         return tg_fail(err, TG_ERR_LIMIT, "%d loops and %d terms are over the limits of %d and %d", (int64_t)nloops,
                        (int64_t)access->nterms, (int64_t)TG_MAX_LOOPS, (int64_t)(2 * TG_MAX_LOOPS));
@@ -216,7 +216,7 @@ tg_status tg_coordinate_format(char *buf, size_t cap, size_t *need, int32_t ndim
     const tg_dims   dims = {ndim, size, stride};
     tg_writer       w = tg_writer_make(buf, cap);
     tg_coordinate   c;
-    const tg_status s = check_access(nloops, access, err);
+    const tg_status s = tg_check_access(nloops, access, err);
     if (s != TG_OK) return s;
     if (dim < 0 || dim >= ndim)
         return tg_fail(err, TG_ERR_ARGUMENT, "dimension %d is not in [0, %d)", (int64_t)dim, (int64_t)ndim);

@@ -37,6 +37,9 @@ typedef struct tg_dims {
 static inline tg_dims tg_device_dims(const tg_spyre *l) { return (tg_dims){l->rank, l->device_size, l->stride_map}; }
 static inline tg_dims tg_host_dims(const tg_host *h) { return (tg_dims){h->ndim, h->shape, h->strides}; }
 
+/* What tg_graph_add checks of an access, for one that no graph has. */
+tg_status tg_check_access(int32_t nloops, const tg_access *access, tg_error *err);
+
 /* ranges: of the loops. pre: the access was checked by tg_graph_add. */
 void tg_coordinate_of(tg_coordinate *out, const tg_dims *dims, int32_t d, const int64_t *ranges,
                       const tg_access *access);

@@ -81,6 +81,7 @@ typedef struct piece {
 typedef struct division {
     const tg_graph      *g;
     const tg_graph_plan *plan;
+    const tg_division_params *params;
     int64_t              node;
     const tg_node_row   *n;
     tg_work              work;
@@ -256,7 +257,7 @@ static bool find_product(int32_t loop[4], bool *shared, const division *d) {
 static bool split_product(division *d) {
     int32_t    loop[4];
     int64_t    size[4], splits[4];
-    tg_product p = {.cores = d->work.cores};
+    tg_product p = {.cores = d->work.cores, .formula = d->params->formula};
     if (d->n->kind != TG_NODE_MATMUL || !find_product(loop, &p.shared, d)) return false;
     for (int i = 0; i < 4; i++) size[i] = loop[i] >= 0 ? d->work.sizes[loop[i]] : 1;
     p.b = size[0];
@@ -310,10 +311,12 @@ tg_status tg_graph_plan_divide(tg_division *out, const tg_graph *graph, const tg
 tg_status tg_slice_node(tg_slicing *slicing, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
                         const tg_division_params *params, tg_error *err) {
     tg_division *out = &slicing->division;
-    division d = {.g = graph, .plan = plan, .node = node, .n = tg_node_at(graph, node)};
+    division d = {.g = graph, .plan = plan, .params = params, .node = node, .n = tg_node_at(graph, node)};
     if (params->cores < 0 || params->cores > TG_MAX_CORES || params->max_span_bytes < 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "%d cores, of 1 to %d, or a span of %d bytes", (int64_t)params->cores,
                        (int64_t)TG_MAX_CORES, params->max_span_bytes);
+    if (params->formula != TG_COST_AUGUST && params->formula != TG_COST_JUNE)
+        return tg_fail(err, TG_ERR_ARGUMENT, "cost formula %d is not known", (int64_t)params->formula);
     memset(slicing, 0, sizeof *slicing);
     out->cores = 1;
     out->in_span = true;

@@ -1,5 +1,6 @@
 /* What a product costs on so many cores, as torch-spyre estimates it: time for the arithmetic, for memory, for adding
- * up parts of sums, and what experience says about narrow tiles and idle cores. */
+ * up parts of sums, and what experience says about narrow tiles and idle cores. The formula of June 2026 is published
+ * as a list of terms; how they go together, and that a pass has 8 rows, is our reading. */
 #include "graph/divide.h"
 
 #include <math.h>
@@ -45,10 +46,26 @@ static double depth_cost(const tg_product *p, const int64_t s[4], double rows, d
     return cost;
 }
 
-double tg_product_cost(const tg_product *p, const int64_t splits[4]) {
+static double august_cost(const tg_product *p, const int64_t splits[4]) {
     const double rows = (double)(p->m / splits[1]), columns = (double)(p->n / splits[2]);
     return compute_time(p, splits, rows) + memory_time(p, splits) + sum_time(p, splits) +
            shape_cost(p, splits, rows, columns) + depth_cost(p, splits, rows, columns);
+}
+
+/* The first formula. One pass is a tile of 8 rows; 8 of them keep the matrix unit busy. */
+static double june_cost(const tg_product *p, const int64_t s[4]) {
+    const double b = (double)p->b, m = (double)p->m, n = (double)p->n, k = (double)p->k;
+    const double passes = fmax(1, (double)(p->m / s[1]) / 8);
+    const double macs = b * m * n * k / ((double)s[0] * (double)s[1] * (double)s[2] * (double)s[3]);
+    const double compute = macs / (macs_per_us * fmin(1, sqrt(passes / 8)));
+    const double bytes = 2 * (b * m * k + (p->shared ? 1 : b) * k * n + b * m * n);
+    const double memory = bytes / bytes_per_us * fmax(1, fmax((double)s[1], (double)s[2]) / 8);
+    const double sums = (double)(s[3] - 1) * b * m * n * 1.4e-4;
+    return (compute + memory + sums + 50 * log2_above(8 / passes)) * pow((double)s[0], 1.4);
+}
+
+double tg_product_cost(const tg_product *product, const int64_t splits[4]) {
+    return product->formula == TG_COST_JUNE ? june_cost(product, splits) : august_cost(product, splits);
 }
 
 /* The next divisor of size above `divisor`, up to `most`; 0 if there is none. */

@@ -17,15 +17,14 @@
 
 enum { NONE = -1 };
 
-/* The access that reads dimension d in loop d. */
-static tg_access identity(tg_term terms[TG_MAX_NDIM], const tg_host *host) {
+tg_access tg_identity_access(tg_term terms[TG_MAX_NDIM], const tg_host *host) {
     for (int32_t d = 0; d < host->ndim; d++) terms[d] = (tg_term){.loop = d, .step = host->strides[d]};
     return (tg_access){.nterms = host->ndim, .terms = terms};
 }
 
 int32_t tg_stick_dim(const tg_spyre *layout, const tg_host *host) {
     tg_term         terms[TG_MAX_NDIM];
-    const tg_access access = identity(terms, host);
+    const tg_access access = tg_identity_access(terms, host);
     tg_stick        stick;
     tg_stick_of(&stick, layout, host->shape, &access);
     return stick.kind == TG_STICK_LOOP ? stick.loop : NONE;
@@ -43,7 +42,7 @@ bool tg_storage_elements(int64_t *out, const tg_spyre *layout) {
  * has nothing. */
 static int32_t find_slot(int32_t *idle, int32_t *carriers, const tg_spyre *layout, const tg_host *host, int32_t dim) {
     tg_term         terms[TG_MAX_NDIM];
-    const tg_access access = identity(terms, host);
+    const tg_access access = tg_identity_access(terms, host);
     const tg_dims   dims = tg_device_dims(layout);
     int32_t         slot = NONE;
     *idle = NONE;

@@ -4,6 +4,9 @@
 
 #include <tegula/graph.h>
 
+/* The access that reads dimension d in loop d. */
+tg_access tg_identity_access(tg_term terms[TG_MAX_NDIM], const tg_host *host);
+
 /* The host dimension that runs inside the sticks; -1 if none does, or none alone. */
 int32_t tg_stick_dim(const tg_spyre *layout, const tg_host *host);
 

@@ -46,7 +46,7 @@ class Params(C.Structure):
 
 
 class DivisionParams(C.Structure):
-    _fields_ = [("cores", i32), ("max_span_bytes", i64)]
+    _fields_ = [("cores", i32), ("max_span_bytes", i64), ("formula", enum)]
 
 
 class Division(C.Structure):

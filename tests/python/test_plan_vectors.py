@@ -11,6 +11,7 @@ import plan_hlo
 import tegula_c as t
 
 CASES = json.loads((plan_hlo.ROOT / "tests" / "spec" / "spyre_plans.json").read_text())
+RULES = json.loads((plan_hlo.ROOT / "tests" / "spec" / "spyre_rules.json").read_text())
 
 
 # ---- restickify -----------------------------------------------------------------------------------------
@@ -178,11 +179,12 @@ def test_splits(nodes, params, splits, in_span):
 
 # ---- padding --------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("k, padded", [(64, None), (1, None), (65, 128), (150, 192), (192, None)])
-def test_right_operands_are_filled(k, padded):
-    """(64, 0), (1, 63), (65, 63), (150, 42), (192, 0) are the published pairs; with k = 1 there is no loop to sum."""
+@pytest.mark.parametrize("case", RULES["padding"]["pad_amount"], ids=str)
+def test_right_operands_are_filled(case):
+    """With k = 1 there is no loop to sum."""
+    k, padded = case["K"], case["K"] + case["pad"]
     with g.Graph(product([128, k], [k, 64])) as graph, g.Plan(graph) as plan:
-        assert list(plan.paddings()) == ([("fill", 1, 0, k, padded, "0", 2, 1)] if padded else [])
+        assert list(plan.paddings()) == ([("fill", 1, 0, k, padded, "0", 2, 1)] if k not in (1, padded) else [])
 
 
 def test_a_fill_is_shared():
@@ -192,10 +194,14 @@ def test_a_fill_is_shared():
         assert list(plan.paddings()) == [("fill", 1, 0, 150, 192, "0", 2, 2)]
 
 
-@pytest.mark.parametrize("reduction_name, value", [
-    ("sum", "0"), ("max", "-inf"), ("min", "+inf"), ("and", "1"), ("or", "0")])
+NEUTRAL = {name: str(value) for name, value in RULES["padding"]["neutral"].items() if name in g.REDUCTIONS}
+
+
+@pytest.mark.parametrize("reduction_name, value", [*NEUTRAL.items(), ("and", "1"), ("or", "0")])
 def test_reductions_are_masked(reduction_name, value):
-    for columns, wanted in ((150, [("mask", 0, 1, 150, 192, value, 1, 1)]), (128, [])):
+    for case in RULES["padding"]["coordinate_mask"]:
+        columns = case["reduce_extent"]
+        wanted = [("mask", 0, 1, valid, valid + pad, value, 1, 1) for valid, pad in case["mask"]]
         nodes = reduction([100, columns], [1], False)
         nodes[1].reduction = reduction_name
         with g.Graph(nodes) as graph, g.Plan(graph) as plan:
