@@ -29,6 +29,7 @@ static json_t *json_restickify(const plan_view *view, int64_t i) {
     cli_json_put(object, "stick_dim", cli_json_int(r.stick_dim));
     cli_json_put(object, "elements", cli_json_int(r.elements));
     cli_json_put(object, "bytes", cli_json_int(r.bytes));
+    cli_json_put(object, "times", cli_json_int(r.times));
     return object;
 }
 
@@ -60,6 +61,7 @@ static json_t *json_op(const plan_view *view, int64_t node) {
     cli_json_put(object, "splits", json_splits(&d));
     cli_json_put(object, "cores", cli_json_int(d.cores));
     cli_json_put(object, "in_span", d.in_span ? json_true() : json_false());
+    if (info.kind == TG_NODE_BOUNDARY) cli_json_put(object, "reason", hlo_json_text(info.reason));
     return object;
 }
 

@@ -9,7 +9,7 @@ enum { ROWS = 20, READERS = 4, CANDIDATES = 4, REASON = 256 };
 /* ---- the graph --------------------------------------------------------------------------- */
 
 static void print_graph(const plan_view *view) {
-    int64_t    count[TG_NODE_BOUNDARY + 1] = {0};
+    int64_t    count[32] = {0};
     const int64_t n = tg_graph_count(view->graph);
     char       text[64];
     const char *before = "";
@@ -18,7 +18,7 @@ static void print_graph(const plan_view *view) {
     if (view->module.len > 0) putchar(' ');
     hlo_print(view->module);
     printf(": %s (", hlo_plural(text, n, "node"));
-    for (int kind = 0; kind <= TG_NODE_BOUNDARY; kind++) {
+    for (int kind = 0; tg_node_kind_name((tg_node_kind)kind) != NULL; kind++) {
         if (count[kind] == 0) continue;
         printf("%s%lld %s", before, (long long)count[kind], tg_node_kind_name((tg_node_kind)kind));
         before = ", ";
@@ -55,22 +55,43 @@ static void print_paddings(const plan_view *view, int64_t limit) {
     if (n > limit) printf("and %lld more where sticks are not full\n", (long long)(n - limit));
 }
 
-static void print_boundaries(const plan_view *view, int64_t limit) {
-    int64_t shown = 0, n = tg_graph_plan_summary(view->plan).nboundaries;
-    if (n == 0) return;
-    fputs("not planned, with default layouts:", stdout);
-    for (int64_t i = 0; i < tg_graph_count(view->graph) && shown < limit; i++) {
-        const tg_node_info info = tg_graph_get(view->graph, i);
-        if (info.kind != TG_NODE_BOUNDARY) continue;
-        fputs(shown++ > 0 ? ", " : " ", stdout);
+static bool is_boundary(const plan_view *view, int64_t i, tg_hlo_text reason) {
+    const tg_node_info info = tg_graph_get(view->graph, i);
+    return info.kind == TG_NODE_BOUNDARY && info.reason.len == reason.len &&
+           (reason.len == 0 || memcmp(info.reason.chars, reason.chars, reason.len) == 0);
+}
+
+/* All boundaries with the reason of node `first`. */
+static void print_reason(const plan_view *view, int64_t first, int64_t limit) {
+    const tg_hlo_text reason = tg_graph_get(view->graph, first).reason;
+    int64_t           n = 0;
+    for (int64_t i = first; i < tg_graph_count(view->graph); i++) {
+        if (!is_boundary(view, i, reason) || n++ >= limit) continue;
+        fputs(n > 1 ? ", " : "  ", stdout);
         plan_print_node(view, i);
-        putchar(' ');
-        putchar('(');
-        hlo_print(info.opcode);
+        fputs(" (", stdout);
+        hlo_print(tg_graph_get(view->graph, i).opcode);
         putchar(')');
     }
-    if (n > shown) printf(" and %lld more", (long long)(n - shown));
+    if (n > limit) printf(" and %lld more", (long long)(n - limit));
+    if (reason.len > 0) fputs(": ", stdout);
+    hlo_print(reason);
     putchar('\n');
+}
+
+static bool is_first(const plan_view *view, int64_t i) {
+    const tg_hlo_text reason = tg_graph_get(view->graph, i).reason;
+    if (tg_graph_get(view->graph, i).kind != TG_NODE_BOUNDARY) return false;
+    for (int64_t k = 0; k < i; k++)
+        if (is_boundary(view, k, reason)) return false;
+    return true;
+}
+
+static void print_boundaries(const plan_view *view, int64_t limit) {
+    if (tg_graph_plan_summary(view->plan).nboundaries == 0) return;
+    puts("not planned, with default layouts:");
+    for (int64_t i = 0; i < tg_graph_count(view->graph); i++)
+        if (is_first(view, i)) print_reason(view, i, limit);
 }
 
 /* ---- a plan --------------------------------------------------------------------------------- */
@@ -134,7 +155,9 @@ static void print_copy(const plan_view *view, int64_t i) {
     char                bytes[32];
     printf("\n%3lld. ", (long long)i + 1);
     plan_print_node(view, r.producer);
-    printf(", %s\n     from %s\n     to   %s\n", cli_human_bytes(bytes, r.bytes), from, to);
+    printf(", %s", cli_human_bytes(bytes, r.bytes));
+    if (r.times > 1) printf(", %lld times", (long long)r.times);
+    printf("\n     from %s\n     to   %s\n", from, to);
     print_readers(view, &r);
     print_why(view, &r);
     free(from);

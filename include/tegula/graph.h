@@ -43,7 +43,10 @@ typedef enum tg_node_kind {
     TG_NODE_CLONE,       /* reads any layout, writes the default one */
     TG_NODE_CONSTANT,    /* any layout that suits its readers, for nothing */
     TG_NODE_DEFAULT,     /* reads any layout; the result has the default one */
-    TG_NODE_BOUNDARY     /* the same, because nothing is known of the operation */
+    TG_NODE_BOUNDARY,    /* the same, because nothing is known of the operation */
+    TG_NODE_SEARCH,      /* looks along loops (no_stick) for the largest, or for an order: those are in no sticks */
+    TG_NODE_SCATTER,     /* operand 0 with the rows of operand 2 at places that the data says (operand 1) */
+    TG_NODE_CARRY        /* operand 1 written over operand 0, whose layout it keeps: what a loop carries on */
 } tg_node_kind;
 
 TG_API const char *tg_node_kind_name(tg_node_kind kind); /* "pointwise"; NULL if none */
@@ -70,6 +73,12 @@ typedef enum tg_reduction {
     TG_REDUCE_SUM = 0, TG_REDUCE_MAX, TG_REDUCE_MIN, TG_REDUCE_PRODUCT, TG_REDUCE_AND, TG_REDUCE_OR, TG_REDUCE_XOR
 } tg_reduction;
 
+/* A loop that is to be in so many slices. */
+typedef struct tg_split {
+    int32_t loop;
+    int64_t slices;
+} tg_split;
+
 /* A node to be added. Everything is copied. */
 typedef struct tg_node {
     tg_node_kind     kind; /* not TG_NODE_INPUT */
@@ -87,6 +96,10 @@ typedef struct tg_node {
     bool             has_format;
     tg_format        format; /* of the result on the device, if has_format; else that of its dtype */
     tg_hlo_text      variant; /* what the opcode leaves open: "GT" of a compare; may be empty */
+    int64_t          times;  /* how often copies of its result are made, if any: in a loop of 6 rounds 6. 0: once */
+    tg_hlo_text      reason; /* of a boundary: why, for reports */
+    int32_t          npins;
+    const tg_split  *pins;   /* loops that are in just so many slices */
 } tg_node;
 
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);
@@ -111,11 +124,12 @@ typedef struct tg_output {
  * TG_ERR_ARGUMENT for nodes that do not exist, and views that leave the tensor. */
 TG_API tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err);
 
-/* The nodes of the module's entry computation: calls and fusions inlined, views folded into accesses, operations that
- * are not known as boundaries. Parameters are inputs: the host strides are those of their XLA layout, the device
- * layout is the default one, or what frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of
- * docs/notation.md, behind the shape). TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size,
- * operands that nothing defines. The arrays of the root are outputs. On failure nodes may have been added. */
+/* The nodes of the module's entry computation: calls, fusions and the branches of conditionals inlined, the body of a
+ * loop once, views folded into accesses, operations that are not known as boundaries. Parameters are inputs: the host
+ * strides are those of their XLA layout, the device layout is the default one, or what
+ * frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of docs/notation.md, behind the shape).
+ * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. The arrays of the
+ * root are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
 
 typedef struct tg_node_info {
@@ -126,6 +140,8 @@ typedef struct tg_node_info {
     bool         on_device; /* its dtype has a device format */
     int64_t      ranges[TG_MAX_LOOPS];
     tg_hlo_text  variant;
+    int64_t      times;     /* at least 1 */
+    tg_hlo_text  reason;    /* of a boundary; empty if none was given */
 } tg_node_info;
 
 TG_API int64_t tg_graph_count(const tg_graph *graph);
@@ -188,7 +204,7 @@ typedef struct tg_plan_summary {
     int64_t lower_bound; /* no plan of this graph costs less; post: lower_bound == cost if optimal */
     int64_t
         restickify_elements; /* of the copied tensors: of their storage (tegula), of their host size (torch-spyre) */
-    int64_t restickify_bytes;    /* of the copied tensors' storage */
+    int64_t restickify_bytes;    /* of the copied tensors' storage; both as often as they are copied */
     int64_t nrestickifies;
     int64_t nboundaries;
     int64_t npaddings;
@@ -200,8 +216,9 @@ typedef struct tg_restickify {
     int64_t  producer;    /* the node whose result is copied */
     tg_spyre from, to;
     int32_t  stick_dim;   /* host dimension in the sticks of the copy */
-    int64_t  elements, bytes;
+    int64_t  elements, bytes; /* of one copy */
     int64_t  first_reader, nreaders;
+    int64_t  times;           /* it is made: more than once in a loop */
 } tg_restickify;
 
 typedef struct tg_reader {

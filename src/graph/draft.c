@@ -9,6 +9,7 @@ void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_
     o->l->accesses.count = o->l->terms.count = 0;
     d->node.kind = kind;
     d->node.opcode = o->at.opcode;
+    d->node.times = o->l->times;
     d->node.host.dtype = result->dtype;
     d->node.host.ndim = result->ndim;
     tg_view dense = *result;
@@ -71,10 +72,13 @@ static tg_status add(int64_t *id, tg_draft *d, const tg_order *o, tg_access *ope
 /* Pieces that begin nowhere at a whole stick are put together on the host. */
 static void give_up_sticks(tg_draft *d) {
     uint32_t loops = 0;
-    if (d->node.kind != TG_NODE_POINTWISE && d->node.kind != TG_NODE_CONCATENATE) return;
+    if (d->node.kind != TG_NODE_POINTWISE && d->node.kind != TG_NODE_CONCATENATE && d->node.kind != TG_NODE_SEARCH)
+        return;
     for (int32_t i = 0; i < d->node.host.ndim; i++)
         if (d->node.host.shape[i] > 1) loops |= UINT32_C(1) << i;
-    if (loops != 0 && (loops & ~d->node.no_stick) == 0) d->node.kind = TG_NODE_BOUNDARY;
+    if (loops == 0 || (loops & ~d->node.no_stick) != 0) return;
+    d->node.kind = TG_NODE_BOUNDARY;
+    d->node.reason = tg_text_of("none of its dimensions can lie in sticks");
 }
 
 tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o) {
@@ -112,4 +116,11 @@ tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind) {
     tg_draft_reshape(&d, o, view->node, &dense);
     if (kind != TG_NODE_CONSTANT && !tg_draft_same(&d, o, view)) return tg_lower_no_memory(o);
     return tg_draft_finish(view, &d, o);
+}
+
+void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_view *operand) {
+    const tg_node_row *n = tg_node_at(o->l->graph, operand->node);
+    if (d->node.host.dtype != TG_PRED || operand->ndim == 0 || !n->on_device || d->node.has_format) return;
+    d->node.has_format = true;
+    d->node.format = n->format;
 }

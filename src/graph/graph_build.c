@@ -7,10 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { MOST_TIMES = 1 << 30 };
+
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 static const char *const kind_names[] = {"input",  "pointwise",   "reduce", "matmul",   "convolution", "gather",
-                                         "concatenate", "clone", "constant", "default", "boundary"};
+                                         "concatenate", "clone", "constant", "default", "boundary",
+                                         "search", "scatter", "carry"};
 
 const char *tg_node_kind_name(tg_node_kind kind) {
     return (int)kind >= 0 && (size_t)kind < COUNT(kind_names) ? kind_names[kind] : NULL;
@@ -41,6 +44,7 @@ void tg_graph_destroy(tg_graph **graph) {
     free(g->chars.rows);
     free(g->layouts.rows);
     free(g->outputs.rows);
+    free(g->pins.rows);
     free(g);
     *graph = NULL;
 }
@@ -94,14 +98,17 @@ static tg_status check_loops(const tg_node *node, tg_error *err) {
 }
 
 static tg_status check_kind(const tg_node *node, tg_error *err) {
-    const bool needs_two = node->kind == TG_NODE_MATMUL || node->kind == TG_NODE_CONVOLUTION;
-    if (node->kind <= TG_NODE_INPUT || node->kind > TG_NODE_BOUNDARY)
+    const bool needs_two =
+        node->kind == TG_NODE_MATMUL || node->kind == TG_NODE_CONVOLUTION || node->kind == TG_NODE_CARRY;
+    if (node->kind <= TG_NODE_INPUT || tg_node_kind_name(node->kind) == NULL)
         return tg_fail(err, TG_ERR_ARGUMENT, "kind %d is none of a node that is added", (int64_t)node->kind);
     if ((int)node->reduction < 0 || node->reduction > TG_REDUCE_XOR)
         return tg_fail(err, TG_ERR_ARGUMENT, "reduction %d is not known", (int64_t)node->reduction);
     if (needs_two && node->noperands != 2)
         return tg_fail(err, TG_ERR_ARGUMENT, "a %s has 2 operands, this one %d", tg_node_kind_name(node->kind),
                        (int64_t)node->noperands);
+    if (node->kind == TG_NODE_SCATTER && node->noperands != 3)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a scatter has 3 operands, this one %d", (int64_t)node->noperands);
     if (node->kind == TG_NODE_GATHER && node->noperands < 1)
         return tg_fail(err, TG_ERR_ARGUMENT, "a gather has a table as operand 0, this one has no operands");
     if (node->kind != TG_NODE_CONVOLUTION) return TG_OK;
@@ -112,9 +119,22 @@ static tg_status check_kind(const tg_node *node, tg_error *err) {
     return TG_OK;
 }
 
+static tg_status check_pins(const tg_node *node, tg_error *err) {
+    if (node->times < 0 || node->times > MOST_TIMES)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a node runs %d times, of at most %d", node->times, (int64_t)MOST_TIMES);
+    for (int32_t i = 0; i < node->npins; i++) {
+        const tg_split *p = &node->pins[i];
+        if (p->loop < 0 || p->loop >= node->nloops || p->slices < 1)
+            return tg_fail(err, TG_ERR_ARGUMENT, "a pin puts loop %d of %d in %d slices", (int64_t)p->loop,
+                           (int64_t)node->nloops, p->slices);
+    }
+    return TG_OK;
+}
+
 static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *err) {
     tg_status s = check_kind(node, err);
     if (s == TG_OK) s = check_loops(node, err);
+    if (s == TG_OK) s = check_pins(node, err);
     if (s == TG_OK) s = check_host(&node->host, err);
     if (s == TG_OK) s = check_access(node, &node->result, err);
     if (s == TG_OK && node->noperands < 0)
@@ -131,14 +151,20 @@ static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *er
 
 /* ---- adding --------------------------------------------------------------------------- */
 
+static const char no_format[] = "its type has no device format";
+static const char operand_without_format[] = "the type of an operand has no device format";
+
+static size_t reason_room(const tg_node *node) { return node->reason.len + sizeof operand_without_format; }
+
 /* Room for everything first, so that nothing can fail half-way. */
 static bool reserve(tg_graph *g, const tg_node *node) {
     size_t nterms = (size_t)node->result.nterms;
     for (int32_t k = 0; k < node->noperands; k++) nterms += (size_t)node->operands[k].nterms;
     return tg_node_rows_reserve(&g->nodes, 1) && tg_access_rows_reserve(&g->accesses, (size_t)node->noperands) &&
            tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
-           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len) &&
-           tg_spyre_rows_reserve(&g->layouts, 1);
+           tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len +
+                                 reason_room(node)) &&
+           tg_split_rows_reserve(&g->pins, (size_t)node->npins) && tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
 static size_t keep_text(tg_graph *g, tg_hlo_text text) {
@@ -191,12 +217,25 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .out_channel = node->out_channel,
                        .no_split = node->no_split,
                        .reduction = node->reduction,
-                       .layout = layout};
+                       .layout = layout,
+                       .times = node->times > 0 ? node->times : 1,
+                       .first_pin = (uint32_t)g->pins.count,
+                       .npins = (uint32_t)node->npins};
     choose_format(&row, node);
-    if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) row.kind = TG_NODE_BOUNDARY;
+    tg_hlo_text reason = node->reason;
+    if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) {
+        row.kind = TG_NODE_BOUNDARY;
+        reason = !row.on_device ? (tg_hlo_text){no_format, sizeof no_format - 1}
+                                : (tg_hlo_text){operand_without_format, sizeof operand_without_format - 1};
+    }
     row.name = keep_text(g, node->name);
     row.opcode = keep_text(g, node->opcode);
     row.variant = keep_text(g, node->variant);
+    if (row.kind == TG_NODE_BOUNDARY) {
+        row.reason = keep_text(g, reason);
+        row.reason_len = (uint32_t)reason.len;
+    }
+    for (int32_t i = 0; i < node->npins; i++) g->pins.rows[g->pins.count++] = node->pins[i];
     for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
     row.result = keep_access(g, node, &node->result);
     for (int32_t k = 0; k < node->noperands; k++)
@@ -205,12 +244,13 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
 }
 
 static bool fits(const tg_graph *g) {
-    return g->terms.count < UINT32_MAX / 2 && g->accesses.count < UINT32_MAX / 2 && g->ranges.count < UINT32_MAX / 2;
+    enum { MOST = INT32_MAX };
+    return g->pins.count < MOST && g->terms.count < MOST && g->accesses.count < MOST && g->ranges.count < MOST;
 }
 
 static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layout, tg_error *err) {
     if (!fits(g) || node->name.len > UINT32_MAX / 4 || node->opcode.len > UINT32_MAX / 4 ||
-        node->variant.len > UINT32_MAX / 4)
+        node->variant.len > UINT32_MAX / 4 || node->reason.len > UINT32_MAX / 4)
         return tg_fail(err, TG_ERR_LIMIT, "the graph has more parts than this library counts");
     if (!reserve(g, node)) return tg_graph_no_memory(err);
     keep_node(g, node, layout);
@@ -276,7 +316,9 @@ tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
                                .host = n->host,
                                .nloops = n->nloops,
                                .noperands = (int32_t)n->noperands,
-                               .on_device = n->on_device};
+                               .on_device = n->on_device,
+                               .times = n->times,
+                               .reason = {g->chars.rows + n->reason, n->reason_len}};
     if (n->nloops > 0) memcpy(info.ranges, tg_node_ranges(g, n), (size_t)n->nloops * sizeof *info.ranges);
     return info;
 }

@@ -59,6 +59,7 @@ static tg_restickify describe(const tg_graph_plan *plan, int64_t node, int8_t fo
     const tg_host       *host = &tg_node_at(p->graph, node)->host;
     tg_restickify        r = {.producer = node, .from = from->layout, .elements = from->elements,
                               .bytes = from->bytes, .first_reader = (int64_t)plan->readers.count};
+    r.times = tg_node_at(p->graph, node)->times;
     r.to = *tg_copy_layout(p, node, l, form);
     r.stick_dim = form % host->ndim;
     if (p->params.model == TG_MODEL_TORCH_SPYRE) r.elements = host_elements(host);
@@ -73,8 +74,8 @@ static bool add_reader(tg_graph_plan *plan, const tg_use *use) {
 static bool end_restickify(tg_graph_plan *plan, tg_restickify *r) {
     tg_plan_summary *s = &plan->summary;
     r->nreaders = (int64_t)plan->readers.count - r->first_reader;
-    if (!tg_add(&s->restickify_elements, s->restickify_elements, r->elements) ||
-        !tg_add(&s->restickify_bytes, s->restickify_bytes, r->bytes))
+    if (!tg_muladd(&s->restickify_elements, s->restickify_elements, r->elements, r->times) ||
+        !tg_muladd(&s->restickify_bytes, s->restickify_bytes, r->bytes, r->times))
         return false;
     s->nrestickifies++;
     return tg_restickify_rows_push(&plan->restickifies, *r);

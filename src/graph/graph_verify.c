@@ -102,9 +102,28 @@ static bool judge_agreement(judge *j, int64_t id, const tg_node_row *n) {
     }
     if (!tg_sticks_compatible(j->sticks, (int32_t)n->noperands + 1))
         return accuse(j, id, -1, "its tensors do not agree on the loop in their sticks");
-    if (in(n->no_stick, j->sticks[n->noperands].loop))
-        return accuse(j, id, -1, "it has a loop in its sticks that must not be there");
+    for (uint32_t k = 0; k <= n->noperands; k++)
+        if (in(n->no_stick, j->sticks[k].loop))
+            return accuse(j, id, k < n->noperands ? (int64_t)k : -1,
+                          "it has a loop in its sticks that must not be there");
     return true;
+}
+
+/* The places say nothing of sticks. */
+static bool judge_scatter(judge *j, int64_t id, const tg_node_row *n) {
+    j->sticks[1] = (tg_stick){.loop = -1};
+    if (!judge_agreement(j, id, n)) return false;
+    const tg_stick *result = &j->sticks[n->noperands];
+    if (result->kind == TG_STICK_LOOP && result->unknown_outermost) return true;
+    return accuse(j, id, -1, "what is picked is not outermost, or no row is in its sticks");
+}
+
+static bool judge_carry(judge *j, int64_t id, const tg_node_row *n) {
+    tg_spyre old, kept;
+    if (j->copy[n->first_operand] >= 0) return accuse(j, id, 0, "what is written over was copied before");
+    if (!read_layout(&old, j, n, 0) || !tg_graph_plan_layout(&kept, j->plan, id) || !same_layout(&old, &kept))
+        return accuse(j, id, -1, "it does not keep the layout of what it is written over");
+    return judge_agreement(j, id, n);
 }
 
 static bool is_on(const tg_stick *s, int32_t loop) { return s->kind == TG_STICK_LOOP && s->loop == loop; }
@@ -161,7 +180,10 @@ static bool judge_rule(judge *j, int64_t id, const tg_node_row *n, const tg_grap
     switch (n->kind) {
     case TG_NODE_POINTWISE:
     case TG_NODE_CONCATENATE:
+    case TG_NODE_SEARCH:
     case TG_NODE_REDUCE: return judge_agreement(j, id, n);
+    case TG_NODE_SCATTER: return judge_scatter(j, id, n);
+    case TG_NODE_CARRY: return judge_carry(j, id, n);
     case TG_NODE_MATMUL: return judge_matmul(j, id, n);
     case TG_NODE_CONVOLUTION: return judge_convolution(j, id, n);
     case TG_NODE_GATHER: return judge_gather(j, id, n, params->model);

@@ -12,7 +12,8 @@
 enum { BUDGET = 1 << 26 }; /* instructions, inlined ones as often as they are: 20 s of work */
 enum { OUTPUTS = 1 << 16 };
 
-static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call;
+static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call,
+    lower_on_host, lower_random, lower_transfer, lower_bits, lower_exchange;
 
 /* What each opcode does. Opcodes that are not here are boundaries. */
 static const struct { const char *opcode; tg_lower *lower; } opcodes[] = {
@@ -26,6 +27,9 @@ static const struct { const char *opcode; tg_lower *lower; } opcodes[] = {
     {"bitcast", tg_lower_bitcast},
     {"slice", tg_lower_slice},
     {"copy", tg_lower_same}, /* changes XLA's layout alone */
+    {"copy-start", tg_lower_same},
+    {"copy-done", tg_lower_same},
+    {"add-dependency", tg_lower_same},
     {"optimization-barrier", tg_lower_same},
     {"opt-barrier", tg_lower_same},
     /* tuples and calls */
@@ -34,16 +38,45 @@ static const struct { const char *opcode; tg_lower *lower; } opcodes[] = {
     {"call", lower_call},
     {"fusion", lower_fusion},
     {"custom-call", lower_custom_call},
+    {"while", tg_lower_while},
+    {"conditional", tg_lower_conditional},
     /* with rules of their own */
     {"dot", tg_lower_dot},
     {"convolution", tg_lower_convolution},
     {"reduce", tg_lower_reduce},
-    {"reduce-window", tg_lower_reduce_window},
+    {"reduce-window", tg_lower_reduce_windows},
     {"gather", tg_lower_gather},
     {"concatenate", tg_lower_concatenate},
     {"pad", tg_lower_pad},
     {"dynamic-slice", tg_lower_dynamic_slice},
     {"dynamic-update-slice", tg_lower_dynamic_update_slice},
+    {"scatter", tg_lower_scatter},
+    {"select-and-scatter", tg_lower_select_and_scatter},
+    {"reverse", tg_lower_reverse},
+    {"sort", tg_lower_sort},
+    {"topk", tg_lower_topk},
+    /* on several devices: each has its tensor */
+    {"all-reduce", tg_lower_pointwise},
+    {"all-gather", tg_lower_all_gather},
+    {"collective-permute", tg_lower_pointwise},
+    {"collective-broadcast", tg_lower_pointwise},
+    {"reduce-scatter", tg_lower_dynamic_slice},
+    {"all-to-all", lower_exchange},
+    {"ragged-all-to-all", lower_exchange},
+    /* not on the device */
+    {"bitcast-convert", lower_bits},
+    {"cholesky", lower_on_host},
+    {"fft", lower_on_host},
+    {"triangular-solve", lower_on_host},
+    {"rng", lower_random},
+    {"rng-bit-generator", lower_random},
+    {"rng-get-and-update-state", lower_random},
+    {"infeed", lower_transfer},
+    {"outfeed", lower_transfer},
+    {"recv", lower_transfer},
+    {"recv-done", lower_transfer},
+    {"send", lower_transfer},
+    {"send-done", lower_transfer},
     /* element by element */
     {"abs", tg_lower_pointwise},
     {"acos", tg_lower_pointwise},
@@ -142,7 +175,7 @@ tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k) {
     return TG_OK;
 }
 
-static tg_status view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape) {
+tg_status tg_lower_view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape) {
     tg_host host;
     memset(out, 0, sizeof *out);
     out->node = TG_NODE_NONE;
@@ -163,7 +196,8 @@ tg_status tg_lower_shape(tg_view *out, const tg_order *o) {
     if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
     const tg_status s = tg_hlo_shape(&shape, 1, &count, o->l->module, o->at.shape, o->l->err);
     if (s != TG_OK) return s;
-    return shape.kind == TG_XLA_ARRAY ? view_of_shape(out, o, &shape) : tg_lower_fail(o, "its result is no array");
+    if (shape.kind != TG_XLA_ARRAY) return tg_lower_fail(o, "its result is no array");
+    return tg_lower_view_of_shape(out, o, &shape);
 }
 
 tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const char *key) {
@@ -246,7 +280,7 @@ static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape 
     tg_host   host;
     tg_spyre  layout;
     bool      given = false;
-    tg_status s = view_of_shape(&view, o, shape);
+    tg_status s = tg_lower_view_of_shape(&view, o, shape);
     if (s != TG_OK) return s;
     host_of_shape(&host, &view, shape);
     if (alone) s = read_layout(&layout, &given, o, &host);
@@ -258,7 +292,6 @@ static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape 
     return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
 }
 
-/* "#2" behind the name, for an element of a tuple. */
 static bool put_element(tg_lowering *l, uint32_t i) {
     char digits[16];
     tg_writer w = tg_writer_make(digits, sizeof digits);
@@ -271,11 +304,13 @@ static bool put_element(tg_lowering *l, uint32_t i) {
     return true;
 }
 
-/* A tree of shapes; *at moves over the nodes of this one. `make` is called for each array. */
-typedef tg_status make_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone);
+tg_status tg_lower_name_element(const tg_order *o, uint32_t i) {
+    return put_element(o->l, i) ? TG_OK : tg_lower_no_memory(o);
+}
 
+/* A tree of shapes; *at moves over the nodes of this one. `make` is called for each array. */
 static tg_status make_tree(tg_thing *out, const tg_order *o, const tg_xla_shape *nodes, size_t *at, bool alone,
-                           make_leaf *make) {
+                           tg_make_leaf *make) {
     const tg_xla_shape *shape = &nodes[(*at)++];
     *out = (tg_thing){TG_NOTHING, 0, 0};
     if (shape->kind == TG_XLA_ARRAY) return make(out, o, shape, alone);
@@ -299,7 +334,7 @@ static tg_status make_tree(tg_thing *out, const tg_order *o, const tg_xla_shape 
     return s;
 }
 
-static tg_status make_result(tg_order *o, make_leaf *make) {
+tg_status tg_lower_result(tg_order *o, tg_make_leaf *make) {
     size_t count = 0, at = 0;
     if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
     const size_t  n = (size_t)tg_hlo_get_shape(o->l->module, o->at.shape).nnodes;
@@ -315,7 +350,7 @@ static tg_status lower_parameter(tg_order *o) {
     int64_t   number = 0;
     tg_status s = tg_hlo_read_int(&number, tg_hlo_get_arguments(o->l->module, o->id), o->l->err);
     if (s != TG_OK) return s;
-    if (o->frame->entry) return make_result(o, add_input);
+    if (o->frame->entry) return tg_lower_result(o, add_input);
     if (number < 0 || (uint64_t)number >= o->frame->nargs) return tg_lower_fail(o, "the call has no such argument");
     *o->out = o->frame->args[number];
     return TG_OK;
@@ -340,10 +375,11 @@ static tg_status add_operands(tg_draft *d, const tg_order *o, const tg_thing *th
 static tg_status make_boundary(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     tg_view   view;
     tg_draft  d;
-    tg_status s = view_of_shape(&view, o, shape);
+    tg_status s = tg_lower_view_of_shape(&view, o, shape);
     (void)alone;
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_BOUNDARY, &view);
+    d.node.reason = tg_text_of(o->reason != NULL ? o->reason : "nothing is known of the operation");
     for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
         tg_thing operand;
         s = tg_lower_operand(&operand, o, k);
@@ -355,7 +391,27 @@ static tg_status make_boundary(tg_thing *out, const tg_order *o, const tg_xla_sh
     return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
 }
 
-tg_status tg_lower_boundary(tg_order *o) { return make_result(o, make_boundary); }
+tg_hlo_text tg_text_of(const char *text) { return (tg_hlo_text){text, strlen(text)}; }
+
+tg_status tg_lower_boundary(tg_order *o) { return tg_lower_result(o, make_boundary); }
+
+tg_status tg_lower_refuse(tg_order *o, const char *reason) {
+    o->reason = reason;
+    return tg_lower_boundary(o);
+}
+
+/* What only the host can do. */
+static tg_status lower_on_host(tg_order *o) { return tg_lower_refuse(o, "the host calculates it"); }
+static tg_status lower_random(tg_order *o) { return tg_lower_refuse(o, "the host makes random numbers"); }
+static tg_status lower_transfer(tg_order *o) { return tg_lower_refuse(o, "it talks to the host or other programs"); }
+
+static tg_status lower_bits(tg_order *o) {
+    return tg_lower_refuse(o, "the bits of a device format are not those of the host");
+}
+
+static tg_status lower_exchange(tg_order *o) {
+    return tg_lower_refuse(o, "pieces of tensors change places between devices");
+}
 
 /* Marks for XLA's partitioner, which calculate nothing. */
 static tg_status lower_custom_call(tg_order *o) {
@@ -364,7 +420,8 @@ static tg_status lower_custom_call(tg_order *o) {
     const bool               named = tg_hlo_find_attribute(&target, o->l->module, o->id, "custom_call_target");
     for (size_t i = 0; named && i < COUNT(marks); i++)
         if (tg_hlo_text_is(target, marks[i])) return tg_lower_same(o);
-    return tg_lower_boundary(o);
+    if (named && tg_hlo_text_is(target, "\"TopK\"")) return tg_lower_topk(o);
+    return tg_lower_refuse(o, "its target is code of another library");
 }
 
 /* ---- tuples and calls --------------------------------------------------------------------------------- */
@@ -433,7 +490,7 @@ static bool put_name(tg_lowering *l, tg_hlo_text name, bool as_prefix) {
 }
 
 static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
-    tg_order o = {l, f, id, tg_hlo_get_instruction(l->module, id), &f->things[id - f->first]};
+    tg_order o = {l, f, id, tg_hlo_get_instruction(l->module, id), &f->things[id - f->first], NULL};
     const size_t prefix = l->prefix;
     const bool   calls = tg_hlo_text_is(o.at.opcode, "call") || tg_hlo_text_is(o.at.opcode, "fusion");
     if (l->budget-- == 0)
@@ -471,7 +528,7 @@ static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
     for (uint32_t i = 0; thing.kind == TG_TUPLE && i < thing.count && s == TG_OK; i++)
         s = add_outputs(l, l->things.rows[thing.first + i], depth + 1);
     if (thing.kind != TG_ARRAY) return s;
-    const tg_view *view = &l->views.rows[thing.first];
+    const tg_node_view *view = &l->views.rows[thing.first];
     tg_host        host = {.dtype = view->dtype, .ndim = view->ndim, .offset = view->offset};
     memcpy(host.shape, view->shape, sizeof host.shape);
     memcpy(host.strides, view->step, sizeof host.strides);
@@ -479,7 +536,7 @@ static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
 }
 
 tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
-    tg_lowering   l = {.graph = graph, .module = module, .budget = BUDGET, .err = err};
+    tg_lowering   l = {.graph = graph, .module = module, .times = 1, .budget = BUDGET, .err = err};
     const int64_t entry = tg_hlo_get_header(module).entry;
     tg_thing      result;
     tg_status     s = TG_OK;

@@ -48,6 +48,7 @@ typedef struct tg_lowering {
     size_t               prefix;   /* what of it are the calls */
     tg_access_rows       accesses; /* of the draft */
     tg_term_rows         terms;
+    int64_t              times;    /* that what is looked at runs */
     int64_t              budget;   /* instructions that may still be looked at */
     int32_t              depth;
     tg_error            *err;
@@ -70,6 +71,7 @@ typedef struct tg_order {
     int64_t            id;
     tg_hlo_instruction at;
     tg_thing          *out;
+    const char        *reason; /* why it is a boundary; NULL: it is not known */
 } tg_order;
 
 typedef tg_status tg_lower(tg_order *o);
@@ -78,6 +80,22 @@ typedef tg_status tg_lower(tg_order *o);
 
 tg_status tg_lower_fail(const tg_order *o, const char *what); /* TG_ERR_UNSUPPORTED, with the instruction's name */
 tg_status tg_lower_no_memory(const tg_order *o);
+
+/* A boundary, for this reason. */
+tg_status tg_lower_refuse(tg_order *o, const char *reason);
+
+/* A text of the library. */
+tg_hlo_text tg_text_of(const char *text);
+
+/* "#2" behind the name, for an element of a tuple. */
+tg_status tg_lower_name_element(const tg_order *o, uint32_t i);
+
+/* Every array of the instruction's result, in turn; `alone`: there is no other. */
+typedef tg_status tg_make_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone);
+tg_status tg_lower_result(tg_order *o, tg_make_leaf *make);
+
+/* The shape of an array as a view; its steps are those of a dense row-major tensor. */
+tg_status tg_lower_view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape);
 
 /* The value of operand k. */
 tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k);
@@ -123,6 +141,9 @@ tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o);
 /* A view as a node of its own: `kind` reads all of it. */
 tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind);
 
+/* A truth value has the format of what it was found from. */
+void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_view *operand);
+
 /* ---- views.c ---- */
 
 /* Row-major steps. */
@@ -135,10 +156,23 @@ tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitc
 /* ---- lower_ops.c ---- */
 
 tg_lower tg_lower_pointwise, tg_lower_constant, tg_lower_iota, tg_lower_reduce, tg_lower_concatenate, tg_lower_pad,
-    tg_lower_dynamic_slice, tg_lower_dynamic_update_slice, tg_lower_boundary, tg_lower_reduce_window;
+    tg_lower_dynamic_slice, tg_lower_dynamic_update_slice, tg_lower_boundary;
 
 /* ---- lower_products.c ---- */
 
-tg_lower tg_lower_dot, tg_lower_convolution, tg_lower_gather;
+tg_lower tg_lower_dot, tg_lower_convolution;
+
+/* ---- lower_indexed.c ---- */
+
+tg_lower tg_lower_gather, tg_lower_scatter;
+
+/* ---- lower_search.c ---- */
+
+tg_lower tg_lower_sort, tg_lower_topk, tg_lower_reduce_several, tg_lower_reduce_windows, tg_lower_reverse,
+    tg_lower_select_and_scatter;
+
+/* ---- lower_control.c ---- */
+
+tg_lower tg_lower_while, tg_lower_conditional, tg_lower_all_gather;
 
 #endif

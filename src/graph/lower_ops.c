@@ -29,14 +29,6 @@ static int64_t stick_of(tg_dtype dtype) {
 
 /* ---- element by element --------------------------------------------------------------------- */
 
-/* A truth value has the format of what it was found from. */
-static void choose_format(tg_draft *d, const tg_order *o, const tg_view *operand) {
-    const tg_node_row *n = tg_node_at(o->l->graph, operand->node);
-    if (d->node.host.dtype != TG_PRED || operand->ndim == 0 || !n->on_device || d->node.has_format) return;
-    d->node.has_format = true;
-    d->node.format = n->format;
-}
-
 tg_status tg_lower_pointwise(tg_order *o) {
     tg_view   result, view;
     tg_draft  d;
@@ -49,7 +41,7 @@ tg_status tg_lower_pointwise(tg_order *o) {
         if (s != TG_OK) break;
         if (view.ndim != 0 && !same_shape(&view, &result))
             return tg_lower_fail(o, "one of its operands has another shape than its result");
-        choose_format(&d, o, &view);
+        tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_same(&d, o, &view)) s = tg_lower_no_memory(o);
     }
     return s == TG_OK ? finish(o, &d) : s;
@@ -117,44 +109,18 @@ tg_status tg_lower_reduce(tg_order *o) {
     tg_view   result, view;
     tg_draft  d;
     tg_reduction reduction;
-    if (o->at.noperands != 2) return tg_lower_boundary(o); /* several results at once */
-    if (!read_reduction(&reduction, o)) return tg_lower_boundary(o);
+    if (o->at.noperands != 2) return tg_lower_reduce_several(o);
+    if (!read_reduction(&reduction, o)) return tg_lower_refuse(o, "it reduces with a computation of its own");
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_REDUCE, &result);
-    choose_format(&d, o, &view);
+    tg_draft_choose_format(&d, o, &view);
     if (!reduced_loops(loop, &d, &view, dims, ndims)) return tg_lower_fail(o, "its dimensions do not fit its result");
     d.node.reduction = reduction;
     if (reduction == TG_REDUCE_PRODUCT) /* the device multiplies across sticks only */
         for (int32_t l = result.ndim; l < d.node.nloops; l++) d.node.no_stick |= UINT32_C(1) << l;
-    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
-}
-
-/* Each dimension with a window runs on its own; the others are as in an element by element operation. */
-tg_status tg_lower_reduce_window(tg_order *o) {
-    tg_hlo_window_dim window[TG_MAX_NDIM];
-    tg_hlo_text       value;
-    size_t            n = 0;
-    int32_t           loop[TG_MAX_NDIM];
-    tg_view           result, view;
-    tg_draft          d;
-    if (o->at.noperands != 2) return tg_lower_boundary(o);
-    tg_status s = tg_lower_shape(&result, o);
-    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
-    if (s != TG_OK) return s;
-    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window")) return tg_lower_boundary(o);
-    s = tg_hlo_read_window(window, TG_MAX_NDIM, &n, value, o->l->err);
-    if (s != TG_OK) return s;
-    if (n != (size_t)view.ndim || result.ndim != view.ndim)
-        return tg_lower_fail(o, "its window does not fit its shape");
-    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
-    for (int32_t i = 0; i < view.ndim; i++) {
-        const bool plain = window[i].size == 1 && result.shape[i] == view.shape[i];
-        loop[i] = plain ? i : TG_LOOP_UNKNOWN;
-        if (!plain) d.node.no_stick |= UINT32_C(1) << i;
-    }
     return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
 }
 
@@ -174,7 +140,7 @@ tg_status tg_lower_concatenate(tg_order *o) {
         s = tg_lower_view(&view, o, k);
         if (s != TG_OK) return s;
         if (view.ndim != result.ndim) return tg_lower_fail(o, "a piece has another number of dimensions");
-        choose_format(&d, o, &view);
+        tg_draft_choose_format(&d, o, &view);
         if (start % stick_of(result.dtype) != 0) d.node.no_stick |= UINT32_C(1) << dims[0];
         if (!tg_draft_same(&d, o, &view)) return tg_lower_no_memory(o);
         if (!tg_add(&start, start, view.shape[dims[0]])) return tg_lower_fail(o, "it is too large");
@@ -203,7 +169,7 @@ static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_view *view, const 
         offset += d->node.host.strides[i] * p[i].low;
         if (p[i].interior != 0 || p[i].low % stick_of(result->dtype) != 0) d->node.no_stick |= UINT32_C(1) << i;
     }
-    choose_format(d, o, view);
+    tg_draft_choose_format(d, o, view);
     d->node.result = (tg_access){.offset = offset, .nterms = view->ndim, .terms = terms};
     tg_view   out;
     tg_status s = tg_draft_same(d, o, view) ? TG_OK : tg_lower_no_memory(o);
@@ -255,7 +221,7 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     if (s != TG_OK) return s;
     if (view.ndim != result.ndim) return tg_lower_fail(o, "it has another number of dimensions than its operand");
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
-    choose_format(&d, o, &view);
+    tg_draft_choose_format(&d, o, &view);
     identity(loop, view.ndim);
     cut = view;
     memcpy(cut.shape, result.shape, sizeof cut.shape);
@@ -272,7 +238,7 @@ tg_status tg_lower_dynamic_update_slice(tg_order *o) {
     if (s != TG_OK) return s;
     if (target.ndim != update.ndim) return tg_lower_fail(o, "the update has another number of dimensions");
     tg_draft_start(&d, o, TG_NODE_CONCATENATE, &target);
-    choose_format(&d, o, &target);
+    tg_draft_choose_format(&d, o, &target);
     for (int32_t i = 0; i < target.ndim; i++)
         if (update.shape[i] != target.shape[i]) d.node.no_stick |= UINT32_C(1) << i;
     if (!tg_draft_same(&d, o, &target) || !tg_draft_same(&d, o, &update)) return tg_lower_no_memory(o);

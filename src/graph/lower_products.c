@@ -1,4 +1,4 @@
-/* dot, convolution and gather: operands whose dimensions have roles. */
+/* dot and convolution: operands whose dimensions have roles. */
 #include "graph/lower.h"
 #include "graph/rules.h"
 
@@ -155,18 +155,91 @@ static bool has_strides(const tg_order *o) {
     return strided;
 }
 
-/* Positions in the window take part in no rule: only the channels lie in sticks. With one channel a group (depthwise)
- * the channel of the activation is that of the result. */
-static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_dim_labels *l, const tg_view *views,
-                                   bool depthwise) {
-    int32_t loop[2][TG_MAX_NDIM];
-    for (int32_t k = 0; k < TG_MAX_NDIM; k++) loop[0][k] = loop[1][k] = TG_LOOP_UNKNOWN;
+/* Groups: each works on its own channels, or (batch_group_count) on its own part of the batch. */
+typedef struct groups {
+    int64_t count;
+    bool    of_batch;
+} groups;
+
+/* Dimension dim becomes one of each group, and the last dimension, new, counts groups. */
+static void split_groups(tg_view *view, int32_t dim, int64_t count) {
+    const int32_t g = view->ndim++;
+    view->shape[g] = count;
+    view->shape[dim] /= count;
+    view->step[g] = view->step[dim] * view->shape[dim];
+}
+
+/* Sticks hold channels of one group. */
+static bool is_whole(const tg_view *view, const tg_order *o, int64_t channels) {
+    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
+    return channels == 1 || !n->on_device || channels % (8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format)) == 0;
+}
+
+/* Why not; NULL if it can be told. */
+static const char *group_fault(const tg_order *o, const groups *g, const tg_hlo_dim_labels *l, const tg_view *views,
+                               const tg_view *result) {
+    const int64_t out = result->shape[l->output_feature], in = views[0].shape[l->input_feature];
+    const int64_t shared = g->of_batch ? views[0].shape[l->input_batch] : in;
+    if (g->count < 1 || out % g->count != 0 || shared % g->count != 0 || views[0].ndim == TG_MAX_NDIM)
+        return "its groups do not fit its shapes";
+    if (g->count == 1) return NULL;
+    if (!is_whole(&views[1], o, out / g->count) || (!g->of_batch && !is_whole(&views[0], o, in / g->count)))
+        return "its groups of channels are not whole sticks";
+    return NULL;
+}
+
+/* Loops: the result's, its channels within a group; in-channels of a group; groups. A loop of groups that have one
+ * channel is the loop of channels. */
+typedef struct channel_loops {
+    int32_t in, out, group;
+} channel_loops;
+
+static channel_loops add_loops(tg_draft *d, const groups *g, const tg_hlo_dim_labels *l, const tg_view *views) {
+    channel_loops c = {.out = l->output_feature, .group = TG_LOOP_NONE};
+    const int64_t in = views[0].shape[l->input_feature] / (g->of_batch ? 1 : g->count);
+    const int64_t out = d->ranges[c.out] / g->count;
+    if (g->count > 1 && out == 1) c.group = c.out;
+    if (g->count > 1 && out > 1) {
+        c.group = tg_draft_loop(d, g->count);
+        d->ranges[c.out] = out;
+    }
+    c.in = g->count > 1 && !g->of_batch && in == 1 ? c.group : tg_draft_loop(d, in);
+    return c;
+}
+
+/* Positions in the window take part in no rule: only the channels lie in sticks. */
+static void label_loops(int32_t loop[2][TG_MAX_NDIM + 1], const channel_loops *c, const groups *g,
+                        const tg_hlo_dim_labels *l, tg_view *views) {
+    for (int32_t k = 0; k <= TG_MAX_NDIM; k++) loop[0][k] = loop[1][k] = TG_LOOP_UNKNOWN;
     loop[0][l->input_batch] = l->output_batch;
-    d->node.out_channel = l->output_feature;
-    d->node.in_channel = depthwise ? l->output_feature : tg_draft_loop(d, views[0].shape[l->input_feature]);
-    loop[0][l->input_feature] = d->node.in_channel;
-    loop[1][l->kernel_input_feature] = depthwise ? TG_LOOP_NONE : d->node.in_channel;
-    loop[1][l->kernel_output_feature] = d->node.out_channel;
+    loop[0][l->input_feature] = c->in;
+    loop[1][l->kernel_input_feature] = views[1].shape[l->kernel_input_feature] == 1 ? TG_LOOP_NONE : c->in;
+    loop[1][l->kernel_output_feature] = c->out;
+    if (g->count == 1) return;
+    const int32_t split = g->of_batch ? l->input_batch : l->input_feature;
+    if (c->in != c->group || g->of_batch) {
+        split_groups(&views[0], split, g->count);
+        loop[0][views[0].ndim - 1] = c->group;
+    }
+    if (c->out == c->group) return;
+    split_groups(&views[1], l->kernel_output_feature, g->count);
+    loop[1][views[1].ndim - 1] = c->group;
+}
+
+static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_dim_labels *l, tg_view *views,
+                                   const groups *g) {
+    int32_t             loop[2][TG_MAX_NDIM + 1], n = 0;
+    tg_term             terms[TG_MAX_NDIM + 1];
+    const int64_t       channels = d->ranges[l->output_feature] / g->count;
+    const channel_loops c = add_loops(d, g, l, views);
+    if (c.in < 0 || (g->count > 1 && c.group < 0)) return tg_lower_fail(o, "it has too many loops");
+    label_loops(loop, &c, g, l, views);
+    d->node.in_channel = c.in;
+    d->node.out_channel = c.out;
+    for (; n < d->node.host.ndim; n++) terms[n] = (tg_term){.loop = n, .step = d->node.host.strides[n]};
+    if (g->count > 1 && c.group != c.out)
+        terms[n++] = (tg_term){.loop = c.group, .step = d->node.host.strides[c.out] * channels};
+    d->node.result = (tg_access){.nterms = n, .terms = terms};
     if (has_strides(o))
         for (int32_t i = 0; i < l->nspatial; i++) d->node.no_split |= UINT32_C(1) << l->output_spatial[i];
     for (int i = 0; i < 2; i++)
@@ -187,64 +260,15 @@ tg_status tg_lower_convolution(tg_order *o) {
         return tg_lower_fail(o, "it does not label its dimensions");
     s = tg_hlo_read_dim_labels(&labels, value, o->l->err);
     if (s != TG_OK) return s;
-    if (!fits_labels(&labels, views, &result)) return tg_lower_boundary(o);
-    const int64_t groups = read_count(o, "feature_group_count"), out = result.shape[labels.output_feature];
-    const bool    depthwise = groups > 1 && groups == views[0].shape[labels.input_feature] && groups == out;
-    if ((groups > 1 && !depthwise) || read_count(o, "batch_group_count") > 1) return tg_lower_boundary(o);
+    if (!fits_labels(&labels, views, &result)) return tg_lower_refuse(o, "its labels do not fit its shapes");
+    const int64_t of_features = read_count(o, "feature_group_count"), of_batch = read_count(o, "batch_group_count");
+    const groups  g = {of_batch > 1 ? of_batch : of_features, of_batch > 1};
+    if (of_features > 1 && of_batch > 1) return tg_lower_refuse(o, "it has groups of features and of the batch");
+    const char *fault = group_fault(o, &g, &labels, views, &result);
+    if (fault != NULL) return tg_lower_refuse(o, fault);
     s = make_solid(&views[0], o, labels.input_feature);
     if (s == TG_OK) s = make_solid(&views[1], o, labels.kernel_output_feature);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_CONVOLUTION, &result);
-    return draft_convolution(&d, o, &labels, views, depthwise);
-}
-
-/* ---- gather ------------------------------------------------------------------------------------------ */
-
-typedef struct gather_dims {
-    int64_t offset[TG_MAX_NDIM], collapsed[TG_MAX_NDIM], start[TG_MAX_NDIM], batch[TG_MAX_NDIM], sizes[TG_MAX_NDIM];
-    int32_t noffset, ncollapsed, nstart, nbatch, nsizes;
-} gather_dims;
-
-static tg_status read_gather(gather_dims *g, const tg_order *o) {
-    tg_status s = tg_lower_ints(g->offset, &g->noffset, o, "offset_dims");
-    if (s == TG_OK) s = tg_lower_ints(g->collapsed, &g->ncollapsed, o, "collapsed_slice_dims");
-    if (s == TG_OK) s = tg_lower_ints(g->start, &g->nstart, o, "start_index_map");
-    if (s == TG_OK) s = tg_lower_ints(g->batch, &g->nbatch, o, "operand_batching_dims");
-    return s == TG_OK ? tg_lower_ints(g->sizes, &g->nsizes, o, "slice_sizes") : s;
-}
-
-/* The loops of the table's dimensions: a whole dimension follows the result's, one that is picked has none. False for
- * slices that begin somewhere within a dimension. */
-static bool gather_loops(int32_t *loop, const gather_dims *g, const tg_view *table, const tg_view *result) {
-    int32_t next = 0;
-    if (g->nsizes != table->ndim || g->nbatch > 0) return false;
-    for (int32_t d = 0; d < table->ndim; d++) {
-        const bool collapsed = lists(g->collapsed, g->ncollapsed, d);
-        loop[d] = TG_LOOP_UNKNOWN;
-        if (collapsed && g->sizes[d] != 1) return false;
-        if (collapsed) continue;
-        if (g->sizes[d] != table->shape[d] || next >= g->noffset) return false;
-        const int64_t to = g->offset[next++];
-        if (to < 0 || to >= result->ndim || result->shape[to] != table->shape[d]) return false;
-        loop[d] = (int32_t)to;
-    }
-    return next == g->noffset && next > 0;
-}
-
-tg_status tg_lower_gather(tg_order *o) {
-    int32_t     loop[TG_MAX_NDIM], none[TG_MAX_NDIM];
-    gather_dims dims;
-    tg_view     result, table, indices;
-    tg_draft    d;
-    tg_status   s = tg_lower_shape(&result, o);
-    if (s == TG_OK) s = tg_lower_view(&table, o, 0);
-    if (s == TG_OK) s = tg_lower_view(&indices, o, 1);
-    if (s == TG_OK) s = read_gather(&dims, o);
-    if (s != TG_OK) return s;
-    if (!gather_loops(loop, &dims, &table, &result)) return tg_lower_boundary(o);
-    for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
-    tg_draft_start(&d, o, TG_NODE_GATHER, &result);
-    if (!tg_draft_operand(&d, o, &table, loop) || !tg_draft_operand(&d, o, &indices, none))
-        return tg_lower_no_memory(o);
-    return finish(o, &d);
+    return draft_convolution(&d, o, &labels, views, &g);
 }

@@ -66,6 +66,9 @@ static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_ste
     case TG_NODE_INPUT: return TG_REASON_INPUT;
     case TG_NODE_CONSTANT: return TG_REASON_CONSTANT;
     case TG_NODE_DEFAULT:
+    case TG_NODE_SEARCH:
+    case TG_NODE_SCATTER:
+    case TG_NODE_CARRY:
     case TG_NODE_BOUNDARY: return TG_REASON_NO_KERNEL;
     case TG_NODE_POINTWISE:
     case TG_NODE_REDUCE:

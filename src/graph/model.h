@@ -33,12 +33,17 @@ typedef struct tg_node_row {
     uint32_t     no_split;
     tg_reduction reduction;
     int64_t      layout; /* of an input: row of `layouts`, or -1 for the default */
+    int64_t      times;
+    size_t       reason; /* in chars */
+    uint32_t     reason_len;
+    uint32_t     first_pin, npins;
 } tg_node_row;
 
 TG_HLO_TABLE(tg_node_rows, tg_node_row)
 TG_HLO_TABLE(tg_access_rows, tg_access_row)
 TG_HLO_TABLE(tg_term_rows, tg_term)
 TG_HLO_TABLE(tg_int_rows, int64_t)
+TG_HLO_TABLE(tg_split_rows, tg_split)
 TG_HLO_TABLE(tg_char_rows, char)
 TG_HLO_TABLE(tg_spyre_rows, tg_spyre)
 TG_HLO_TABLE(tg_output_rows, tg_output)
@@ -49,6 +54,7 @@ struct tg_graph {
     tg_term_rows   terms;
     tg_int_rows    ranges;
     tg_char_rows   chars;
+    tg_split_rows  pins;
     tg_spyre_rows  layouts; /* of inputs */
     tg_output_rows outputs;
 };

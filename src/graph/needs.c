@@ -13,6 +13,7 @@ typedef struct use {
     tg_access          access;
     const tg_stick    *sticks; /* for each candidate of the producer */
     bool               picks;  /* it is the table of a gather */
+    bool               fixed;  /* it is written over, so that no copy helps */
 } use;
 
 static bool fits(const use *u, const tg_stick *s, int32_t loop) {
@@ -40,21 +41,10 @@ static bool reserve_copies(const use *u) {
     return true;
 }
 
-/* Dimensions that the data picks. */
-static uint32_t picked_dims(const use *u) {
-    const tg_dims dims = tg_host_dims(&u->producer->host);
-    uint32_t      picked = 0;
-    for (int32_t d = 0; d < dims.ndim; d++) {
-        tg_coordinate c;
-        tg_coordinate_of(&c, &dims, d, tg_node_ranges(u->p->graph, u->n), &u->access);
-        for (int32_t i = 0; i < c.nparts; i++)
-            if (c.part[i].loop == TG_LOOP_UNKNOWN) picked |= UINT32_C(1) << d;
-    }
-    return picked;
-}
-
 static bool make_copy(tg_spyre *out, const use *u, uint32_t l, int32_t dim) {
-    if (u->picks) return tg_gather_layout(out, &u->producer->host, u->producer->format, picked_dims(u), dim);
+    const int64_t *ranges = tg_node_ranges(u->p->graph, u->n);
+    if (u->picks) return tg_gather_layout(out, &u->producer->host, u->producer->format,
+                                          tg_unknown_dims(&u->producer->host, ranges, &u->access), dim);
     return tg_restickify_to(out, tg_candidate(u->p, u->access.node, l), &u->producer->host, dim);
 }
 
@@ -79,7 +69,7 @@ static bool judge(int8_t *need, const use *u, uint32_t l, int32_t loop) {
     *need = TG_FITS;
     if (fits(u, s, loop)) return true;
     *need = TG_IMPOSSIBLE;
-    if (loop < 0 || !u->rule->restickify) return true;
+    if (loop < 0 || !u->rule->restickify || u->fixed) return true;
     /* what is read is a single position in each stick: torch-spyre does not see which dimension runs there */
     if (s->kind == TG_STICK_NONE && u->p->params.model == TG_MODEL_TORCH_SPYRE) return true;
     const int64_t *ranges = tg_node_ranges(u->p->graph, u->n);
@@ -117,7 +107,7 @@ tg_status tg_problem_need(tg_problem *p, int64_t node, const tg_stick *sticks, t
     tg_rule            room;
     const tg_rule     *rule = tg_rule_of(&room, g, n, &p->params);
     for (uint32_t k = 0; k < n->noperands; k++) {
-        use u = {p, n, NULL, rule, tg_operand_at(g, n, k), sticks, false};
+        use u = {p, n, NULL, rule, tg_operand_at(g, n, k), sticks, false, n->kind == TG_NODE_CARRY && k == 0};
         u.producer = tg_node_at(g, u.access.node);
         u.picks = n->kind == TG_NODE_GATHER && k == 0 && rule->operands == TG_ROLES;
         sticks += tg_choice_at(p, u.access.node)->nlayouts;

@@ -64,12 +64,13 @@ tg_status tg_number_layout(int32_t *number, tg_problem *p, const tg_spyre *layou
 
 int64_t tg_price(const tg_problem *p, int64_t node, uint32_t l) {
     const int32_t number = tg_layout_number(p, node, l);
+    const int64_t times = tg_node_at(p->graph, node)->times; /* fits: add_candidate has checked that */
     if (number == TG_NO_LAYOUT) return 0;
-    if (p->params.model == TG_MODEL_TEGULA) return p->layouts.rows[number].bytes;
+    if (p->params.model == TG_MODEL_TEGULA) return p->layouts.rows[number].bytes * times;
     const tg_host *host = &tg_node_at(p->graph, node)->host;
     int64_t        n = 1; /* fits: tg_graph_add has checked the host tensor */
     for (int32_t d = 0; d < host->ndim; d++) n *= host->shape[d];
-    return n;
+    return n * times;
 }
 
 const tg_spyre *tg_copy_layout(const tg_problem *p, int64_t node, uint32_t l, int8_t b) {
@@ -127,7 +128,8 @@ static bool same_frame(const tg_graph *g, const tg_node_row *n, uint32_t k) {
 /* The layout of the first operand that is read just as the result is written, and has the loop in its sticks. */
 static const tg_spyre *frame_layout(const work *w, int32_t loop) {
     const tg_stick *stick = w->sticks;
-    for (uint32_t k = 0; k < w->n->noperands; k++) {
+    const uint32_t  noperands = w->n->kind == TG_NODE_CARRY ? 1 : w->n->noperands;
+    for (uint32_t k = 0; k < noperands; k++) {
         const int64_t  from = tg_graph_operand(w->p->graph, w->id, (int32_t)k);
         const uint32_t nlayouts = tg_choice_at(w->p, from)->nlayouts;
         const bool     same = same_frame(w->p->graph, w->n, k);
@@ -140,6 +142,14 @@ static const tg_spyre *frame_layout(const work *w, int32_t loop) {
     return NULL;
 }
 
+/* Rows that the data picks are outermost. */
+static bool scatter_layout(tg_spyre *out, const work *w, int32_t loop, const tg_access *result) {
+    const int64_t *ranges = tg_node_ranges(w->p->graph, w->n);
+    const int32_t  dim = tg_host_dim(&w->n->host, ranges, result, loop);
+    const uint32_t picked = tg_unknown_dims(&w->n->host, ranges, result);
+    return dim >= 0 && tg_gather_layout(out, &w->n->host, w->n->format, picked, dim);
+}
+
 static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rule, const tg_mode_row *mode,
                                 tg_error *err) {
     const tg_graph  *g = w->p->graph;
@@ -147,7 +157,8 @@ static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rul
     const bool       in_result = has_loop(w->n, g, mode->loop);
     const tg_spyre  *copy = NULL;
     if ((rule->sticks & TG_DEFAULT_LAYOUT) != 0) return make_layout(out, w, -1, false, err);
-    if (rule->kind == TG_NODE_POINTWISE && w->n->kind == TG_NODE_POINTWISE)
+    if (rule->kind == TG_NODE_SCATTER && in_result && scatter_layout(out, w, mode->loop, &result)) return TG_OK;
+    if ((rule->kind == TG_NODE_POINTWISE && w->n->kind == TG_NODE_POINTWISE) || rule->kind == TG_NODE_CARRY)
         copy = frame_layout(w, in_result ? mode->loop : TG_NO_LOOP);
     if (copy != NULL) {
         *out = *copy;
@@ -155,7 +166,8 @@ static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rul
         return TG_OK;
     }
     if (in_result) {
-        const int32_t dim = tg_host_dim(&w->n->host, tg_node_ranges(g, w->n), &result, mode->loop);
+        int32_t dim = tg_host_dim(&w->n->host, tg_node_ranges(g, w->n), &result, mode->loop);
+        if (dim < 0) dim = tg_walked_dim(&w->n->host, &result, mode->loop); /* channels of a group */
         return make_layout(out, w, dim, false, err);
     }
     return make_layout(out, w, -1, tg_access_loops(&result) != 0, err);
@@ -169,6 +181,9 @@ static tg_status add_candidate(uint32_t *place, work *w, const tg_spyre *layout,
     int32_t        number = TG_NO_LAYOUT;
     const tg_status s = layout != NULL ? tg_number_layout(&number, p, layout, err) : TG_OK;
     if (s != TG_OK) return s;
+    const int64_t bytes = number != TG_NO_LAYOUT ? p->layouts.rows[number].bytes : 0;
+    if (w->n->times > 1 && bytes > INT64_MAX / 8 / w->n->times)
+        return tg_fail(err, TG_ERR_OVERFLOW, "%d bytes, copied %d times, do not fit 63 bits", bytes, w->n->times);
     for (*place = 0; *place < row->nlayouts; ++*place)
         if (p->choices.rows[row->first_layout + *place] == number) return TG_OK;
     row->nlayouts++;

@@ -154,8 +154,8 @@ static tg_status resize_sticks(tg_spyre *to, int32_t *count, const roles *r, con
     to->stride_map[last] = step;
     if (*count == NONE) return TG_OK;
     to->device_size[*count] = sticks;
-    return tg_mul(&to->stride_map[*count], step, stick) ? TG_OK
-                                                        : tg_fail(err, TG_ERR_OVERFLOW, "its strides do not fit 63 bits");
+    if (tg_mul(&to->stride_map[*count], step, stick)) return TG_OK;
+    return tg_fail(err, TG_ERR_OVERFLOW, "its strides do not fit 63 bits");
 }
 
 /* The other dimensions that are there; *placed gets theirs. */

@@ -38,6 +38,12 @@ static const tg_rule rules[] = {
      "its result has the default layout"},
     {TG_NODE_BOUNDARY,     TG_ANY,   TG_DEFAULT_LAYOUT,                   false,
      "nothing is known of the operation: its result has the default layout"},
+    {TG_NODE_SEARCH,       TG_AGREE, TG_FROM_OPERANDS | TG_OTHERS,       true,
+     "a search has no loop that it looks along in the sticks; operands and result agree on another one"},
+    {TG_NODE_SCATTER,      TG_AGREE, TG_FROM_OPERANDS | TG_OTHERS,       true,
+     "the result has what is picked outermost, and the same loop in its sticks as what it is written from"},
+    {TG_NODE_CARRY,        TG_AGREE, TG_FROM_OPERANDS,                    true,
+     "what a loop carries on keeps its layout: the new value is brought into that of the old one"},
 };
 /* clang-format on */
 
@@ -91,6 +97,18 @@ int32_t tg_walked_dim(const tg_host *host, const tg_access *access, int32_t loop
     return -1;
 }
 
+uint32_t tg_unknown_dims(const tg_host *host, const int64_t *ranges, const tg_access *access) {
+    const tg_dims dims = tg_host_dims(host);
+    uint32_t      unknown = 0;
+    for (int32_t d = 0; d < dims.ndim; d++) {
+        tg_coordinate c;
+        tg_coordinate_of(&c, &dims, d, ranges, access);
+        for (int32_t i = 0; i < c.nparts; i++)
+            if (c.part[i].loop == TG_LOOP_UNKNOWN) unknown |= UINT32_C(1) << d;
+    }
+    return unknown;
+}
+
 /* ---- roles of a product ----------------------------------------------------------------- */
 
 typedef struct roles {
@@ -131,6 +149,7 @@ int32_t tg_wanted_loop(const tg_rule *rule, const tg_graph *g, const tg_node_row
                        int32_t k) {
     if (rule->operands == TG_ANY) return TG_ANY_LOOP;
     if (rule->operands == TG_ROLES) return k < 2 ? mode->role[k] : TG_ANY_LOOP;
+    if (rule->kind == TG_NODE_SCATTER && k == 1) return TG_ANY_LOOP; /* the places */
     if (mode->loop == TG_NO_LOOP) return TG_NO_LOOP;
     return (operand_loops(g, n, k) >> mode->loop & 1) != 0 ? mode->loop : TG_NO_LOOP;
 }

@@ -57,6 +57,9 @@ int32_t tg_host_dim(const tg_host *host, const int64_t *ranges, const tg_access 
  * is none. */
 int32_t tg_walked_dim(const tg_host *host, const tg_access *access, int32_t loop);
 
+/* The host dimensions that the data picks, as bits. */
+uint32_t tg_unknown_dims(const tg_host *host, const int64_t *ranges, const tg_access *access);
+
 /* The modes of a node, without their layouts; at most `cap`. in_sticks: loops that operands may have in their sticks;
  * stickless: some operand may have none, though it has loops. */
 enum { TG_MAX_MODES_OF_NODE = TG_MAX_LOOPS * 2 };

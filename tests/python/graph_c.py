@@ -12,7 +12,7 @@ from hlo_ctypes import Text
 
 i32, i64, u32, enum, size, flag = C.c_int32, C.c_int64, C.c_uint32, C.c_int, C.c_size_t, C.c_bool
 KINDS = ["input", "pointwise", "reduce", "matmul", "convolution", "gather", "concatenate", "clone", "constant",
-         "default", "boundary"]
+         "default", "boundary", "search", "scatter", "carry"]
 MODELS, METHODS = ["tegula", "torch-spyre"], ["exact", "greedy", "beam"]
 VALUES = ["0", "1", "-inf", "+inf"]
 STEPS = ["node", "restickify", "fill"]
@@ -28,16 +28,23 @@ class Access(C.Structure):
     _fields_ = [("node", i64), ("offset", i64), ("nterms", i32), ("terms", C.POINTER(Term))]
 
 
+class Split(C.Structure):
+    _fields_ = [("loop", i32), ("slices", i64)]
+
+
 class CNode(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
                 ("ranges", C.POINTER(i64)), ("noperands", i32), ("operands", C.POINTER(Access)), ("result", Access),
                 ("no_stick", u32), ("in_channel", i32), ("out_channel", i32), ("reduction", enum), ("no_split", u32),
-                ("has_format", flag), ("format", enum), ("variant", Text)]
+                ("has_format", flag), ("format", enum), ("variant", Text), ("times", i64),
+                ("reason", Text), ("npins", i32),
+                ("pins", C.POINTER(Split))]
 
 
 class NodeInfo(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
-                ("noperands", i32), ("on_device", flag), ("ranges", i64 * 32), ("variant", Text)]
+                ("noperands", i32), ("on_device", flag), ("ranges", i64 * 32), ("variant", Text), ("times", i64),
+                ("reason", Text)]
 
 
 class Params(C.Structure):
@@ -61,7 +68,7 @@ class Summary(C.Structure):
 
 class Restickify(C.Structure):
     _fields_ = [("producer", i64), ("source", t.Spyre), ("to", t.Spyre), ("stick_dim", i32), ("elements", i64),
-                ("bytes", i64), ("first_reader", i64), ("nreaders", i64)]
+                ("bytes", i64), ("first_reader", i64), ("nreaders", i64), ("times", i64)]
 
 
 class Padding(C.Structure):
@@ -82,7 +89,7 @@ class Reader(C.Structure):
     _fields_ = [("node", i64), ("operand", i32)]
 
 
-STRUCTS = {"tg_term": Term, "tg_access": Access, "tg_node": CNode, "tg_node_info": NodeInfo,
+STRUCTS = {"tg_split": Split, "tg_term": Term, "tg_access": Access, "tg_node": CNode, "tg_node_info": NodeInfo,
            "tg_graph_params": Params, "tg_plan_summary": Summary, "tg_restickify": Restickify, "tg_reader": Reader,
            "tg_division_params": DivisionParams, "tg_division": Division,
            "tg_plan_padding": Padding, "tg_output": Output, "tg_plan_step": Step}
@@ -165,6 +172,9 @@ class Node:
     reduction: str = "sum"
     layout: tuple = None  # of an input
     opcode: str = ""
+    times: int = 0
+    pins: tuple = ()  # (loop, slices)
+    no_split: int = 0
 
 
 class Graph:
@@ -195,7 +205,8 @@ class Graph:
         opcode = Text(C.cast(C.c_char_p(node.opcode.encode()), C.c_void_p), len(node.opcode))
         c = CNode(kind=KINDS.index(node.kind), name=text, opcode=opcode, host=host, nloops=len(node.ranges),
                   ranges=ranges, noperands=len(node.operands), operands=operands, result=access_of((0, 0, node.result)),
-                  no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction))
+                  no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction), times=node.times,
+                  npins=len(node.pins), pins=(Split * max(1, len(node.pins)))(*node.pins), no_split=node.no_split)
         _check(lib.tg_graph_add(C.byref(out), self.handle, C.byref(c), C.byref(self.error)), self.error)
         return out.value
 

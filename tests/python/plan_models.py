@@ -89,6 +89,124 @@ def jax_gradient(x, w):
     return jax.grad(lambda w: block(x, w, 4).astype("float32").sum())(w)
 
 
+def norm_gradient(x, gain):
+    import jax
+    import jax.numpy as jnp
+
+    def rms(x, gain):
+        y = x.astype("float32")
+        return (y * jax.lax.rsqrt((y ** 2).mean(-1, keepdims=True) + 1e-5)).astype(x.dtype) * gain
+    return jax.grad(lambda x, gain: jnp.sum(rms(x, gain).astype("float32")), (0, 1))(x, gain)
+
+
+def rotary(x):
+    """Both ways to pair the features: halves, and neighbours."""
+    import jax.numpy as jnp
+    _, s, _, d = x.shape
+    angle = jnp.arange(s)[:, None] / 10000 ** (jnp.arange(0, d, 2) / d)
+    c, n = jnp.cos(angle)[None, :, None], jnp.sin(angle)[None, :, None]
+    y = x.astype("float32")
+    a, b = jnp.split(y, 2, -1)
+    halves = jnp.concatenate([a * c - b * n, b * c + a * n], -1)
+    a, b = y[..., ::2], y[..., 1::2]
+    return (halves + jnp.stack([a * c - b * n, b * c + a * n], -1).reshape(x.shape)).astype(x.dtype)
+
+
+def layers_in_a_loop(x, w):
+    import jax
+    import jax.numpy as jnp
+    return jax.lax.scan(lambda h, w: (jnp.tanh(h @ w), None), x, w)[0]
+
+
+def loop_gradient(x, w):
+    import jax
+    return jax.grad(lambda w: layers_in_a_loop(x, w).astype("float32").sum())(w)
+
+
+def recurrent(x, w, u):
+    import jax
+    import jax.numpy as jnp
+    start = jnp.zeros((x.shape[1], w.shape[1]), x.dtype)
+    return jax.lax.scan(lambda h, t: (jnp.tanh(t @ w + h @ u),) * 2, start, x)
+
+
+def until(x, w):
+    import jax
+    import jax.numpy as jnp
+    return jax.lax.while_loop(lambda c: c[1] < 5, lambda c: (jnp.tanh(c[0] @ w), c[1] + 1), (x, 0))[0]
+
+
+def branches(x, w, p):
+    import jax
+    return jax.lax.switch(p, [lambda x: x @ w, jax.nn.relu, lambda x: x * 2], x)
+
+
+def routed(x, gate, up, down):
+    """Of experts, the best two of each token."""
+    import jax
+    import jax.numpy as jnp
+    chances = jax.nn.softmax((x @ gate).astype("float32"), -1)
+    best, which = jax.lax.top_k(chances, 2)
+    hidden = jax.nn.silu(jnp.einsum("te,tkef->tkf", x, up[which]))
+    return jnp.einsum("tkf,tkfe,tk->te", hidden, down[which], best.astype(x.dtype))
+
+
+def best_expert(x, gate):
+    import jax
+    import jax.numpy as jnp
+    return jax.nn.one_hot(jnp.argmax(x @ gate, -1), gate.shape[1], dtype=x.dtype)
+
+
+def language_loss(table, tokens, head):
+    import jax
+    import jax.numpy as jnp
+    chances = jax.nn.log_softmax((table[tokens] @ head).astype("float32"), -1)
+    return -(chances * jax.nn.one_hot(tokens, head.shape[1])).mean() + 0 * jnp.sum(table.astype("float32"))
+
+
+def grouped(x, k):
+    import jax
+    return jax.lax.conv_general_dilated(x, k, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"),
+                                        feature_group_count=x.shape[-1] // k.shape[2])
+
+
+def gradient(f, which):
+    """Of the sum of what f gives."""
+    import jax
+    import jax.numpy as jnp
+    return lambda *a: jax.grad(lambda *b: jnp.sum(jnp.asarray(f(*b)).astype("float32")), which)(*a)
+
+
+def order(x):
+    import jax.numpy as jnp
+    return jnp.sort(x, 0) + x[::-1], jnp.cumsum(x, 1)
+
+
+def more_models():
+    """Loops, branches, indices, searches and groups, and gradients of them."""
+    import jax.numpy as jnp
+    one = lambda *shape, dtype=jnp.bfloat16: jnp.ones(shape, dtype)
+    zero = lambda *shape: jnp.zeros(shape, jnp.int32)
+    yield "norm gradient", norm_gradient, (one(4, 128, 256), one(256))
+    yield "rotary", rotary, (one(2, 128, 4, 128),)
+    yield "loop", layers_in_a_loop, (one(64, 256), one(6, 256, 256))
+    yield "loop gradient", loop_gradient, (one(64, 256), one(6, 256, 256))
+    yield "recurrent", recurrent, (one(10, 64, 128), one(128, 256), one(256, 256))
+    yield "until", until, (one(64, 256), one(256, 256))
+    yield "branches", branches, (one(64, 256), one(256, 256), jnp.int32(1))
+    yield "routed", routed, (one(32, 256), one(256, 64), one(64, 256, 128), one(64, 128, 256))
+    yield "best expert", best_expert, (one(128, 256), one(256, 64))
+    yield "embedding gradient", gradient(language_loss, (0, 2)), (one(512, 256), zero(2, 128), one(256, 512))
+    yield "resnet gradient", gradient(resnet_block, (0, 1, 2, 3)), (
+        one(2, 16, 16, 64), one(3, 3, 64, 64), one(3, 3, 64, 64), one(64))
+    yield "mixture gradient", gradient(mixture, (0, 1, 2, 3)), (
+        one(128, 256), one(256, 64), one(64, 256, 128), one(64, 128, 256))
+    yield "groups", grouped, (one(2, 16, 16, 256), one(3, 3, 64, 256))
+    yield "groups gradient", gradient(grouped, (0, 1)), (one(2, 16, 16, 256), one(3, 3, 64, 256))
+    yield "depthwise gradient", gradient(grouped, (0, 1)), (one(2, 16, 16, 128), one(3, 3, 1, 128))
+    yield "order", order, (one(64, 256),)
+
+
 def models():
     import jax.numpy as jnp
     one = lambda *shape, dtype=jnp.bfloat16: jnp.ones(shape, dtype)
@@ -101,6 +219,7 @@ def models():
     yield "resnet block", resnet_block, (one(2, 16, 16, 64), one(3, 3, 64, 64), one(3, 3, 64, 64), one(64))
     yield "mixture", mixture, (one(128, 256), one(256, 64), one(64, 256, 128), one(64, 128, 256))
     yield "cache", cache_step, (one(2, 64), one(2, 128, 64), jnp.int32(3), one(64, 64))
+    yield from more_models()
 
 
 def main():

@@ -23,6 +23,8 @@ class Op:
     operands: tuple = ()
     result: tuple = ()  # the loop of each dimension
     stick: int = None   # of an input
+    times: int = 1      # that copies of it are made
+    looked: tuple = ()  # loops of a search that it looks along
 
 
 def strides(shape):
@@ -71,6 +73,11 @@ def is_allowed(op, sticks, out):
             at[1][1] in columns
     if op.kind in ("clone", "constant"):
         return True
+    if op.kind == "carry" and out != sticks[0]:
+        return False
+    read = [stick_of(a, s)[1] for a, s in zip([*accesses, result], [*sticks, out])]
+    if any(loop in op.looked for loop in read):
+        return False
     return compatible([*zip(accesses, sticks), (result, out)])
 
 
@@ -88,24 +95,29 @@ def candidates(op, of):
         return {d for d in dims if op.result[d] in columns}
     read = [stick_of(access, stick) for node, access in op.operands for stick in of[node] if access]
     found = {op.result.index(loop) if loop in op.result else None for kind, loop in read if kind == "loop"}
-    if op.kind == "pointwise":
+    if op.kind == "carry":
+        return set(of[op.operands[0][0]])
+    dims = [d for d in dims if op.result[d] not in op.looked]
+    if op.looked:
+        found &= {*dims}
+    if op.kind in ("pointwise", "search"):
         found |= set(dims)
     if any(kind == "none" for kind, _ in read) or not op.shape:
         found.add(None)
-    return found or set(dims)
+    return found or set(dims) or {None}
 
 
-def copies(op, node_op, access):
+def copies(op, k, node_op, access):
     """Dimensions that a copy for this operand may have in its sticks."""
-    return [None] if op.kind in ("reduce", "clone", "constant") else \
+    return [None] if op.kind in ("reduce", "clone", "constant") or (op.kind == "carry" and k == 0) else \
         [None, *(d for d in access if node_op.shape[d] > 1)]
 
 
 def ways(ops, i, of):
     op = ops[i]
     choices = []
-    for node, access in op.operands:
-        choices.append([(stick, copy) for stick in of[node] for copy in copies(op, ops[node], access)
+    for k, (node, access) in enumerate(op.operands):
+        choices.append([(stick, copy) for stick in of[node] for copy in copies(op, k, ops[node], access)
                         if copy is None or (stick is not None and copy != stick)])
     for out in of[i]:
         for choice in itertools.product(*choices):
@@ -144,7 +156,7 @@ def cheapest(ops):
                 if copy is not None and (node, copy) not in copied:
                     new.add((node, copy))
             else:
-                more = sum(nbytes(ops[node].shape, sticks[node]) for node, _ in new)
+                more = sum(ops[node].times * nbytes(ops[node].shape, sticks[node]) for node, _ in new)
                 go(i + 1, [*sticks, out], copied | new, cost + more)
 
     go(0, [], frozenset(), 0)
@@ -181,7 +193,7 @@ def milp(ops):
             for k, ((node, _), (stick, copy)) in enumerate(zip(op.operands, choice)):
                 by_operand.setdefault((k, node, stick), []).append(way)
                 if copy is not None:
-                    made = variable(("copy", node, stick, copy), nbytes(ops[node].shape, stick))
+                    made = variable(("copy", node, stick, copy), ops[node].times * nbytes(ops[node].shape, stick))
                     constraint([(made, 1), (way, -1)], 0, math.inf)
         for s in of[i]:
             constraint([(variable(("stick", i, s)), -1), *((w, 1) for w in by_out.get(s, []))], 0, 0)
@@ -257,14 +269,43 @@ def random_op(rng, ops):
     return Op("pointwise", ranges, ranges, operands, tuple(range(len(ranges))))
 
 
-def random_graph(seed, nodes):
+def random_carry(rng, ops):
+    """A value in place of another one of the same shape."""
+    old = rng.randrange(len(ops))
+    shape = ops[old].shape
+    new = rng.choice([i for i, op in enumerate(ops) if op.shape == shape])
+    loops = {d: (d, 0) for d in range(len(shape))}
+    return Op("carry", shape, shape, ((old, loops), (new, loops)), tuple(range(len(shape))))
+
+
+def random_search(rng, ops):
+    """The best of a dimension, or its order."""
+    node = rng.choice([i for i, op in enumerate(ops) if op.shape] or [None])
+    if node is None:
+        return random_carry(rng, ops)
+    source = ops[node].shape
+    along, extra = rng.randrange(len(source)), len(source)
+    shape = tuple(rng.choice([n, 3]) if d == along else n for d, n in enumerate(source))
+    access = {d: (extra if d == along else d, 0) for d in range(len(source))}
+    return Op("search", shape, (*shape, source[along]), ((node, access),), tuple(range(len(shape))),
+              looked=(along, extra))
+
+
+def random_loop_op(rng, ops):
+    """An operation in a loop, which copies are made of in every round."""
+    op = rng.choice([random_op, random_op, random_carry, random_search])(rng, ops)
+    op.times = rng.choice([1, 1, 2, 5])
+    return op
+
+
+def random_graph(seed, nodes, make=random_op):
     rng = random.Random(seed)
     ops = []
     for _ in range(rng.randint(1, 3)):
         shape = tuple(rng.choice(SIZES) for _ in range(rng.randint(1, 3)))
         ops.append(Op("input", shape, stick=rng.randrange(len(shape))))
     while len(ops) < nodes:
-        ops.append(random_op(rng, ops))
+        ops.append(make(rng, ops))
     return ops
 
 
@@ -295,5 +336,6 @@ def graph_nodes(ops):
             operands.append((node, sum(steps[d] * offset for d, (_, offset) in access.items()), terms))
         result = [(loop, step) for loop, step in zip(op.result, strides(op.shape))]
         opcode = OPCODES[len(operands)] if op.kind == "pointwise" else ""
-        nodes.append(g.Node(op.kind, op.shape, op.ranges, operands, result, opcode=opcode))
+        nodes.append(g.Node(op.kind, op.shape, op.ranges, operands, result, times=op.times, opcode=opcode,
+                            no_stick=sum(1 << loop for loop in op.looked)))
     return nodes

@@ -14,7 +14,12 @@ from sdsc_reader import Checked
 
 HERE = pathlib.Path(__file__).parent
 NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet block", "mixture",
-         "cache"]
+         "cache", "norm gradient", "rotary", "loop", "loop gradient", "recurrent", "until", "branches", "routed",
+         "best expert", "embedding gradient", "resnet gradient", "mixture gradient", "groups", "groups gradient",
+         "depthwise gradient", "order"]
+# XLA for the CPU takes select-and-scatter apart.
+BOUNDARIES = {("resnet gradient", "compiled"): {
+    "scatter": "it picks single elements, and the device moves whole sticks"}}
 FORMS = ["lowered", "compiled"]
 # Bytes of copies that a person finds by looking at the model: q @ k.T alone needs one, of the keys.
 KEYS = {"block": 2 * 128 * 256 * 2, "mlp": 0, "resnet block": 0, "cache": 0}
@@ -34,11 +39,12 @@ def test_model(models, name, form):
     text = models[name][form]
     with hlo.Module(text) as module, g.Graph() as graph:
         graph.add_hlo(module)
-        boundaries = [str(n.opcode) for n in graph.nodes() if g.KINDS[n.kind] == "boundary"]
-        assert boundaries == [] or form == "compiled" and set(boundaries) <= {"gather"}  # clamped, by XLA
+        boundaries = {str(n.opcode): str(n.reason) for n in graph.nodes() if g.KINDS[n.kind] == "boundary"}
+        assert boundaries == BOUNDARIES.get((name, form), {})
         with g.Plan(graph) as plan, g.Plan(graph, method="beam") as beam, g.Plan(graph, method="greedy") as greedy:
             s = plan.summary
-            assert s.feasible and s.optimal and s.cost == s.lower_bound and s.branches == 0
+            assert s.feasible and s.optimal and s.cost == s.lower_bound
+            assert s.branches <= (100 if name == "rotary" else 0)
             assert plan.fault() == ""
             assert s.cost == KEYS.get(name, s.cost)
             for other in (beam, greedy):

@@ -19,7 +19,7 @@ def judge(ops, seed, wanted):
         assert s.optimal and s.cost == s.lower_bound == s.restickify_bytes, f"seed {seed}"
         assert s.cost == wanted, f"seed {seed}: oracle {wanted}, planner {s.cost}"
         assert plan.fault() == "", f"seed {seed}: {plan.fault()}"
-        assert sum(bytes_ for *_, bytes_, _ in plan.restickifies()) == s.cost
+        assert sum(ops[node].times * bytes_ for node, *_, bytes_, _ in plan.restickifies()) == s.cost
         for method in ("greedy", "beam"):
             with g.Plan(graph, method=method) as other:
                 if other.summary.feasible:
@@ -43,6 +43,17 @@ def test_small_graphs(part):
         answers.append(o.cheapest(ops))
         judge(ops, seed, answers[-1])
     assert any(answers) and None in answers  # copies are needed, and some graphs have no plan
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_small_graphs_in_loops(part):
+    """With searches, and values that are carried on from round to round."""
+    answers = []
+    for seed in range(part, SMALL, 4):
+        ops = o.random_graph(3000000 + seed, 5 + seed % 3, o.random_loop_op)
+        answers.append(o.cheapest(ops))
+        judge(ops, seed, answers[-1])
+    assert any(answers) and None in answers
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -1,0 +1,198 @@
+/* What looks along dimensions: sorting, the best k, windows, reversal. A dimension that is looked along lies in no
+ * sticks, because the device compares sticks and not what is in them; the others are as in an operation element by
+ * element.
+ *
+ *     best 2 of x[32,64] along 64       loops: 32, 2 (of the results), 64 (looked along)
+ *     sort x[64,256] along 64           loops: 64 (of the result), 256, 64 (looked along)
+ *
+ * Source: torch-spyre, topk. */
+#include "graph/lower.h"
+
+#include "base/checked.h"
+
+#include <string.h>
+
+static tg_status finish(const tg_order *o, tg_draft *d) {
+    tg_view         view;
+    const tg_status s = tg_draft_finish(&view, d, o);
+    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
+}
+
+static tg_status finish_leaf(tg_thing *out, const tg_order *o, tg_draft *d) {
+    tg_view         view;
+    const tg_status s = tg_draft_finish(&view, d, o);
+    if (s != TG_OK) return s;
+    *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
+    return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
+}
+
+static uint32_t bit(int64_t d) { return UINT32_C(1) << d; }
+
+/* ---- along a dimension -------------------------------------------------------------------- */
+
+/* Results of which dimension `dim` has been looked along in every operand. */
+static tg_status draft_search(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, int64_t dim,
+                              int64_t noperands) {
+    int32_t   loop[TG_MAX_NDIM];
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_view_of_shape(&result, o, shape);
+    if (s != TG_OK) return s;
+    if (dim < 0 || dim >= result.ndim) return tg_lower_fail(o, "it does not say along what");
+    tg_draft_start(&d, o, TG_NODE_SEARCH, &result);
+    for (int32_t i = 0; i < result.ndim; i++) loop[i] = i;
+    for (int64_t k = 0; k < noperands && s == TG_OK; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        if (view.ndim != result.ndim) return tg_lower_fail(o, "an operand has another number of dimensions");
+        if (k == 0) loop[dim] = tg_draft_loop(&d, view.shape[dim]);
+        if (loop[dim] < 0) return tg_lower_fail(o, "it has too many loops");
+        tg_draft_choose_format(&d, o, &view);
+        if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
+    }
+    d.node.no_stick = d.node.no_split = bit(dim) | bit(loop[dim]);
+    return finish_leaf(out, o, &d);
+}
+
+static tg_status sort_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    int64_t         dims[TG_MAX_NDIM];
+    int32_t         ndims = 0;
+    const tg_status s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    (void)alone;
+    if (s != TG_OK) return s;
+    return draft_search(out, o, shape, ndims == 1 ? dims[0] : -1, o->at.noperands);
+}
+
+tg_status tg_lower_sort(tg_order *o) { return tg_lower_result(o, sort_leaf); }
+
+static tg_status topk_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    (void)alone;
+    return draft_search(out, o, shape, shape->ndim - 1, 1);
+}
+
+tg_status tg_lower_topk(tg_order *o) {
+    return o->at.noperands >= 1 ? tg_lower_result(o, topk_leaf) : tg_lower_fail(o, "it has no operand");
+}
+
+/* Several values are put together at once, as the largest and its place are. */
+static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    int64_t   dims[TG_MAX_NDIM];
+    int32_t   loop[TG_MAX_NDIM], ndims = 0, next = 0;
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_view_of_shape(&result, o, shape);
+    (void)alone;
+    if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_SEARCH, &result);
+    for (int32_t i = 0; i < view.ndim; i++) {
+        bool reduced = false;
+        for (int32_t k = 0; k < ndims; k++) reduced = reduced || dims[k] == i;
+        loop[i] = reduced ? tg_draft_loop(&d, view.shape[i]) : next++;
+        if (loop[i] < 0) return tg_lower_fail(o, "it has too many loops");
+        if (!reduced && (loop[i] >= result.ndim || result.shape[loop[i]] != view.shape[i]))
+            return tg_lower_fail(o, "its dimensions do not fit its result");
+        if (reduced) d.node.no_stick |= bit(loop[i]);
+    }
+    d.node.no_split = d.node.no_stick;
+    for (int64_t k = 0; k < o->at.noperands / 2; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        tg_draft_choose_format(&d, o, &view);
+        if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
+    }
+    return finish_leaf(out, o, &d);
+}
+
+tg_status tg_lower_reduce_several(tg_order *o) {
+    if (o->at.noperands < 2 || o->at.noperands % 2 != 0) return tg_lower_fail(o, "it has operands without a start");
+    return tg_lower_result(o, reduce_leaf);
+}
+
+/* ---- windows -------------------------------------------------------------------------------- */
+
+/* Loops of an operand under windows: dimensions that a window moves along are read at places that are not loops. */
+static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o, const tg_view *result,
+                              const tg_view *view) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
+    tg_hlo_text       value;
+    size_t            n = 0;
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window"))
+        return tg_lower_fail(o, "it does not say what window it has");
+    const tg_status s = tg_hlo_read_window(window, TG_MAX_NDIM, &n, value, o->l->err);
+    if (s != TG_OK) return s;
+    if (n != (size_t)view->ndim || result->ndim != view->ndim)
+        return tg_lower_fail(o, "its window does not fit its shape");
+    *moved = 0;
+    for (int32_t i = 0; i < view->ndim; i++) {
+        const bool plain = window[i].size == 1 && result->shape[i] == view->shape[i];
+        loop[i] = plain ? i : TG_LOOP_UNKNOWN;
+        if (!plain) *moved |= bit(i);
+    }
+    return TG_OK;
+}
+
+static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    int32_t   loop[TG_MAX_NDIM];
+    uint32_t  moved = 0;
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_view_of_shape(&result, o, shape);
+    (void)alone;
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    for (int64_t k = 0; k < o->at.noperands / 2; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s == TG_OK) s = window_loops(loop, &moved, o, &result, &view);
+        if (s != TG_OK) return s;
+        d.node.no_stick |= moved;
+        tg_draft_choose_format(&d, o, &view);
+        if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
+    }
+    return finish_leaf(out, o, &d);
+}
+
+tg_status tg_lower_reduce_windows(tg_order *o) {
+    if (o->at.noperands < 2 || o->at.noperands % 2 != 0) return tg_lower_fail(o, "it has operands without a start");
+    return tg_lower_result(o, windows_leaf);
+}
+
+/* The operand has the shape of the result; of what is scattered there is one element for each window. */
+tg_status tg_lower_select_and_scatter(tg_order *o) {
+    int32_t   loop[TG_MAX_NDIM];
+    uint32_t  moved = 0;
+    tg_view   result, view;
+    tg_draft  d;
+    tg_status s = tg_lower_shape(&result, o);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
+    for (int64_t k = 0; k < 2; k++) {
+        s = tg_lower_view(&view, o, k);
+        if (s == TG_OK) s = window_loops(loop, &moved, o, &result, &view);
+        if (s != TG_OK) return s;
+        d.node.no_stick |= moved;
+        if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
+    }
+    return finish(o, &d);
+}
+
+/* An access cannot run backwards, but sticks can be taken one by one in any order. */
+tg_status tg_lower_reverse(tg_order *o) {
+    int64_t   dims[TG_MAX_NDIM];
+    int32_t   loop[TG_MAX_NDIM], ndims = 0;
+    tg_view   view;
+    tg_draft  d;
+    tg_status s = tg_lower_view(&view, o, 0);
+    if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, &view);
+    tg_draft_choose_format(&d, o, &view);
+    for (int32_t i = 0; i < view.ndim; i++) loop[i] = i;
+    for (int32_t i = 0; i < ndims; i++) {
+        if (dims[i] < 0 || dims[i] >= view.ndim) return tg_lower_fail(o, "it reverses a dimension that is not there");
+        loop[dims[i]] = TG_LOOP_UNKNOWN;
+        d.node.no_stick |= bit(dims[i]);
+    }
+    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
+}

@@ -1,0 +1,275 @@
+"""Loops, branches, indices and searches in HLO: what is copied, how often, which layouts go together, and what is said
+of operations that have no plan. Costs are worked out by hand."""
+import pytest
+
+import graph_c as g
+import hlo_ctypes as hlo
+import plan_hlo
+import tegula_c as t
+
+SQUARE = 128 * 128 * 2  # bytes of f16[128,128], which has no padding
+
+
+def ops_of(answer):
+    return {op["name"]: op for op in answer["ops"]}
+
+
+def copies_of(answer):
+    return [(r["producer"], sorted(r["consumers"]), r["bytes"], r["times"]) for r in answer["restickifies"]]
+
+
+# ---- loops ----------------------------------------------------------------------------------------------
+
+def loop(body, shapes, rounds="backend_config={\"known_trip_count\":{\"n\":\"6\"}}", count=None):
+    """while (i < 6) over (i, *shapes); body: lines from %i, %a, %b, ... to the tuple of the next round."""
+    names = "abcdef"[:len(shapes)]
+    types = ", ".join(["s32[]", *shapes])
+    gets = "\n".join(f"  {n} = {s} get-tuple-element(p), index={k + 1}" for k, (n, s) in enumerate(zip(names, shapes)))
+    inputs = "\n".join(f"  {n}0 = {s} parameter({k})" for k, (n, s) in enumerate(zip(names, shapes)))
+    return f"""cond {{ p = ({types}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] {"constant(6)" if count is None else count}
+  ROOT t = pred[] compare(i, n), direction=LT }}
+body {{ p = ({types}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+{gets}
+{body} }}
+ENTRY main {{
+  zero = s32[] constant(0)
+{inputs}
+  start = ({types}) tuple(zero, {", ".join(n + "0" for n in names)})
+  ROOT w = ({types}) while(start), condition=cond, body=body{", " + rounds if rounds else ""} }}
+"""
+
+
+M = "f16[128,128]"
+TURNED = f"""  y = {M} dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{1}}
+  ROOT n = (s32[], {M}, {M}) tuple(j, y, b)"""
+
+
+def test_what_a_loop_does_not_change_is_copied_once():
+    """a @ b.t() wants b.t() with its columns in the sticks: b is copied in front of the loop, not in each round."""
+    answer = plan_hlo.plan(loop(TURNED, [M, M]))
+    assert answer["optimal"] and answer["restickify_bytes"] == SQUARE == answer["lower_bound_bytes"]
+    assert copies_of(answer) == [("b0", ["w#2"], SQUARE, 1)]
+
+
+BACK = f"""  t = {M} transpose(a), dimensions={{1,0}}
+  y = {M} add(t, b)
+  ROOT n = (s32[], {M}, {M}) tuple(j, y, b)"""
+
+
+def test_what_a_loop_turns_is_copied_in_every_round():
+    """a = a.t() + b: y has the sticks of a on the other dimension, so either b and y agree and a is copied, or y is."""
+    answer = plan_hlo.plan(loop(BACK, [M, M]))
+    assert answer["optimal"] and answer["restickify_bytes"] == 6 * SQUARE
+    (copied,) = copies_of(answer)
+    assert copied[2:] == (SQUARE, 6)
+
+
+def layouts_of(answer, *names):
+    return {ops_of(answer)[name]["layout"] for name in names}
+
+
+@pytest.mark.parametrize("body", [TURNED, BACK])
+def test_a_loop_keeps_layouts(body):
+    answer = plan_hlo.plan(loop(body, [M, M]))
+    assert len(layouts_of(answer, "w#1", "w/next#1")) == 1
+    assert ops_of(answer)["w/next#1"]["kind"] == "carry"
+    assert "w/next#2" not in ops_of(answer)  # b is not changed
+
+
+@pytest.mark.parametrize("rounds, count, times", [
+    ("", None, 6),                  # i from 0, below 6, one by one
+    ("", "parameter(1)", 2),        # no constant: unknown, counts as twice
+    ('backend_config={"known_trip_count":{"n":"100"}}', None, 100),
+])
+def test_rounds(rounds, count, times):
+    text = loop(BACK, [M, M], rounds, count)
+    if count:
+        text = text.replace("n = s32[] parameter(1)", "n = s32[] negate(i)")
+    assert plan_hlo.plan(text)["restickify_bytes"] == times * SQUARE
+
+
+def test_loops_in_loops():
+    inner = loop(BACK, [M, M])
+    head, entry = inner.split("ENTRY main {")
+    outer = head + f"""cond2 {{ p = (s32[], {M}, {M}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(5)
+  ROOT t = pred[] compare(i, n), direction=LT }}
+body2 {{ p = (s32[], {M}, {M}) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  zero = s32[] constant(0)
+  a = {M} get-tuple-element(p), index=1
+  b = {M} get-tuple-element(p), index=2
+  start = (s32[], {M}, {M}) tuple(zero, a, b)
+  w = (s32[], {M}, {M}) while(start), condition=cond, body=body
+  x = {M} get-tuple-element(w), index=1
+  ROOT n = (s32[], {M}, {M}) tuple(j, x, b) }}
+ENTRY main {{""" + entry.replace("condition=cond, body=body", "condition=cond2, body=body2").replace(
+        'n":"6"', 'n":"5"')
+    answer = plan_hlo.plan(outer)
+    assert answer["optimal"] and answer["restickify_bytes"] == 5 * 6 * SQUARE
+
+
+def test_a_body_that_gives_another_shape_is_refused():
+    text = loop(f"  y = f16[64,128] slice(a), slice={{[0:64], [0:128]}}\n  ROOT n = (s32[], {M}) tuple(j, y)", [M])
+    with hlo.Module(text) as module, g.Graph() as graph, pytest.raises(t.TegulaError, match="another shape"):
+        graph.add_hlo(module)
+
+
+# ---- branches ---------------------------------------------------------------------------------------------
+
+BRANCHES = f"""straight {{ x = {M} parameter(0)
+  ROOT r = {M} negate(x) }}
+turned {{ x = {M} parameter(0)
+  t = {M} transpose(x), dimensions={{1,0}}
+  ROOT r = {M} negate(t) }}
+ENTRY main {{ p = %s parameter(0)
+  a = {M} parameter(1)
+  ROOT c = {M} conditional(p, a, a), %s }}
+"""
+
+
+@pytest.mark.parametrize("index, words", [
+    ("s32[]", "branch_computations={straight, turned}"),
+    ("pred[]", "true_computation=straight, false_computation=turned"),
+])
+def test_branches_write_one_layout(index, words):
+    answer = plan_hlo.plan(BRANCHES % (index, words))
+    assert answer["optimal"] and answer["restickify_bytes"] == SQUARE
+    ops = ops_of(answer)
+    assert {"c#0/r", "c#1/r", "c"} <= set(ops) and ops["c"]["stick_loop"] is not None
+
+
+# ---- searches ---------------------------------------------------------------------------------------------
+
+def test_the_best_are_not_searched_in_sticks():
+    answer = plan_hlo.plan("""ENTRY e { x = f32[32,256] parameter(0)
+  b = (f32[32,8], s32[32,8]) topk(x), k=8, largest=true
+  v = f32[32,8] get-tuple-element(b), index=0
+  i = s32[32,8] get-tuple-element(b), index=1
+  ROOT r = (f32[32,8], s32[32,8]) tuple(v, i) }""")
+    assert [(p, c) for p, c, *_ in copies_of(answer)] == [("x", ["b#0", "b#1"])]  # one for both
+    for name in ("b#0", "b#1"):
+        assert ops_of(answer)[name]["kind"] == "search" and ops_of(answer)[name]["stick_loop"] == 0
+
+
+LARGER = """larger { a = f16[] parameter(0)
+  i = s32[] parameter(1)
+  b = f16[] parameter(2)
+  k = s32[] parameter(3)
+  g = pred[] compare(a, b), direction=GT
+  x = f16[] select(g, a, b)
+  y = s32[] select(g, i, k)
+  ROOT t = (f16[], s32[]) tuple(x, y) }
+"""
+
+
+@pytest.mark.parametrize("text, copied", [
+    ("s = f16[64,128] sort(x), dimensions={1}", 1),
+    ("s = f16[64,128] sort(x), dimensions={0}", 0),
+    ("s = f16[64,128] reverse(x), dimensions={1}", 1),
+    ("s = f16[64,128] reverse(x), dimensions={0}", 0),
+    ("""m = s32[64,128] iota(), iota_dimension=1
+  n = f16[] constant(-inf)
+  z = s32[] constant(0)
+  s = (f16[64], s32[64]) reduce(x, m, n, z), dimensions={1}, to_apply=larger""", 1),
+])
+def test_what_is_looked_along_is_in_no_sticks(text, copied):
+    answer = plan_hlo.plan(LARGER + f"ENTRY e {{ x = f16[64,128] parameter(0)\n  ROOT {text} }}".replace(
+        "ROOT m", "m").replace("\n  s = (", "\n  ROOT s = ("))
+    assert answer["boundaries"] == [] and len(answer["restickifies"]) == copied
+
+
+# ---- rows that the data picks --------------------------------------------------------------------------------
+
+SCATTER = """add { a = f16[] parameter(0)
+  b = f16[] parameter(1)
+  ROOT s = f16[] add(a, b) }
+ENTRY e { x = f16[512,256] parameter(0)
+  i = s32[32,1] parameter(1)
+  u = f16[32,256] parameter(2)
+  ROOT r = f16[512,256] scatter(x, i, u), %s, index_vector_dim=1, to_apply=add }"""
+
+
+@pytest.mark.parametrize("words, update", [
+    ("update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}", "f16[32,256]"),
+    ("update_window_dims={1,2}, inserted_window_dims={}, scatter_dims_to_operand_dims={0}", "f16[32,1,256]"),
+])
+def test_scattered_rows_are_outermost(words, update):
+    answer = plan_hlo.plan((SCATTER % words).replace("f16[32,256]", update))
+    assert answer["restickifies"] == [] and answer["boundaries"] == []
+    assert "device_size=[512,4,64] stride_map=[256,64,1]" in ops_of(answer)["r"]["layout"]
+
+
+def test_rows_from_another_layout():
+    text = SCATTER % "update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}"
+    text = text.replace("parameter(2)", 'parameter(2), frontend_attributes={spyre_layout="spyre dim_order=[1,0]"}')
+    answer = plan_hlo.plan(text)
+    assert copies_of(answer) == [("u", ["r"], 64 * 256 * 2, 1)]  # its 32 rows were padded to a stick
+
+
+def test_gathered_rows_in_a_dimension_of_one():
+    answer = plan_hlo.plan("""ENTRY e { x = f16[512,256] parameter(0)
+  i = s32[32,1] parameter(1)
+  ROOT r = f16[32,1,256] gather(x, i), offset_dims={1,2}, collapsed_slice_dims={}, start_index_map={0},
+    index_vector_dim=1, slice_sizes={1,256} }""")
+    assert answer["boundaries"] == [] and copies_of(answer) == [("x", ["r"], 512 * 256 * 2, 1)]
+
+
+# ---- groups of channels -------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("channels, reason", [(64, None), (32, "its groups of channels are not whole sticks")])
+def test_groups_are_whole_sticks(channels, reason):
+    answer = plan_hlo.plan(f"""ENTRY e {{ x = f16[2,8,8,{4 * channels}] parameter(0)
+  k = f16[3,3,{channels},{4 * channels}] parameter(1)
+  ROOT c = f16[2,8,8,{4 * channels}] convolution(x, k), window={{size=3x3 pad=1_1x1_1}},
+    dim_labels=b01f_01io->b01f, feature_group_count=4 }}""")
+    op = ops_of(answer)["c"]
+    assert op.get("reason") == reason and answer["restickifies"] == []
+    if reason is None:
+        assert op["loops"][3] == channels and op["stick_loop"] == 3
+
+
+# ---- what stays a boundary ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text, opcode, reason", [
+    ("ROOT r = f32[64,64] cholesky(x), lower=true", "cholesky", "the host calculates it"),
+    ("ROOT r = s32[64,64] bitcast-convert(x)", "bitcast-convert",
+     "the bits of a device format are not those of the host"),
+    ("c = f32[] constant(0)\n  d = f32[] constant(1)\n  ROOT r = f32[64,64] rng(c, d), distribution=rng_uniform", "rng",
+     "the host makes random numbers"),
+    ('ROOT r = f32[64,64] custom-call(x), custom_call_target="foo"', "custom-call",
+     "its target is code of another library"),
+    ("ROOT r = u64[64,64] convert(x)", "convert", "its type has no device format"),
+    ("u = u64[64,64] convert(x)\n  ROOT r = f32[64,64] convert(u)", "convert",
+     "the type of an operand has no device format"),
+    ("f = f32[4096] reshape(x)\n  ROOT r = f32[4096] sort(f), dimensions={0}", "sort",
+     "none of its dimensions can lie in sticks"),
+    ("ROOT r = f32[64,64] all-to-all(x), dimensions={0}", "all-to-all",
+     "pieces of tensors change places between devices"),
+    ("ROOT r = f32[64,64] what-is-this(x)", "what-is-this", "nothing is known of the operation"),
+])
+def test_reasons(text, opcode, reason):
+    answer = plan_hlo.plan(f"ENTRY e {{ x = f32[64,64] parameter(0)\n  {text} }}")
+    op = ops_of(answer)["r"]
+    assert (op["kind"], op["opcode"], op["reason"]) == ("boundary", opcode, reason)
+    assert "r" in answer["boundaries"]
+
+
+@pytest.mark.parametrize("text", [
+    "ROOT r = f16[64,128] all-reduce(x), to_apply=add",
+    "ROOT r = f16[64,128] collective-permute(x), source_target_pairs={{0,1}}",
+    "ROOT r = f16[128,128] all-gather(x), dimensions={0}",
+    "ROOT r = f16[32,128] reduce-scatter(x), dimensions={0}, to_apply=add",
+])
+def test_collectives_keep_sticks(text):
+    head = SCATTER.split("ENTRY")[0]
+    answer = plan_hlo.plan(f"{head}ENTRY e {{ x = f16[64,128] parameter(0)\n  {text} }}")
+    assert answer["boundaries"] == [] and answer["restickifies"] == [] and ops_of(answer)["r"]["stick_loop"] == 1
