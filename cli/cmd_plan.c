@@ -8,8 +8,9 @@ static const char help[] =
     "tegula plan - choose Spyre layouts for a graph\n"
     "\n"
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
-    "                   [--restickify-reductions] [--keep-unit-dims] [--solver exact|greedy|firstfit|bestfit]\n"
-    "                   [--lx-fraction F] [--memory] [--explain NAME] [--limit N] [--out DIR] [--force] [--json]\n"
+    "                   [--restickify-reductions] [--keep-unit-dims] [--release 2026-08|2026-06]\n"
+    "                   [--solver exact|greedy|firstfit|bestfit] [--lx-fraction F] [--memory] [--explain NAME]\n"
+    "                   [--limit N] [--out DIR] [--force] [--json]\n"
     "\n"
     "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
     "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
@@ -23,6 +24,7 @@ static const char help[] =
     "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
     "  --restickify-reductions    operands of reductions may be copied, too\n"
     "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
+    "  --release NAME             how work is shared: spans and costs of torch-spyre in August or June 2026\n"
     "  --solver NAME              what stays in the scratchpad of the cores (LX): exact; or torch-spyre's greedy,\n"
     "                             firstfit, bestfit\n"
     "  --lx-fraction F            leave so much of LX to the backend, 0 to 1; 0.2 if not given\n"
@@ -37,8 +39,8 @@ static const char help[] =
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
-enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_SOLVER, OPT_FRACTION, OPT_MEMORY,
-       OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_RELEASE, OPT_SOLVER, OPT_FRACTION,
+       OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
@@ -64,6 +66,14 @@ static int read_params(tg_graph_params *out, const cli_args *args) {
     out->keep_unit_dims = args->option[OPT_UNIT_DIMS] != NULL;
     out->relay_reductions = args->option[OPT_REDUCTIONS] != NULL;
     return CLI_OK;
+}
+
+static int read_release(bool *june, const char *argument) {
+    static const char *const releases[] = {"2026-08", "2026-06", NULL};
+    int                      release;
+    const int                status = choose(&release, "--release", argument, releases);
+    *june = status == CLI_OK && release == 1;
+    return status;
 }
 
 static int read_limit(int64_t *out, const char *argument) {
@@ -178,6 +188,7 @@ static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const 
     if (status == CLI_OK) status = read_memory(&memory_params, args);
     if (status == CLI_OK) status = read_limit(&view.limit, args->option[OPT_LIMIT]);
     if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
+    if (status == CLI_OK) status = read_release(&view.june, args->option[OPT_RELEASE]);
     if (status == CLI_OK) status = check_out(args);
     if (status != CLI_OK) return status;
     if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return cli_fail_error("plan", &err);
@@ -219,6 +230,7 @@ const cli_command cli_plan = {
                 {"method", "exact, greedy or beam"},
                 {"restickify-reductions", NULL},
                 {"keep-unit-dims", NULL},
+                {"release", "2026-08 or 2026-06"},
                 {"solver", "exact, greedy, firstfit or bestfit"},
                 {"lx-fraction", "a number"},
                 {"memory", NULL},

@@ -12,6 +12,7 @@ typedef struct plan_view {
     const tg_graph_plan *plan;
     const tg_graph_plan *relayed; /* of an infeasible graph: with restickified reductions, if that helps; else NULL */
     int32_t              cores;
+    bool                 june;    /* limits and costs of June 2026, not of August */
     int64_t              limit;   /* restickifies shown; -1: the report's own habit */
     const tg_memory     *memory;  /* of a feasible plan; else NULL */
     bool                 list_memory;

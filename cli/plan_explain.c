@@ -37,7 +37,9 @@ static void print_division(const plan_view *view, int64_t node) {
     printf("  cores %lld", (long long)d.cores);
     for (int32_t l = 0; l < d.nloops; l++)
         if (d.splits[l] > 1) printf(", p%d in %lld slices", l, (long long)d.splits[l]);
-    puts(d.in_span ? "" : "; one of its tensors is longer than a core can reach");
+    for (int32_t l = 0; l < d.nloops; l++)
+        if (d.tiles[l] > 1) printf(", p%d in %lld tiles, one after the other", l, (long long)d.tiles[l]);
+    puts(d.in_span || d.tiled ? "" : "; one of its tensors is longer than a core can reach");
 }
 
 /* The device coordinates, outermost first. */

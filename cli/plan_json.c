@@ -34,13 +34,13 @@ static json_t *json_restickify(const plan_view *view, int64_t i) {
 }
 
 /* {"p0":32}: loops that are split. */
-static json_t *json_splits(const tg_division *d) {
+static json_t *json_splits(int32_t nloops, const int64_t *splits) {
     json_t *object = cli_json_object();
-    for (int32_t l = 0; l < d->nloops; l++) {
+    for (int32_t l = 0; l < nloops; l++) {
         char name[16];
-        if (d->splits[l] == 1) continue;
+        if (splits[l] == 1) continue;
         (void)snprintf(name, sizeof name, "p%d", l);
-        cli_json_put(object, name, cli_json_int(d->splits[l]));
+        cli_json_put(object, name, cli_json_int(splits[l]));
     }
     return object;
 }
@@ -58,9 +58,10 @@ static json_t *json_op(const plan_view *view, int64_t node) {
                                                                                 : json_null());
     cli_json_put(object, "stick_loop", stick >= 0 ? cli_json_int(stick) : json_null());
     cli_json_put(object, "loops", cli_json_ints(info.ranges, info.nloops));
-    cli_json_put(object, "splits", json_splits(&d));
+    cli_json_put(object, "splits", json_splits(d.nloops, d.splits));
     cli_json_put(object, "cores", cli_json_int(d.cores));
     cli_json_put(object, "in_span", d.in_span ? json_true() : json_false());
+    if (d.tiled) cli_json_put(object, "tiles", json_splits(d.nloops, d.tiles));
     if (info.kind == TG_NODE_BOUNDARY) cli_json_put(object, "reason", hlo_json_text(info.reason));
     return object;
 }

@@ -29,9 +29,13 @@ static void print_graph(const plan_view *view) {
 /* What no way to share the work makes short enough. */
 static void print_spans(const plan_view *view) {
     for (int64_t i = 0; i < tg_graph_count(view->graph); i++) {
-        if (plan_divide(view, i).in_span) continue;
+        const tg_division d = plan_divide(view, i);
+        if (d.in_span) continue;
         plan_print_node(view, i);
-        puts(": one of its tensors is longer than a core can reach, however the work is shared");
+        fputs(": one of its tensors is longer than a core can reach, however the work is shared", stdout);
+        for (int32_t l = 0; l < d.nloops; l++)
+            if (d.tiles[l] > 1) printf("; p%d in %lld tiles", l, (long long)d.tiles[l]);
+        putchar('\n');
     }
 }
 

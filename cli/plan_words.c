@@ -50,7 +50,9 @@ void plan_print_loop(const plan_view *view, int64_t node, int32_t loop) {
 }
 
 tg_division plan_divide(const plan_view *view, int64_t node) {
-    const tg_division_params params = {.cores = view->cores};
+    const tg_division_params params = {.cores = view->cores,
+                                       .max_span_bytes = view->june ? TG_MAX_SPAN_BYTES_JUNE : 0,
+                                       .formula = view->june ? TG_COST_JUNE : TG_COST_AUGUST};
     tg_division              d = {.cores = 1, .in_span = true};
     (void)tg_graph_plan_divide(&d, view->graph, view->plan, node, &params, NULL);
     return d;

@@ -99,7 +99,9 @@ typedef struct tg_node {
     int64_t          times;  /* how often copies of its result are made, if any: in a loop of 6 rounds 6. 0: once */
     tg_hlo_text      reason; /* of a boundary: why, for reports */
     int32_t          npins;
-    const tg_split  *pins;   /* loops that are in just so many slices */
+    const tg_split  *pins;   /* loops that are in just so many slices, or in one where there are fewer cores */
+    int32_t          nwishes;
+    const tg_split  *wishes; /* splits that the user wants; tg_division_params has others */
 } tg_node;
 
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);
@@ -310,6 +312,8 @@ typedef struct tg_division_params { /* zero-initialise for defaults */
     int32_t         cores;          /* 1 to TG_MAX_CORES; 0: all */
     int64_t         max_span_bytes; /* 0: TG_MAX_SPAN_BYTES */
     tg_cost_formula formula;
+    int32_t         nsplits;
+    const tg_split *splits;         /* wishes, in place of those of the node; loops without one are left to the rules */
 } tg_division_params;
 
 typedef struct tg_division {
@@ -318,9 +322,14 @@ typedef struct tg_division {
         splits[TG_MAX_LOOPS]; /* slices of each loop; their product is `cores`. A loop in sticks is split at sticks */
     int64_t cores;                /* at work */
     bool    in_span;              /* false: some tensor is too long for a core, however it is split */
+    int64_t span_bytes;           /* the longest that a core reaches in a tensor */
+    bool    tiled;                /* it is not too long if the work is done in tiles, one after the other */
+    int64_t tiles[TG_MAX_LOOPS];  /* of each loop; the splits are then those of a tile */
 } tg_division;
 
-/* How the loops of a node are shared out. pre: the plan is feasible. Inputs and boundaries are not split. */
+/* How the loops of a node are shared out. pre: the plan is feasible. Inputs and boundaries are not split.
+ * TG_ERR_ARGUMENT for splits that are wanted or pinned and cannot be: the message names the loop, the numbers and the
+ * rule. */
 TG_API tg_status tg_graph_plan_divide(tg_division *out, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
                                       const tg_division_params *params, tg_error *err);
 

@@ -4,7 +4,50 @@
 
 #include <tegula/rules.h>
 
-#include "graph/model.h"
+#include "graph/coordinate.h"
+#include "graph/plan.h"
+
+/* A tensor of a node, as it is read or written. */
+typedef struct tg_piece {
+    tg_spyre  layout;
+    tg_access access;
+    tg_stick  stick;
+} tg_piece;
+
+/* A node whose work is being shared. */
+typedef struct tg_share {
+    const tg_graph           *g;
+    const tg_graph_plan      *plan;
+    const tg_division_params *params;
+    int64_t                   node;
+    const tg_node_row        *n;
+    tg_work                   work;
+    int64_t     stick[TG_MAX_LOOPS]; /* elements of the largest stick that the loop runs in; 1: it does not */
+    const char *whole[TG_MAX_LOOPS]; /* why the loop is not split; NULL if it may be */
+    int64_t     limit;               /* bytes that a core may reach */
+    uint32_t    wished;              /* loops that are split as the user wants it */
+} tg_share;
+
+static inline bool tg_has_loop(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }
+
+/* The layout that operand k (-1: the result) has when it is touched; false if it is not on the device. */
+bool tg_take_piece(tg_piece *out, const tg_share *d, int32_t k);
+
+/* divide_span.c: splits loops until no core reaches too far; false if nothing helps. */
+bool tg_shorten_spans(tg_share *d);
+
+/* Bytes that a core reaches in the longest of the node's tensors. */
+int64_t tg_longest_span(const tg_share *d);
+
+/* divide_tiles.c: tiles of each loop, one after the other, so that no core reaches too far in any of them; the share
+ * is then that of a tile. False if nothing helps; tiles and share are as they were. */
+bool tg_choose_tiles(int64_t *tiles, tg_share *d);
+
+/* divide_pins.c: what rules and users say of splits. Loops with a split of their own are no longer free. */
+tg_status tg_pin_splits(tg_share *d, tg_error *err);
+
+/* After spans have been shortened: pins are no excuse for a core that reaches too far. */
+tg_status tg_check_pinned_span(const tg_share *before, const tg_share *after, bool in_span, tg_error *err);
 
 /* Where each core works: slice number (core / radix) % splits of a loop has positions [number * chunk, + chunk) of it.
  * Loops in their order, the first one changes fastest from core to core; summed loops of a product before them. */

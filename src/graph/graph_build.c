@@ -26,7 +26,7 @@ tg_status tg_graph_create(tg_graph **out, tg_error *err) {
     if (g == NULL) return tg_graph_no_memory(err);
     /* so that none of these tables is NULL, to which nothing may be added */
     if (!tg_term_rows_reserve(&g->terms, 1) || !tg_int_rows_reserve(&g->ranges, 1) ||
-        !tg_char_rows_reserve(&g->chars, 1)) {
+        !tg_char_rows_reserve(&g->chars, 1) || !tg_split_rows_reserve(&g->pins, 1)) {
         tg_graph_destroy(&g);
         return tg_graph_no_memory(err);
     }
@@ -119,16 +119,21 @@ static tg_status check_kind(const tg_node *node, tg_error *err) {
     return TG_OK;
 }
 
-static tg_status check_pins(const tg_node *node, tg_error *err) {
-    if (node->times < 0 || node->times > MOST_TIMES)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a node runs %d times, of at most %d", node->times, (int64_t)MOST_TIMES);
-    for (int32_t i = 0; i < node->npins; i++) {
-        const tg_split *p = &node->pins[i];
+static tg_status check_splits(const tg_node *node, int32_t count, const tg_split *splits, tg_error *err) {
+    for (int32_t i = 0; i < count; i++) {
+        const tg_split *p = &splits[i];
         if (p->loop < 0 || p->loop >= node->nloops || p->slices < 1)
-            return tg_fail(err, TG_ERR_ARGUMENT, "a pin puts loop %d of %d in %d slices", (int64_t)p->loop,
+            return tg_fail(err, TG_ERR_ARGUMENT, "loop %d of %d loops is to be in %d slices", (int64_t)p->loop,
                            (int64_t)node->nloops, p->slices);
     }
     return TG_OK;
+}
+
+static tg_status check_pins(const tg_node *node, tg_error *err) {
+    if (node->times < 0 || node->times > MOST_TIMES)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a node runs %d times, of at most %d", node->times, (int64_t)MOST_TIMES);
+    const tg_status s = check_splits(node, node->npins, node->pins, err);
+    return s == TG_OK ? check_splits(node, node->nwishes, node->wishes, err) : s;
 }
 
 static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *err) {
@@ -163,8 +168,9 @@ static bool reserve(tg_graph *g, const tg_node *node) {
     return tg_node_rows_reserve(&g->nodes, 1) && tg_access_rows_reserve(&g->accesses, (size_t)node->noperands) &&
            tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
            tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len +
-                                 reason_room(node)) &&
-           tg_split_rows_reserve(&g->pins, (size_t)node->npins) && tg_spyre_rows_reserve(&g->layouts, 1);
+                                              reason_room(node)) &&
+           tg_split_rows_reserve(&g->pins, (size_t)node->npins + (size_t)node->nwishes) &&
+           tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
 static size_t keep_text(tg_graph *g, tg_hlo_text text) {
@@ -220,7 +226,8 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .layout = layout,
                        .times = node->times > 0 ? node->times : 1,
                        .first_pin = (uint32_t)g->pins.count,
-                       .npins = (uint32_t)node->npins};
+                       .npins = (uint32_t)node->npins,
+                       .nwishes = (uint32_t)node->nwishes};
     choose_format(&row, node);
     tg_hlo_text reason = node->reason;
     if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) {
@@ -236,6 +243,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
         row.reason_len = (uint32_t)reason.len;
     }
     for (int32_t i = 0; i < node->npins; i++) g->pins.rows[g->pins.count++] = node->pins[i];
+    for (int32_t i = 0; i < node->nwishes; i++) g->pins.rows[g->pins.count++] = node->wishes[i];
     for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
     row.result = keep_access(g, node, &node->result);
     for (int32_t k = 0; k < node->noperands; k++)

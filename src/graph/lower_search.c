@@ -28,6 +28,13 @@ static tg_status finish_leaf(tg_thing *out, const tg_order *o, tg_draft *d) {
 
 static uint32_t bit(int64_t d) { return UINT32_C(1) << d; }
 
+/* A core finds 4 of the best k at most; a whole order is found by one. */
+static int64_t pinned_slices(int64_t k, int64_t searched) {
+    int64_t slices = 1;
+    while (k != searched && slices < k && (k % slices != 0 || k / slices > 4)) slices++;
+    return k != searched && slices > 0 ? slices : 1;
+}
+
 /* ---- along a dimension -------------------------------------------------------------------- */
 
 /* Results of which dimension `dim` has been looked along in every operand. */
@@ -50,7 +57,11 @@ static tg_status draft_search(tg_thing *out, const tg_order *o, const tg_xla_sha
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
-    d.node.no_stick = d.node.no_split = bit(dim) | bit(loop[dim]);
+    d.node.no_stick = bit(dim) | bit(loop[dim]);
+    d.node.no_split = bit(loop[dim]);
+    const tg_split pin = {(int32_t)dim, pinned_slices(result.shape[dim], d.ranges[loop[dim]])};
+    d.node.npins = 1;
+    d.node.pins = &pin;
     return finish_leaf(out, o, &d);
 }
 

@@ -37,8 +37,7 @@ class CNode(C.Structure):
                 ("ranges", C.POINTER(i64)), ("noperands", i32), ("operands", C.POINTER(Access)), ("result", Access),
                 ("no_stick", u32), ("in_channel", i32), ("out_channel", i32), ("reduction", enum), ("no_split", u32),
                 ("has_format", flag), ("format", enum), ("variant", Text), ("times", i64),
-                ("reason", Text), ("npins", i32),
-                ("pins", C.POINTER(Split))]
+                ("reason", Text), ("npins", i32), ("pins", C.POINTER(Split)), ("nwishes", i32), ("wishes", C.POINTER(Split))]
 
 
 class NodeInfo(C.Structure):
@@ -53,11 +52,13 @@ class Params(C.Structure):
 
 
 class DivisionParams(C.Structure):
-    _fields_ = [("cores", i32), ("max_span_bytes", i64), ("formula", enum)]
+    _fields_ = [("cores", i32), ("max_span_bytes", i64), ("formula", enum), ("nsplits", i32),
+                ("splits", C.POINTER(Split))]
 
 
 class Division(C.Structure):
-    _fields_ = [("nloops", i32), ("splits", i64 * 32), ("cores", i64), ("in_span", flag)]
+    _fields_ = [("nloops", i32), ("splits", i64 * 32), ("cores", i64), ("in_span", flag),
+                ("span_bytes", i64), ("tiled", flag), ("tiles", i64 * 32)]
 
 
 class Summary(C.Structure):
@@ -174,6 +175,7 @@ class Node:
     opcode: str = ""
     times: int = 0
     pins: tuple = ()  # (loop, slices)
+    wishes: tuple = ()
     no_split: int = 0
 
 
@@ -206,7 +208,9 @@ class Graph:
         c = CNode(kind=KINDS.index(node.kind), name=text, opcode=opcode, host=host, nloops=len(node.ranges),
                   ranges=ranges, noperands=len(node.operands), operands=operands, result=access_of((0, 0, node.result)),
                   no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction), times=node.times,
-                  npins=len(node.pins), pins=(Split * max(1, len(node.pins)))(*node.pins), no_split=node.no_split)
+                  npins=len(node.pins), pins=(Split * max(1, len(node.pins)))(*node.pins),
+                  nwishes=len(node.wishes), wishes=(Split * max(1, len(node.wishes)))(*node.wishes),
+                  no_split=node.no_split)
         _check(lib.tg_graph_add(C.byref(out), self.handle, C.byref(c), C.byref(self.error)), self.error)
         return out.value
 
@@ -269,14 +273,20 @@ class Plan:
     def step_of(self, node):
         return lib.tg_graph_plan_node_step(self.handle, node)
 
+    def division(self, node, splits=(), **params):
+        """splits: wishes, as (loop, slices)"""
+        out, error = Division(), t.Error()
+        wishes = (Split * max(1, len(splits)))(*splits)
+        _check(lib.tg_graph_plan_divide(C.byref(out), self.graph.handle, self.handle, node,
+                                        C.byref(DivisionParams(nsplits=len(splits), splits=wishes, **params)),
+                                        C.byref(error)), error)
+        assert out.cores == math.prod(out.splits[:out.nloops])
+        return out
+
     def divide(self, node, **params):
         """(slices of each loop, whether no core reaches too far)"""
-        out, error = Division(), t.Error()
-        _check(lib.tg_graph_plan_divide(C.byref(out), self.graph.handle, self.handle, node,
-                                        C.byref(DivisionParams(**params)), C.byref(error)), error)
-        splits = list(out.splits[:out.nloops])
-        assert out.cores == math.prod(splits)
-        return splits, out.in_span
+        out = self.division(node, **params)
+        return list(out.splits[:out.nloops]), out.in_span
 
     def conflict(self):
         return [lib.tg_graph_plan_conflict(self.handle, i)
