@@ -6,33 +6,6 @@
 
 /* ---- digits --------------------------------------------------------------------------- */
 
-static bool is_walked(const tg_dims *dims, int32_t d) { return dims->stride[d] > 0 && dims->size[d] != 1; }
-
-/* The smallest stride above `stride`; 0 if there is none. */
-static int64_t next_larger(const tg_dims *dims, int64_t stride) {
-    int64_t next = 0;
-    for (int32_t d = 0; d < dims->ndim; d++)
-        if (is_walked(dims, d) && dims->stride[d] > stride && (next == 0 || dims->stride[d] < next))
-            next = dims->stride[d];
-    return next;
-}
-
-/* The largest stride up to `step`; 0 if there is none. */
-static int64_t primary_stride(const tg_dims *dims, int64_t step) {
-    int64_t stride = 0;
-    for (int32_t d = 0; d < dims->ndim; d++)
-        if (is_walked(dims, d) && dims->stride[d] <= step && dims->stride[d] > stride) stride = dims->stride[d];
-    return stride;
-}
-
-/* Does a term that reaches `limit` go round digits that do not nest in `next`? */
-static bool is_uneven(const tg_dims *dims, int64_t next, int64_t limit) {
-    for (int32_t d = 0; d < dims->ndim; d++)
-        if (is_walked(dims, d) && dims->stride[d] > next && dims->stride[d] < limit && dims->stride[d] % next != 0)
-            return true;
-    return false;
-}
-
 static int64_t range_of(const tg_term *t, const int64_t *ranges) {
     int64_t range = t->loop == TG_LOOP_UNKNOWN ? t->extent : ranges[t->loop];
     if (t->extent > 0 && t->extent < range) range = t->extent;
@@ -41,33 +14,21 @@ static int64_t range_of(const tg_term *t, const int64_t *ranges) {
 
 static void add_term(tg_coordinate *out, const tg_dims *dims, int64_t stride, const tg_term *t,
                      const int64_t *ranges) {
-    const int64_t range = range_of(t, ranges), next = next_larger(dims, stride);
-    int64_t       limit = INT64_MAX;
-    if (range <= 1 || t->step == 0) return;
-    (void)tg_mul(&limit, t->step, range);
-    const bool primary = stride == primary_stride(dims, t->step);
-    if (!primary && (stride <= t->step || stride >= limit)) return;
     const int64_t loop_range = t->loop == TG_LOOP_UNKNOWN ? t->extent : ranges[t->loop];
-    const bool wraps = next > 0 && limit > next;
-    out->part[out->nparts++] = (tg_part){t->loop, t->step, wraps ? next : 0, stride,
-                                         t->modulus < loop_range ? t->modulus : 0,
-                                         wraps && is_uneven(dims, next, limit)};
-}
-
-/* The digit of an offset at a stride: what the larger strides leave of it. */
-static int64_t digit_of(const tg_dims *dims, int64_t offset, int64_t stride) {
-    for (int64_t above; (above = primary_stride(dims, offset)) > stride;) offset %= above;
-    return offset / stride;
+    tg_digit_part p;
+    if (!tg_read_term(&p, dims, stride, t->step, range_of(t, ranges))) return;
+    out->part[out->nparts++] = (tg_part){t->loop,  p.step,   p.wrap,
+                                         p.stride, t->modulus < loop_range ? t->modulus : 0, p.uneven};
 }
 
 void tg_coordinate_of(tg_coordinate *out, const tg_dims *dims, int32_t d, const int64_t *ranges,
                       const tg_access *access) {
     out->nparts = 0;
     out->offset = 0;
-    if (!is_walked(dims, d)) return;
+    if (!tg_dims_walked(dims, d)) return;
     const int64_t stride = dims->stride[d];
     for (int32_t i = 0; i < access->nterms; i++) add_term(out, dims, stride, &access->terms[i], ranges);
-    out->offset = digit_of(dims, access->offset, stride);
+    out->offset = tg_exact_offset(dims, access->offset, stride);
 }
 
 uint32_t tg_coordinate_loops(const tg_coordinate *c) {
@@ -99,12 +60,11 @@ static bool has_unknown(const tg_coordinate *c) {
 }
 
 static void judge_stick(tg_stick *out, const tg_coordinate *c, const int64_t *ranges, int64_t stick) {
-    int64_t modulus = 0;
-    out->loop = tg_coordinate_single(&modulus, c, ranges);
-    if (c->nparts == 0 && c->offset == 0) out->kind = TG_STICK_NONE;
-    else if (out->loop < 0 || (modulus != 0 && modulus != stick)) out->kind = TG_STICK_BAD;
-    else if (modulus == 0 && ranges[out->loop] > stick) out->kind = TG_STICK_BAD;
-    else out->kind = c->offset == 0 ? TG_STICK_LOOP : TG_STICK_OFFSET;
+    tg_stick_place place = {.moves = c->nparts > 0, .offset = c->offset};
+    out->loop = tg_coordinate_single(&place.modulus, c, ranges);
+    place.single = out->loop >= 0;
+    if (place.single) place.range = ranges[out->loop];
+    out->kind = tg_judge_stick(&place, stick);
     if (out->kind == TG_STICK_BAD) out->loop = -1;
 }
 

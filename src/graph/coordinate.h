@@ -1,19 +1,11 @@
-/* Where an access goes, dimension by dimension.
- *
- * An access is one number, offset + step * v + ...; a dimension of stride s finds its coordinate as the digit of that
- * number at s. Each term finds its digits for itself:
- *
- *     size [256,64,2,64] stride [4096,64,1048576,1], v < 32 with step 128, w < 128 with step 1
- *       128 v   the largest stride up to 128 is 64: dimension 1 has 2v; the term ends at 4096, no larger stride below
- *       w       dimension 3 has w mod 64, and dimension 1, whose stride is below the end 128, has w / 64
- *
- * which is right as long as the terms do not carry into each other's digits: a digit with an offset may run over its
- * size. That is where the device stops, too. Where strides do not nest (64 in a dimension of 100) a digit is no simple
- * one for terms that go round both; such a part is marked as uneven. Source: torch-spyre, which overlooks that. */
+/* Where an access goes, dimension by dimension, by the rule of transfer/read_rule.h; with the offset where it really
+ * is, because what is planned has to be right. */
 #ifndef TG_GRAPH_COORDINATE_H
 #define TG_GRAPH_COORDINATE_H
 
 #include <tegula/graph.h>
+
+#include "transfer/read_rule.h"
 
 /* floor(((step * v) mod wrap) / stride), where v is the number of a loop, taken modulo `modulus`; 0: no mod. */
 typedef struct tg_part {
@@ -27,12 +19,6 @@ typedef struct tg_coordinate {
     tg_part part[2 * TG_MAX_LOOPS];
     int64_t offset;
 } tg_coordinate;
-
-/* Sizes and strides that coordinates are asked for. */
-typedef struct tg_dims {
-    int32_t        ndim;
-    const int64_t *size, *stride;
-} tg_dims;
 
 static inline tg_dims tg_device_dims(const tg_spyre *l) { return (tg_dims){l->rank, l->device_size, l->stride_map}; }
 static inline tg_dims tg_host_dims(const tg_host *h) { return (tg_dims){h->ndim, h->shape, h->strides}; }
@@ -52,13 +38,6 @@ uint32_t tg_coordinate_loops(const tg_coordinate *c);
 int32_t tg_coordinate_single(int64_t *modulus, const tg_coordinate *c, const int64_t *ranges);
 
 /* What an access has in the sticks of a layout. */
-typedef enum tg_stick_kind {
-    TG_STICK_NONE = 0, /* always the same place in the stick: its first */
-    TG_STICK_LOOP,     /* one loop, element by element */
-    TG_STICK_OFFSET,   /* the same, but it does not begin at the start of a stick */
-    TG_STICK_BAD       /* anything else: the device has no way to say it */
-} tg_stick_kind;
-
 typedef struct tg_stick {
     tg_stick_kind kind;
     int32_t       loop;   /* of LOOP and OFFSET */

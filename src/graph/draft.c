@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_view *result) {
+void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_node_view *result) {
     memset(d, 0, sizeof *d);
     o->l->accesses.count = o->l->terms.count = 0;
     d->node.kind = kind;
@@ -12,7 +12,7 @@ void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_
     d->node.times = o->l->times;
     d->node.host.dtype = result->dtype;
     d->node.host.ndim = result->ndim;
-    tg_view dense = *result;
+    tg_node_view dense = *result;
     tg_rows_dense(&dense);
     for (int32_t i = 0; i < result->ndim; i++) {
         d->node.host.shape[i] = result->shape[i];
@@ -27,7 +27,7 @@ int32_t tg_draft_loop(tg_draft *d, int64_t range) {
     return d->node.nloops++;
 }
 
-bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_view *view, const int32_t *loop) {
+bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_node_view *view, const int32_t *loop) {
     tg_access_row row = {view->node, view->offset, (uint32_t)o->l->terms.count, 0};
     for (int32_t i = 0; i < view->ndim; i++) {
         if (loop[i] == TG_LOOP_NONE || view->step[i] == 0 || view->shape[i] <= 1) continue;
@@ -39,7 +39,7 @@ bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_view *view, const
     return tg_access_rows_push(&o->l->accesses, row);
 }
 
-bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_view *view) {
+bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view) {
     int32_t loop[TG_MAX_NDIM];
     for (int32_t i = 0; i < view->ndim; i++) loop[i] = i;
     return tg_draft_operand(d, o, view, loop);
@@ -81,7 +81,7 @@ static void give_up_sticks(tg_draft *d) {
     d->node.reason = tg_text_of("none of its dimensions can lie in sticks");
 }
 
-tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o) {
+tg_status tg_draft_finish(tg_node_view *result, tg_draft *d, const tg_order *o) {
     enum { FEW = 8 };
     tg_access  few[FEW];
     tg_access *operands = few;
@@ -92,14 +92,14 @@ tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o) {
     const tg_status s = add(&id, d, o, operands);
     if (operands != few) free(operands);
     if (s != TG_OK) return s;
-    tg_view view = {.node = id, .dtype = d->node.host.dtype, .ndim = d->node.host.ndim};
+    tg_node_view view = {.node = id, .dtype = d->node.host.dtype, .ndim = d->node.host.ndim};
     memcpy(view.shape, d->node.host.shape, sizeof view.shape);
     tg_rows_dense(&view);
     *result = view;
     return TG_OK;
 }
 
-void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_view *result) {
+void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_node_view *result) {
     const tg_node_row *n = tg_node_at(o->l->graph, node);
     d->node.has_format = n->on_device;
     d->node.format = n->format;
@@ -108,9 +108,9 @@ void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_vie
     memcpy(d->node.host.strides, result->step, sizeof d->node.host.strides);
 }
 
-tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind) {
+tg_status tg_draft_copy(tg_node_view *view, const tg_order *o, tg_node_kind kind) {
     tg_draft d;
-    tg_view  dense = *view;
+    tg_node_view  dense = *view;
     tg_rows_dense(&dense);
     tg_draft_start(&d, o, kind, view);
     tg_draft_reshape(&d, o, view->node, &dense);
@@ -118,7 +118,7 @@ tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind) {
     return tg_draft_finish(view, &d, o);
 }
 
-void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_view *operand) {
+void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_node_view *operand) {
     const tg_node_row *n = tg_node_at(o->l->graph, operand->node);
     if (d->node.host.dtype != TG_PRED || operand->ndim == 0 || !n->on_device || d->node.has_format) return;
     d->node.has_format = true;

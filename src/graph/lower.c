@@ -166,7 +166,7 @@ tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k) {
     return follow_path(out, o, operand.path);
 }
 
-tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k) {
+tg_status tg_lower_view(tg_node_view *out, const tg_order *o, int64_t k) {
     tg_thing        thing;
     const tg_status s = tg_lower_operand(&thing, o, k);
     if (s != TG_OK) return s;
@@ -175,7 +175,7 @@ tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k) {
     return TG_OK;
 }
 
-tg_status tg_lower_view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape) {
+tg_status tg_lower_view_of_shape(tg_node_view *out, const tg_order *o, const tg_xla_shape *shape) {
     tg_host host;
     memset(out, 0, sizeof *out);
     out->node = TG_NODE_NONE;
@@ -190,7 +190,7 @@ tg_status tg_lower_view_of_shape(tg_view *out, const tg_order *o, const tg_xla_s
     return s;
 }
 
-tg_status tg_lower_shape(tg_view *out, const tg_order *o) {
+tg_status tg_lower_shape(tg_node_view *out, const tg_order *o) {
     tg_xla_shape shape;
     size_t       count = 0;
     if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
@@ -221,7 +221,7 @@ int64_t tg_lower_callee(const tg_order *o, const char *key) {
     return id;
 }
 
-tg_status tg_lower_put_view(const tg_order *o, const tg_view *view) {
+tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view) {
     *o->out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
     return tg_rows_push(&o->l->views, *view) ? TG_OK : tg_lower_no_memory(o);
 }
@@ -229,7 +229,7 @@ tg_status tg_lower_put_view(const tg_order *o, const tg_view *view) {
 /* ---- parameters -------------------------------------------------------------------------------- */
 
 /* The host tensor of a parameter: dense, in the order that its XLA layout says. */
-static void host_of_shape(tg_host *out, const tg_view *view, const tg_xla_shape *shape) {
+static void host_of_shape(tg_host *out, const tg_node_view *view, const tg_xla_shape *shape) {
     int64_t step = 1;
     *out = (tg_host){.dtype = view->dtype, .ndim = view->ndim};
     for (int32_t i = 0; i < view->ndim; i++) {
@@ -276,7 +276,7 @@ static tg_status read_layout(tg_spyre *out, bool *given, const tg_order *o, cons
 }
 
 static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
-    tg_view   view;
+    tg_node_view   view;
     tg_host   host;
     tg_spyre  layout;
     bool      given = false;
@@ -373,7 +373,7 @@ static tg_status add_operands(tg_draft *d, const tg_order *o, const tg_thing *th
 }
 
 static tg_status make_boundary(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
-    tg_view   view;
+    tg_node_view   view;
     tg_draft  d;
     tg_status s = tg_lower_view_of_shape(&view, o, shape);
     (void)alone;

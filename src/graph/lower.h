@@ -13,13 +13,13 @@
 
 #include "graph/model.h"
 
-typedef struct tg_view {
+typedef struct tg_node_view {
     int64_t  node;
     tg_dtype dtype;
     int32_t  ndim;
     int64_t  shape[TG_MAX_NDIM], step[TG_MAX_NDIM];
     int64_t  offset;
-} tg_view;
+} tg_node_view;
 
 typedef enum tg_thing_kind { TG_NOTHING = 0, TG_ARRAY, TG_TUPLE } tg_thing_kind;
 
@@ -29,7 +29,7 @@ typedef struct tg_thing {
     uint32_t      first, count;
 } tg_thing;
 
-TG_HLO_TABLE(tg_rows, tg_view)
+TG_HLO_TABLE(tg_rows, tg_node_view)
 TG_HLO_TABLE(tg_thing_rows, tg_thing)
 
 /* A node that is being put together: terms and accesses are in the lowering's tables. */
@@ -95,15 +95,15 @@ typedef tg_status tg_make_leaf(tg_thing *out, const tg_order *o, const tg_xla_sh
 tg_status tg_lower_result(tg_order *o, tg_make_leaf *make);
 
 /* The shape of an array as a view; its steps are those of a dense row-major tensor. */
-tg_status tg_lower_view_of_shape(tg_view *out, const tg_order *o, const tg_xla_shape *shape);
+tg_status tg_lower_view_of_shape(tg_node_view *out, const tg_order *o, const tg_xla_shape *shape);
 
 /* The value of operand k. */
 tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k);
 /* The same, which must be an array. */
-tg_status tg_lower_view(tg_view *out, const tg_order *o, int64_t k);
+tg_status tg_lower_view(tg_node_view *out, const tg_order *o, int64_t k);
 
 /* The array shape of the instruction; its steps are those of a dense row-major tensor. */
-tg_status tg_lower_shape(tg_view *out, const tg_order *o);
+tg_status tg_lower_shape(tg_node_view *out, const tg_order *o);
 
 /* Integers of an attribute; none if it is not there. */
 tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const char *key);
@@ -111,7 +111,7 @@ tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const c
 /* The computation that an attribute names; TG_HLO_NONE if none does. */
 int64_t tg_lower_callee(const tg_order *o, const char *key);
 
-tg_status tg_lower_put_view(const tg_order *o, const tg_view *view);
+tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view);
 
 /* Look at a computation with these arguments. */
 tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args, size_t nargs);
@@ -119,7 +119,7 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
 /* ---- draft.c: nodes ---- */
 
 /* A node whose result has the shape of `result`; its first loops are the dimensions of the result. */
-void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_view *result);
+void tg_draft_start(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_node_view *result);
 
 /* One more loop; its number, or -1 if there are too many. */
 int32_t tg_draft_loop(tg_draft *d, int64_t range);
@@ -127,29 +127,30 @@ int32_t tg_draft_loop(tg_draft *d, int64_t range);
 /* An operand whose dimension i is walked by loop[i]; TG_LOOP_NONE for a dimension that stays at 0, TG_LOOP_UNKNOWN for
  * one that the data picks. False without memory. */
 enum { TG_LOOP_NONE = -2 };
-bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_view *view, const int32_t *loop);
+bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_node_view *view, const int32_t *loop);
 
 /* The same for a view of the result's shape. */
-bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_view *view);
+bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view);
 
 /* The result has this shape, and the format of `node`. */
-void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_view *result);
+void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_node_view *result);
 
 /* Adds the node; *result becomes a view of all of it. */
-tg_status tg_draft_finish(tg_view *result, tg_draft *d, const tg_order *o);
+tg_status tg_draft_finish(tg_node_view *result, tg_draft *d, const tg_order *o);
 
 /* A view as a node of its own: `kind` reads all of it. */
-tg_status tg_draft_copy(tg_view *view, const tg_order *o, tg_node_kind kind);
+tg_status tg_draft_copy(tg_node_view *view, const tg_order *o, tg_node_kind kind);
 
 /* A truth value has the format of what it was found from. */
-void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_view *operand);
+void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_node_view *operand);
 
 /* ---- views.c ---- */
 
 /* Row-major steps. */
-void tg_rows_dense(tg_view *view);
+void tg_rows_dense(tg_node_view *view);
 /* False if no steps say it; *cuts: it cuts or joins runs that do not end with sticks of so many elements. */
-bool tg_rows_reshape(tg_view *out, bool *cuts, const tg_view *in, int32_t ndim, const int64_t *shape, int64_t stick);
+bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int32_t ndim, const int64_t *shape,
+                     int64_t stick);
 
 tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same;
 

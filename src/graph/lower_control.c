@@ -31,11 +31,11 @@ static bool new_tuple(tg_thing *out, const tg_order *o, uint32_t count) {
 }
 
 /* `n` trees of the same form become one; `leaf` makes an array of n arrays. */
-typedef tg_status join_leaf(tg_view *out, const tg_order *o, const tg_view *const *parts, size_t n);
+typedef tg_status join_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n);
 
 static tg_status join_arrays(tg_thing *out, const tg_order *o, const tg_thing *parts, size_t n, join_leaf *leaf) {
-    tg_view         result, *rows = malloc((n + 1) * sizeof *rows);
-    const tg_view **at = malloc((n + 1) * sizeof *at);
+    tg_node_view         result, *rows = malloc((n + 1) * sizeof *rows);
+    const tg_node_view **at = malloc((n + 1) * sizeof *at);
     tg_status       s = rows != NULL && at != NULL ? TG_OK : tg_lower_no_memory(o);
     for (size_t i = 0; i < n && s == TG_OK; i++) {
         rows[i] = o->l->views.rows[parts[i].first];
@@ -72,19 +72,19 @@ static tg_status join_trees(tg_thing *out, const tg_order *o, const tg_thing *pa
     return s;
 }
 
-static bool same_array(const tg_view *a, const tg_view *b) {
+static bool same_array(const tg_node_view *a, const tg_node_view *b) {
     return a->dtype == b->dtype && a->ndim == b->ndim &&
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-static void keep_format(tg_draft *d, const tg_order *o, const tg_view *like) {
+static void keep_format(tg_draft *d, const tg_order *o, const tg_node_view *like) {
     const tg_node_row *n = tg_node_at(o->l->graph, like->node);
     d->node.has_format = n->on_device;
     d->node.format = n->format;
 }
 
 /* A node that has the shape and the format of `like`. */
-static void start_alike(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_view *like) {
+static void start_alike(tg_draft *d, const tg_order *o, tg_node_kind kind, const tg_node_view *like) {
     tg_draft_start(d, o, kind, like);
     keep_format(d, o, like);
 }
@@ -166,7 +166,7 @@ static int64_t rounds_of(const tg_order *o, int64_t condition, int64_t body) {
 /* ---- loops ------------------------------------------------------------------------------------- */
 
 /* What a loop begins with, in any layout. */
-static tg_status begin_leaf(tg_view *out, const tg_order *o, const tg_view *const *parts, size_t n) {
+static tg_status begin_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n) {
     tg_draft d;
     (void)n;
     start_alike(&d, o, TG_NODE_POINTWISE, parts[0]);
@@ -175,7 +175,7 @@ static tg_status begin_leaf(tg_view *out, const tg_order *o, const tg_view *cons
 }
 
 /* Of what it began with, and what the next round begins with. */
-static tg_status next_leaf(tg_view *out, const tg_order *o, const tg_view *const *parts, size_t n) {
+static tg_status next_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n) {
     tg_draft d;
     (void)n;
     *out = *parts[0];
@@ -230,7 +230,7 @@ tg_status tg_lower_while(tg_order *o) {
 
 /* ---- branches ------------------------------------------------------------------------------------ */
 
-static tg_status branch_leaf(tg_view *out, const tg_order *o, const tg_view *const *parts, size_t n) {
+static tg_status branch_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n) {
     tg_draft d;
     start_alike(&d, o, TG_NODE_POINTWISE, parts[0]);
     for (size_t i = 0; i < n; i++) {
@@ -281,7 +281,7 @@ tg_status tg_lower_conditional(tg_order *o) {
 tg_status tg_lower_all_gather(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   ndims = 0, loop[TG_MAX_NDIM];
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (o->at.noperands != 1) return tg_lower_refuse(o, "it gathers several tensors at once");
@@ -298,7 +298,7 @@ tg_status tg_lower_all_gather(tg_order *o) {
         loop[dims[0]] = TG_LOOP_UNKNOWN;
     }
     if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
-    tg_view out;
+    tg_node_view out;
     s = tg_draft_finish(&out, &d, o);
     return s == TG_OK ? tg_lower_put_view(o, &out) : s;
 }

@@ -7,7 +7,7 @@
 static const char single_elements[] = "it picks single elements, and the device moves whole sticks";
 
 static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_view         view;
+    tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &view) : s;
 }
@@ -35,8 +35,8 @@ static tg_status read_gather(gather_dims *g, const tg_order *o) {
 
 /* The loops of the table's dimensions: a whole dimension follows the result's, one that is picked has none. False if
  * the attributes do not fit. *whole: some dimension follows the result's; *windows: slices begin within a dimension. */
-static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather_dims *g, const tg_view *table,
-                         const tg_view *result) {
+static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather_dims *g, const tg_node_view *table,
+                         const tg_node_view *result) {
     int32_t next = 0;
     if (g->nsizes != table->ndim) return false;
     for (int32_t d = 0; d < table->ndim; d++) {
@@ -57,7 +57,7 @@ tg_status tg_lower_gather(tg_order *o) {
     int32_t     loop[TG_MAX_NDIM], none[TG_MAX_NDIM];
     bool        whole = false, windows = false;
     gather_dims dims;
-    tg_view     result, table, indices;
+    tg_node_view     result, table, indices;
     tg_draft    d;
     tg_status   s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&table, o, 0);
@@ -89,8 +89,8 @@ static tg_status read_scatter(scatter_dims *g, const tg_order *o) {
 }
 
 /* Loops are the dimensions of the updates; here those of the table's dimensions. */
-static bool scatter_loops(int32_t *loop, bool *whole, bool *windows, const scatter_dims *g, const tg_view *table,
-                          const tg_view *updates) {
+static bool scatter_loops(int32_t *loop, bool *whole, bool *windows, const scatter_dims *g, const tg_node_view *table,
+                          const tg_node_view *updates) {
     int32_t next = 0;
     for (int32_t d = 0; d < table->ndim; d++) {
         loop[d] = TG_LOOP_UNKNOWN;
@@ -107,11 +107,11 @@ static bool scatter_loops(int32_t *loop, bool *whole, bool *windows, const scatt
 }
 
 /* The result is walked as the table is. */
-static tg_status draft_scatter(const tg_order *o, const tg_view *table, const tg_view *updates, const tg_view *places,
-                               const int32_t *loop) {
+static tg_status draft_scatter(const tg_order *o, const tg_node_view *table, const tg_node_view *updates,
+                               const tg_node_view *places, const int32_t *loop) {
     tg_term  terms[TG_MAX_NDIM];
     int32_t  none[TG_MAX_NDIM], n = 0;
-    tg_view  result = *table;
+    tg_node_view  result = *table;
     tg_draft d;
     tg_rows_dense(&result);
     tg_draft_start(&d, o, TG_NODE_SCATTER, updates);
@@ -134,7 +134,7 @@ tg_status tg_lower_scatter(tg_order *o) {
     int32_t      loop[TG_MAX_NDIM];
     bool         whole = false, windows = false;
     scatter_dims dims;
-    tg_view      table, updates, places;
+    tg_node_view      table, updates, places;
     if (o->at.noperands != 3) return tg_lower_refuse(o, "it writes several tensors at once");
     tg_status s = tg_lower_view(&table, o, 0);
     if (s == TG_OK) s = tg_lower_view(&places, o, 1);

@@ -10,12 +10,12 @@ static void identity(int32_t *loop, int32_t n) {
     for (int32_t i = 0; i < n; i++) loop[i] = i;
 }
 
-static bool same_shape(const tg_view *a, const tg_view *b) {
+static bool same_shape(const tg_node_view *a, const tg_node_view *b) {
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
 static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_view         view;
+    tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &view) : s;
 }
@@ -30,7 +30,7 @@ static int64_t stick_of(tg_dtype dtype) {
 /* ---- element by element --------------------------------------------------------------------- */
 
 tg_status tg_lower_pointwise(tg_order *o) {
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
@@ -48,7 +48,7 @@ tg_status tg_lower_pointwise(tg_order *o) {
 }
 
 tg_status tg_lower_constant(tg_order *o) {
-    tg_view         result;
+    tg_node_view         result;
     tg_draft        d;
     const tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
@@ -57,7 +57,7 @@ tg_status tg_lower_constant(tg_order *o) {
 }
 
 tg_status tg_lower_iota(tg_order *o) {
-    tg_view         result;
+    tg_node_view         result;
     tg_draft        d;
     const tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
@@ -68,7 +68,7 @@ tg_status tg_lower_iota(tg_order *o) {
 /* ---- reduce ------------------------------------------------------------------------------------ */
 
 /* Loops for the dimensions of an operand, those in dims new ones, the others those of the result in turn. */
-static bool reduced_loops(int32_t *loop, tg_draft *d, const tg_view *view, const int64_t *dims, int32_t ndims) {
+static bool reduced_loops(int32_t *loop, tg_draft *d, const tg_node_view *view, const int64_t *dims, int32_t ndims) {
     uint32_t reduced = 0;
     int32_t  next = 0;
     for (int32_t i = 0; i < ndims; i++)
@@ -106,7 +106,7 @@ static bool read_reduction(tg_reduction *out, const tg_order *o) {
 tg_status tg_lower_reduce(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM], ndims = 0;
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_reduction reduction;
     if (o->at.noperands != 2) return tg_lower_reduce_several(o);
@@ -129,7 +129,7 @@ tg_status tg_lower_reduce(tg_order *o) {
 tg_status tg_lower_concatenate(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM], start = 0;
     int32_t   ndims = 0;
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
@@ -149,7 +149,7 @@ tg_status tg_lower_concatenate(tg_order *o) {
 }
 
 /* Negative padding cuts the operand. */
-static void crop(tg_view *view, tg_hlo_padding *p, int32_t d) {
+static void crop(tg_node_view *view, tg_hlo_padding *p, int32_t d) {
     const int64_t low = tg_min(tg_max(-p->low, 0), view->shape[d]);
     view->offset += low * view->step[d];
     view->shape[d] -= low;
@@ -158,7 +158,8 @@ static void crop(tg_view *view, tg_hlo_padding *p, int32_t d) {
 }
 
 /* The loops run over the operand; where it begins in the result is the access of the result. */
-static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_view *view, const tg_view *result, tg_hlo_padding *p) {
+static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_node_view *view, const tg_node_view *result,
+                           tg_hlo_padding *p) {
     tg_term terms[TG_MAX_NDIM];
     int64_t offset = 0;
     tg_draft_start(d, o, TG_NODE_POINTWISE, result);
@@ -171,7 +172,7 @@ static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_view *view, const 
     }
     tg_draft_choose_format(d, o, view);
     d->node.result = (tg_access){.offset = offset, .nterms = view->ndim, .terms = terms};
-    tg_view   out;
+    tg_node_view   out;
     tg_status s = tg_draft_same(d, o, view) ? TG_OK : tg_lower_no_memory(o);
     if (s == TG_OK) s = tg_draft_finish(&out, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &out) : s;
@@ -181,7 +182,7 @@ tg_status tg_lower_pad(tg_order *o) {
     tg_hlo_padding p[TG_MAX_NDIM];
     tg_hlo_text    value;
     size_t         n = 0;
-    tg_view        result, view;
+    tg_node_view        result, view;
     tg_draft       d;
     tg_status      s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
@@ -200,7 +201,7 @@ tg_status tg_lower_pad(tg_order *o) {
 /* ---- at places that the data says ---------------------------------------------------------------------- */
 
 /* A dimension that is cut begins somewhere: besides the loop it has an unknown index. */
-static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_view *view, const tg_view *result) {
+static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_node_view *view, const tg_node_view *result) {
     tg_access_row *row = &o->l->accesses.rows[o->l->accesses.count - 1];
     (void)d;
     for (int32_t i = 0; i < view->ndim; i++) {
@@ -214,7 +215,7 @@ static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_view *vi
 
 tg_status tg_lower_dynamic_slice(tg_order *o) {
     int32_t   loop[TG_MAX_NDIM];
-    tg_view   result, view, cut;
+    tg_node_view   result, view, cut;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
@@ -231,7 +232,7 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
 }
 
 tg_status tg_lower_dynamic_update_slice(tg_order *o) {
-    tg_view   target, update;
+    tg_node_view   target, update;
     tg_draft  d;
     tg_status s = tg_lower_view(&target, o, 0);
     if (s == TG_OK) s = tg_lower_view(&update, o, 1);

@@ -5,7 +5,7 @@
 #include <string.h>
 
 static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_view         view;
+    tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &view) : s;
 }
@@ -17,7 +17,7 @@ static bool lists(const int64_t *dims, int32_t n, int64_t d) {
 }
 
 /* A dimension that must be able to lie in sticks is there in memory, not one element shown many times. */
-static tg_status make_solid(tg_view *view, const tg_order *o, int32_t dim) {
+static tg_status make_solid(tg_node_view *view, const tg_order *o, int32_t dim) {
     if (view->shape[dim] <= 1 || view->step[dim] != 0) return TG_OK;
     const tg_node_row *n = tg_node_at(o->l->graph, view->node);
     const bool         fill = n->kind == TG_NODE_CONSTANT && n->host.ndim == 0;
@@ -46,7 +46,7 @@ static tg_status read_dot(dot_dims *out, const tg_order *o) {
 }
 
 /* The result has the batch dimensions, then what is left of the left operand, then of the right one. */
-static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims *dims, const tg_view *views) {
+static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims *dims, const tg_node_view *views) {
     int32_t next = dims->nbatch[0];
     for (int i = 0; i < 2; i++)
         for (int32_t k = 0; k < views[i].ndim; k++) {
@@ -72,7 +72,7 @@ static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims 
 
 /* Can sticks lie along dimension d of the view, or be brought there? Yes where it walks a dimension of the tensor
  * alone, and where it cuts one into whole sticks. */
-static bool can_be_stick(const tg_view *view, const tg_order *o, int32_t d) {
+static bool can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d) {
     const tg_node_row *n = tg_node_at(o->l->graph, view->node);
     tg_term            terms[TG_MAX_NDIM];
     const tg_access    access = {view->node, view->offset, view->ndim, terms};
@@ -86,7 +86,7 @@ static bool can_be_stick(const tg_view *view, const tg_order *o, int32_t d) {
 }
 
 /* A product needs one of these dimensions in its sticks; if none can be there, the view becomes a tensor of its own. */
-static tg_status make_sticks(tg_view *view, const tg_order *o, uint32_t dims) {
+static tg_status make_sticks(tg_node_view *view, const tg_order *o, uint32_t dims) {
     for (int32_t d = 0; d < view->ndim; d++) {
         if ((dims >> d & 1) == 0 || view->shape[d] == 1) dims &= ~(UINT32_C(1) << d);
         else if (can_be_stick(view, o, d)) return TG_OK;
@@ -94,7 +94,7 @@ static tg_status make_sticks(tg_view *view, const tg_order *o, uint32_t dims) {
     return dims != 0 ? tg_draft_copy(view, o, TG_NODE_CLONE) : TG_OK;
 }
 
-static tg_status make_dot_solid(tg_view *views, const tg_order *o, const dot_dims *dims) {
+static tg_status make_dot_solid(tg_node_view *views, const tg_order *o, const dot_dims *dims) {
     tg_status s = TG_OK;
     uint32_t  summed = 0, columns = 0;
     for (int32_t k = 0; k < views[0].ndim && s == TG_OK; k++)
@@ -114,7 +114,7 @@ static tg_status make_dot_solid(tg_view *views, const tg_order *o, const dot_dim
 tg_status tg_lower_dot(tg_order *o) {
     int32_t   loop[2][TG_MAX_NDIM];
     dot_dims  dims;
-    tg_view   result, views[2];
+    tg_node_view   result, views[2];
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&views[0], o, 0);
@@ -138,7 +138,7 @@ static int64_t read_count(const tg_order *o, const char *key) {
     return n;
 }
 
-static bool fits_labels(const tg_hlo_dim_labels *l, const tg_view *views, const tg_view *result) {
+static bool fits_labels(const tg_hlo_dim_labels *l, const tg_node_view *views, const tg_node_view *result) {
     const int32_t n = l->nspatial + 2;
     return views[0].ndim == n && views[1].ndim == n && result->ndim == n;
 }
@@ -162,7 +162,7 @@ typedef struct groups {
 } groups;
 
 /* Dimension dim becomes one of each group, and the last dimension, new, counts groups. */
-static void split_groups(tg_view *view, int32_t dim, int64_t count) {
+static void split_groups(tg_node_view *view, int32_t dim, int64_t count) {
     const int32_t g = view->ndim++;
     view->shape[g] = count;
     view->shape[dim] /= count;
@@ -170,14 +170,14 @@ static void split_groups(tg_view *view, int32_t dim, int64_t count) {
 }
 
 /* Sticks hold channels of one group. */
-static bool is_whole(const tg_view *view, const tg_order *o, int64_t channels) {
+static bool is_whole(const tg_node_view *view, const tg_order *o, int64_t channels) {
     const tg_node_row *n = tg_node_at(o->l->graph, view->node);
     return channels == 1 || !n->on_device || channels % (8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format)) == 0;
 }
 
 /* Why not; NULL if it can be told. */
-static const char *group_fault(const tg_order *o, const groups *g, const tg_hlo_dim_labels *l, const tg_view *views,
-                               const tg_view *result) {
+static const char *group_fault(const tg_order *o, const groups *g, const tg_hlo_dim_labels *l,
+                               const tg_node_view *views, const tg_node_view *result) {
     const int64_t out = result->shape[l->output_feature], in = views[0].shape[l->input_feature];
     const int64_t shared = g->of_batch ? views[0].shape[l->input_batch] : in;
     if (g->count < 1 || out % g->count != 0 || shared % g->count != 0 || views[0].ndim == TG_MAX_NDIM)
@@ -194,7 +194,7 @@ typedef struct channel_loops {
     int32_t in, out, group;
 } channel_loops;
 
-static channel_loops add_loops(tg_draft *d, const groups *g, const tg_hlo_dim_labels *l, const tg_view *views) {
+static channel_loops add_loops(tg_draft *d, const groups *g, const tg_hlo_dim_labels *l, const tg_node_view *views) {
     channel_loops c = {.out = l->output_feature, .group = TG_LOOP_NONE};
     const int64_t in = views[0].shape[l->input_feature] / (g->of_batch ? 1 : g->count);
     const int64_t out = d->ranges[c.out] / g->count;
@@ -209,7 +209,7 @@ static channel_loops add_loops(tg_draft *d, const groups *g, const tg_hlo_dim_la
 
 /* Positions in the window take part in no rule: only the channels lie in sticks. */
 static void label_loops(int32_t loop[2][TG_MAX_NDIM + 1], const channel_loops *c, const groups *g,
-                        const tg_hlo_dim_labels *l, tg_view *views) {
+                        const tg_hlo_dim_labels *l, tg_node_view *views) {
     for (int32_t k = 0; k <= TG_MAX_NDIM; k++) loop[0][k] = loop[1][k] = TG_LOOP_UNKNOWN;
     loop[0][l->input_batch] = l->output_batch;
     loop[0][l->input_feature] = c->in;
@@ -226,7 +226,7 @@ static void label_loops(int32_t loop[2][TG_MAX_NDIM + 1], const channel_loops *c
     loop[1][views[1].ndim - 1] = c->group;
 }
 
-static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_dim_labels *l, tg_view *views,
+static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_dim_labels *l, tg_node_view *views,
                                    const groups *g) {
     int32_t             loop[2][TG_MAX_NDIM + 1], n = 0;
     tg_term             terms[TG_MAX_NDIM + 1];
@@ -250,7 +250,7 @@ static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_
 tg_status tg_lower_convolution(tg_order *o) {
     tg_hlo_dim_labels labels;
     tg_hlo_text       value;
-    tg_view           result, views[2];
+    tg_node_view           result, views[2];
     tg_draft          d;
     tg_status         s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&views[0], o, 0);

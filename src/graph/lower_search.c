@@ -13,13 +13,13 @@
 #include <string.h>
 
 static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_view         view;
+    tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &view) : s;
 }
 
 static tg_status finish_leaf(tg_thing *out, const tg_order *o, tg_draft *d) {
-    tg_view         view;
+    tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
     if (s != TG_OK) return s;
     *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
@@ -41,7 +41,7 @@ static int64_t pinned_slices(int64_t k, int64_t searched) {
 static tg_status draft_search(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, int64_t dim,
                               int64_t noperands) {
     int32_t   loop[TG_MAX_NDIM];
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_view_of_shape(&result, o, shape);
     if (s != TG_OK) return s;
@@ -89,7 +89,7 @@ tg_status tg_lower_topk(tg_order *o) {
 static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM], ndims = 0, next = 0;
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_view_of_shape(&result, o, shape);
     (void)alone;
@@ -124,8 +124,8 @@ tg_status tg_lower_reduce_several(tg_order *o) {
 /* ---- windows -------------------------------------------------------------------------------- */
 
 /* Loops of an operand under windows: dimensions that a window moves along are read at places that are not loops. */
-static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o, const tg_view *result,
-                              const tg_view *view) {
+static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o, const tg_node_view *result,
+                              const tg_node_view *view) {
     tg_hlo_window_dim window[TG_MAX_NDIM];
     tg_hlo_text       value;
     size_t            n = 0;
@@ -147,7 +147,7 @@ static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o,
 static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_view_of_shape(&result, o, shape);
     (void)alone;
@@ -173,7 +173,7 @@ tg_status tg_lower_reduce_windows(tg_order *o) {
 tg_status tg_lower_select_and_scatter(tg_order *o) {
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
-    tg_view   result, view;
+    tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
@@ -192,7 +192,7 @@ tg_status tg_lower_select_and_scatter(tg_order *o) {
 tg_status tg_lower_reverse(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM], ndims = 0;
-    tg_view   view;
+    tg_node_view   view;
     tg_draft  d;
     tg_status s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");

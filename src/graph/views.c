@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void tg_rows_dense(tg_view *view) {
+void tg_rows_dense(tg_node_view *view) {
     int64_t step = 1;
     view->offset = 0;
     for (int32_t d = view->ndim; d-- > 0;) {
@@ -14,7 +14,7 @@ void tg_rows_dense(tg_view *view) {
     }
 }
 
-static bool is_empty(const tg_view *v) {
+static bool is_empty(const tg_node_view *v) {
     for (int32_t d = 0; d < v->ndim; d++)
         if (v->shape[d] == 0) return true;
     return false;
@@ -52,7 +52,7 @@ static bool next_group(group *g, const int64_t *old_shape, const int64_t *new_sh
 }
 
 /* The old dimensions are one run of equal steps. */
-static bool is_run(const tg_view *in, const group *g) {
+static bool is_run(const tg_node_view *in, const group *g) {
     int64_t inner = -1;
     for (int32_t d = g->old_high; d-- > g->old_low;) {
         if (in->shape[d] == 1) continue;
@@ -68,14 +68,15 @@ static int64_t innermost(const int64_t *shape, int32_t low, int32_t high) {
 }
 
 /* Does the group cut sticks? Only along the dimension that elements follow each other in. */
-static bool cuts_sticks(const tg_view *in, const int64_t *new_shape, const group *g, int64_t stick) {
+static bool cuts_sticks(const tg_node_view *in, const int64_t *new_shape, const group *g, int64_t stick) {
     const int64_t a = innermost(in->shape, g->old_low, g->old_high);
     const int64_t b = innermost(new_shape, g->new_low, g->new_high);
     return a != b && in->step[g->old_high - 1] == 1 && (a % stick != 0 || b % stick != 0);
 }
 
-bool tg_rows_reshape(tg_view *out, bool *cuts, const tg_view *in, int32_t ndim, const int64_t *shape, int64_t stick) {
-    tg_view view = *in;
+bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int32_t ndim, const int64_t *shape,
+                     int64_t stick) {
+    tg_node_view view = *in;
     group   g = {in->ndim, in->ndim, ndim, ndim};
     view.ndim = ndim;
     *cuts = false;
@@ -102,11 +103,11 @@ static int64_t stick_of(const tg_lowering *l, int64_t node) {
 
 /* A clone with this shape. Where steps say the reshape it reads by them; else it writes the elements one after the
  * other, as it reads them. */
-static tg_status clone_as(tg_view *view, const tg_order *o, const tg_view *by_steps, int32_t ndim,
+static tg_status clone_as(tg_node_view *view, const tg_order *o, const tg_node_view *by_steps, int32_t ndim,
                           const int64_t *shape) {
     tg_term  terms[TG_MAX_NDIM];
     tg_draft d;
-    tg_view  dense = *view, result;
+    tg_node_view  dense = *view, result;
     if (by_steps != NULL) {
         *view = *by_steps;
         return tg_draft_copy(view, o, TG_NODE_CLONE);
@@ -115,7 +116,7 @@ static tg_status clone_as(tg_view *view, const tg_order *o, const tg_view *by_st
     tg_draft_start(&d, o, TG_NODE_CLONE, view);
     for (int32_t i = 0; i < view->ndim; i++) terms[i] = (tg_term){.loop = i, .step = dense.step[i]};
     d.node.result = (tg_access){.nterms = view->ndim, .terms = terms};
-    result = (tg_view){.ndim = ndim};
+    result = (tg_node_view){.ndim = ndim};
     memcpy(result.shape, shape, (size_t)ndim * sizeof *shape);
     tg_rows_dense(&result);
     tg_draft_reshape(&d, o, view->node, &result);
@@ -123,8 +124,8 @@ static tg_status clone_as(tg_view *view, const tg_order *o, const tg_view *by_st
     return tg_draft_finish(view, &d, o);
 }
 
-static tg_status reshape_to(tg_view *view, const tg_order *o, int32_t ndim, const int64_t *shape) {
-    tg_view out;
+static tg_status reshape_to(tg_node_view *view, const tg_order *o, int32_t ndim, const int64_t *shape) {
+    tg_node_view out;
     bool    cuts;
     if (product(view->shape, 0, view->ndim) != product(shape, 0, ndim))
         return tg_lower_fail(o, "a reshape changes the number of elements");
@@ -135,7 +136,7 @@ static tg_status reshape_to(tg_view *view, const tg_order *o, int32_t ndim, cons
 }
 
 tg_status tg_lower_reshape(tg_order *o) {
-    tg_view   view, shape;
+    tg_node_view   view, shape;
     tg_status s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_shape(&shape, o);
     if (s == TG_OK) s = reshape_to(&view, o, shape.ndim, shape.shape);
@@ -144,8 +145,8 @@ tg_status tg_lower_reshape(tg_order *o) {
 
 /* ---- permutations -------------------------------------------------------------------------- */
 
-static tg_view permuted(const tg_view *in, const int64_t *from) {
-    tg_view out = *in;
+static tg_node_view permuted(const tg_node_view *in, const int64_t *from) {
+    tg_node_view out = *in;
     for (int32_t d = 0; d < in->ndim; d++) {
         out.shape[d] = in->shape[from[d]];
         out.step[d] = in->step[from[d]];
@@ -163,7 +164,7 @@ static bool is_permutation(const int64_t *from, int32_t count, int32_t ndim) {
 tg_status tg_lower_transpose(tg_order *o) {
     int64_t   from[TG_MAX_NDIM];
     int32_t   count = 0;
-    tg_view   view;
+    tg_node_view   view;
     tg_status s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(from, &count, o, "dimensions");
     if (s != TG_OK) return s;
@@ -190,7 +191,7 @@ tg_status tg_lower_bitcast(tg_order *o) {
     const tg_hlo_operand operand = tg_hlo_get_operand(o->l->module, o->at.first_operand);
     int64_t              order[TG_MAX_NDIM], shape[TG_MAX_NDIM], back[TG_MAX_NDIM];
     tg_xla_shape         from, to;
-    tg_view              view;
+    tg_node_view              view;
     tg_status            s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = array_shape(&to, o, o->at.shape);
     int64_t id = operand.shape;
@@ -215,7 +216,7 @@ tg_status tg_lower_bitcast(tg_order *o) {
 tg_status tg_lower_broadcast(tg_order *o) {
     int64_t   to[TG_MAX_NDIM];
     int32_t   count = 0;
-    tg_view   view, out;
+    tg_node_view   view, out;
     tg_status s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_shape(&out, o);
     if (s == TG_OK) s = tg_lower_ints(to, &count, o, "dimensions");
@@ -236,7 +237,7 @@ tg_status tg_lower_slice(tg_order *o) {
     tg_hlo_slice slices[TG_MAX_NDIM];
     tg_hlo_text  value;
     size_t       count = 0;
-    tg_view      view;
+    tg_node_view      view;
     tg_status    s = tg_lower_view(&view, o, 0);
     if (s != TG_OK) return s;
     if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "slice"))

@@ -1,4 +1,5 @@
 /* The answer about a view: is it there, is it free, what would a naive reader get. */
+#include "transfer/read_rule.h"
 #include "transfer/viewing.h"
 
 #include "base/text.h"
@@ -90,12 +91,11 @@ static void judge_stick(tg_view_answer *out, int64_t stick) {
         c = d;
     }
     if (c == NULL || out->stick == TG_STICK_BAD) return;
-    out->stick = TG_STICK_BAD;
-    if (c->stride != 1 || c->nterms != 1) return;
     const tg_view_term *t = &c->term[0];
-    if (t->step != 1 || t->stride != 1 || t->shift != 0 || (t->wrap != 0 && t->wrap != stick)) return;
-    out->stick = c->offset == 0 ? TG_STICK_LOOP : TG_STICK_OFFSET;
-    out->stick_dim = t->dim;
+    tg_stick_place      place = {.moves = c->nterms > 0, .modulus = t->wrap, .offset = c->offset};
+    place.single = c->stride == 1 && c->nterms == 1 && t->step == 1 && t->stride == 1 && t->shift == 0;
+    out->stick = tg_judge_stick(&place, stick); /* without a mod it stays within the stick, because the view is free */
+    if (out->stick != TG_STICK_BAD) out->stick_dim = t->dim;
 }
 
 /* ---- the verdict ---- */

@@ -9,6 +9,7 @@
  * and the greatest n for which the proof goes through is found by halving; then c[k] = n, and the same for k + 1. At
  * the end stands the first coordinate that is not proved right. As a rule it is wrong; if not, the elements behind it
  * are looked at one by one. */
+#include "transfer/read_rule.h"
 #include "transfer/viewing.h"
 
 enum { MAX_LOOKS = 1 << 20 };
@@ -168,32 +169,14 @@ static void rule_dims_of(rule_dims *out, const tg_storage *storage, const tg_des
     }
 }
 
-/* The smallest host stride above this one; 0 if there is none. */
-static int64_t next_larger(const rule_dims *dims, int64_t stride) {
-    int64_t next = 0;
-    for (int32_t i = 0; i < dims->n; i++)
-        if (dims->host[i] > stride && (next == 0 || dims->host[i] < next)) next = dims->host[i];
-    return next;
-}
-
-/* The largest host stride up to this step; 0 if there is none. */
-static int64_t primary(const rule_dims *dims, int64_t step) {
-    int64_t best = 0;
-    for (int32_t i = 0; i < dims->n; i++)
-        if (dims->host[i] <= step && dims->host[i] > best) best = dims->host[i];
-    return best;
-}
+static tg_dims host_dims(const rule_dims *dims) { return (tg_dims){dims->n, dims->size, dims->host}; }
 
 static void apply_rule(reading *r, const rule_dims *dims, int32_t d) {
-    const int64_t step = r->view->strides[d];
-    int64_t       limit = INT64_MAX;
-    if (r->view->shape[d] <= 1 || step == 0) return;
-    (void)tg_mul(&limit, step, r->view->shape[d]);
-    const int64_t first = primary(dims, step);
+    const tg_dims host = host_dims(dims);
     for (int32_t i = 0; i < dims->n; i++) {
-        const int64_t stride = dims->host[i], next = next_larger(dims, stride);
-        if (stride != first && (stride <= step || stride >= limit)) continue;
-        push(r, d, dims->device[i], step, next > 0 && limit > next ? next : 0, stride);
+        tg_digit_part p;
+        if (tg_read_term(&p, &host, dims->host[i], r->view->strides[d], r->view->shape[d]))
+            push(r, d, dims->device[i], p.step, p.wrap, p.stride);
     }
 }
 
@@ -211,10 +194,9 @@ void tg_naive_rule(tg_naive *out, const tg_storage *storage, const tg_desc *tens
         }
         apply_rule(&r, &dims, d);
     }
-    for (int32_t i = 0; i < dims.n; i++) {
-        const int64_t next = next_larger(&dims, dims.host[i]);
-        r.constant += (uint64_t)((next > 0 ? start % next : start) / dims.host[i]) * (uint64_t)dims.device[i];
-    }
+    const tg_dims host = host_dims(&dims);
+    for (int32_t i = 0; i < dims.n; i++)
+        r.constant += (uint64_t)tg_read_offset(&host, start, dims.host[i]) * (uint64_t)dims.device[i];
     judge(out, &r);
 }
 
