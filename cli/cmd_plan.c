@@ -167,12 +167,14 @@ static int show_with_memory(plan_view *view, const cli_args *args, const tg_grap
                             tg_memory_params *memory_params) {
     tg_memory *memory = NULL;
     tg_error   err;
-    memory_params->division.cores = view->cores;
+    int        status;
+    memory_params->division = plan_division_params(view);
+    if (tg_graph_plan_summary(view->plan).feasible && (status = plan_check_splits(view)) != CLI_OK) return status;
     if (tg_graph_plan_summary(view->plan).feasible &&
         tg_memory_create(&memory, view->graph, view->plan, memory_params, &err) != TG_OK)
         return cli_fail_error("plan", &err);
     view->memory = memory;
-    const int status = show(view, args, params);
+    status = show(view, args, params);
     tg_memory_destroy(&memory);
     return status;
 }

@@ -59,6 +59,12 @@ json_t *plan_json_node(const plan_view *view, int64_t node);
 /* "dimension 1 of the result", "p4, which is summed" for a loop of a node. */
 void plan_print_loop(const plan_view *view, int64_t node, int32_t loop);
 
+/* An exit status; complains of splits that are wanted and cannot be. pre: the plan is feasible. */
+int plan_check_splits(const plan_view *view);
+
+/* How work is to be shared out. */
+tg_division_params plan_division_params(const plan_view *view);
+
 /* How a node's work is shared out; nothing is, if that fails. */
 tg_division plan_divide(const plan_view *view, int64_t node);
 

@@ -348,7 +348,7 @@ static void *zeroed(size_t n, size_t size) {
 }
 
 int plan_write_bundle(plan_written *out, const plan_view *view, const char *directory) {
-    const tg_bundle_params params = {.division = {.cores = view->cores}, .memory = view->memory};
+    const tg_bundle_params params = {.division = plan_division_params(view), .memory = view->memory};
     const size_t           n = (size_t)tg_graph_plan_step_count(view->plan);
     tg_bundle             *bundle = NULL;
     tg_error               err;

@@ -102,6 +102,7 @@ typedef struct tg_node {
     const tg_split  *pins;   /* loops that are in just so many slices, or in one where there are fewer cores */
     int32_t          nwishes;
     const tg_split  *wishes; /* splits that the user wants; tg_division_params has others */
+    const tg_spyre  *layout; /* that the user wants for the result; NULL: any */
 } tg_node;
 
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);
@@ -129,7 +130,8 @@ TG_API tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_hos
 /* The nodes of the module's entry computation: calls, fusions and the branches of conditionals inlined, the body of a
  * loop once, views folded into accesses, operations that are not known as boundaries. Parameters are inputs: the host
  * strides are those of their XLA layout, the device layout is the default one, or what
- * frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of docs/notation.md, behind the shape).
+ * frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of docs/notation.md, behind the shape). The
+ * same is wanted of the result of another instruction, and spyre_splits="p0=8,p1=4" of how its loops are split.
  * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. The arrays of the
  * root are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
@@ -228,8 +230,9 @@ typedef struct tg_reader {
     int32_t operand;
 } tg_reader;
 
-/* How a node's layouts are chosen. TG_OK also where no plan exists: summary.feasible is then false, and the conflict
- * says why. TG_ERR_OVERFLOW where the cost does not fit; TG_ERR_NOMEM. */
+/* How a node's layouts are chosen. TG_ERR_ARGUMENT for a wanted layout that the rule of its node does not give; the
+ * message names node, layout and rule. TG_OK also where no plan exists: summary.feasible is then false, and the
+ * conflict says why. TG_ERR_OVERFLOW where the cost does not fit; TG_ERR_NOMEM. */
 TG_API tg_status tg_graph_plan_create(tg_graph_plan **out, const tg_graph *graph, const tg_graph_params *params,
                                       tg_error *err);
 TG_API void      tg_graph_plan_destroy(tg_graph_plan **plan); /* *plan may be NULL */

@@ -136,11 +136,28 @@ static tg_status check_pins(const tg_node *node, tg_error *err) {
     return s == TG_OK ? check_splits(node, node->nwishes, node->wishes, err) : s;
 }
 
+/* A wanted layout holds the result, in its format. */
+static tg_status check_layout(const tg_node *node, tg_error *err) {
+    tg_layout       l;
+    const tg_format format = node->has_format ? node->format : tg_format_for_dtype(node->host.dtype);
+    if (node->layout == NULL) return TG_OK;
+    if (node->kind == TG_NODE_CARRY || node->kind == TG_NODE_SCATTER)
+        return tg_fail(err, TG_ERR_ARGUMENT, "the layout of a %s follows from its rule, and cannot be wanted",
+                       tg_node_kind_name(node->kind));
+    if (node->layout->device_dtype != format || node->layout->arrangement != TG_STANDARD)
+        return tg_fail(err, TG_ERR_ARGUMENT,
+                       "the layout that is wanted is in format %s, arrangement %s; the result in %s",
+                       tg_format_name(node->layout->device_dtype), tg_arrangement_name(node->layout->arrangement),
+                       tg_format_name(format));
+    return tg_layout_from_spyre(&l, node->layout, &node->host, err);
+}
+
 static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *err) {
     tg_status s = check_kind(node, err);
+    if (s == TG_OK) s = check_host(&node->host, err);
+    if (s == TG_OK) s = check_layout(node, err);
     if (s == TG_OK) s = check_loops(node, err);
     if (s == TG_OK) s = check_pins(node, err);
-    if (s == TG_OK) s = check_host(&node->host, err);
     if (s == TG_OK) s = check_access(node, &node->result, err);
     if (s == TG_OK && node->noperands < 0)
         s = tg_fail(err, TG_ERR_ARGUMENT, "a node has %d operands", (int64_t)node->noperands);
@@ -267,8 +284,12 @@ static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layo
 }
 
 tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err) {
-    const tg_status s = check_node(graph, node, err);
-    return s == TG_OK ? add(id, graph, node, -1, err) : s;
+    tg_status s = check_node(graph, node, err);
+    if (s != TG_OK) return s;
+    if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
+    s = add(id, graph, node, node->layout != NULL ? (int64_t)graph->layouts.count : -1, err);
+    if (s == TG_OK && node->layout != NULL) graph->layouts.rows[graph->layouts.count++] = *node->layout;
+    return s;
 }
 
 tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, const tg_host *host,

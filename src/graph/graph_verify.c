@@ -204,8 +204,9 @@ static bool judge_node(judge *j, int64_t id, const tg_graph_params *params) {
     if (!n->on_device) return true;
     if (!tg_graph_plan_layout(&layout, j->plan, id)) return accuse(j, id, -1, "it has no layout");
     if (!is_map(&layout, &n->host)) return accuse(j, id, -1, "its layout does not hold the tensor");
-    if (n->kind == TG_NODE_INPUT && n->layout >= 0 && !same_layout(&layout, &j->g->layouts.rows[n->layout]))
-        return accuse(j, id, -1, "an input has another layout than the one it came with");
+    if (n->layout >= 0 && !same_layout(&layout, &j->g->layouts.rows[n->layout]))
+        return accuse(j, id, -1, n->kind == TG_NODE_INPUT ? "an input has another layout than the one it came with"
+                                                          : "it does not have the layout that is wanted");
     return look(j, id, n) && judge_rule(j, id, n, params);
 }
 

@@ -240,41 +240,6 @@ static void host_of_shape(tg_host *out, const tg_node_view *view, const tg_xla_s
     for (int32_t d = 0; d < view->ndim; d++) out->shape[d] = view->shape[d];
 }
 
-/* "f16[128,256] strides=[256,1] spyre ..." from the host tensor and what frontend_attributes say of it. */
-static size_t write_layout(char *buf, size_t cap, const tg_host *host, tg_hlo_text says) {
-    tg_writer w = tg_writer_make(buf, cap);
-    tg_put_text(&w, tg_dtype_name(host->dtype));
-    tg_put_char(&w, '[');
-    tg_put_ints(&w, host->shape, host->ndim, ",");
-    tg_put_text(&w, "] strides=[");
-    tg_put_ints(&w, host->strides, host->ndim, ",");
-    tg_put_text(&w, "] ");
-    tg_put_bytes(&w, says.chars, says.len);
-    return tg_writer_end(&w);
-}
-
-/* The layout that an input comes with, if the text says one. */
-static tg_status read_layout(tg_spyre *out, bool *given, const tg_order *o, const tg_host *host) {
-    enum { CAP = 2048 };
-    tg_hlo_text attributes, value;
-    char        says[CAP], text[2 * CAP];
-    size_t      need = 0;
-    tg_desc     desc;
-    *given = tg_hlo_find_attribute(&attributes, o->l->module, o->id, "frontend_attributes") &&
-             tg_hlo_find_field(&value, attributes, "spyre_layout");
-    if (!*given) return TG_OK;
-    tg_status s = TG_OK;
-    if (value.len > 0 && value.chars[0] == '"') s = tg_hlo_read_string(says, CAP, &need, value, o->l->err);
-    else return tg_lower_fail(o, "spyre_layout is to be a quoted text");
-    if (s != TG_OK) return s;
-    if (need >= CAP) return tg_lower_fail(o, "spyre_layout is too long");
-    const size_t len = write_layout(text, sizeof text, host, (tg_hlo_text){says, need});
-    s = tg_desc_parse(&desc, text, len, o->l->err);
-    if (s == TG_OK && desc.notation != TG_NOTATION_SPYRE) return tg_lower_fail(o, "spyre_layout says no Spyre layout");
-    if (s == TG_OK) *out = desc.spyre;
-    return s;
-}
-
 static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     tg_node_view   view;
     tg_host   host;
@@ -283,7 +248,7 @@ static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape 
     tg_status s = tg_lower_view_of_shape(&view, o, shape);
     if (s != TG_OK) return s;
     host_of_shape(&host, &view, shape);
-    if (alone) s = read_layout(&layout, &given, o, &host);
+    if (alone) s = tg_lower_read_layout(&layout, &given, o, &host);
     const tg_hlo_text name = {o->l->name.rows, o->l->name.count};
     if (s == TG_OK) s = tg_graph_add_input(&view.node, o->l->graph, name, &host, given ? &layout : NULL, o->l->err);
     if (s != TG_OK) return s;
@@ -497,8 +462,10 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
         return tg_fail(l->err, TG_ERR_LIMIT, "with all calls inlined there are too many instructions");
     if (o.at.elided > 0) return tg_lower_fail(&o, "the text leaves out some of its operands");
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
-    const tg_status s = find_lower(o.at.opcode)(&o);
+    const int64_t before = tg_graph_count(l->graph);
+    tg_status     s = find_lower(o.at.opcode)(&o);
     l->prefix = prefix;
+    if (s == TG_OK) s = tg_lower_take_hints(&o, before);
     return s;
 }
 

@@ -116,6 +116,14 @@ tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view);
 /* Look at a computation with these arguments. */
 tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args, size_t nargs);
 
+/* ---- lower_hints.c ---- */
+
+/* The layout that a tensor comes with or is to have, if the text says one. */
+tg_status tg_lower_read_layout(tg_spyre *out, bool *given, const tg_order *o, const tg_host *host);
+
+/* What the user wants of the node that the instruction has made; `before`: nodes that were there before it. */
+tg_status tg_lower_take_hints(const tg_order *o, int64_t before);
+
 /* ---- draft.c: nodes ---- */
 
 /* A node whose result has the shape of `result`; its first loops are the dimensions of the result. */

@@ -32,7 +32,7 @@ typedef struct tg_node_row {
     int32_t      in_channel, out_channel;
     uint32_t     no_split;
     tg_reduction reduction;
-    int64_t      layout; /* of an input: row of `layouts`, or -1 for the default */
+    int64_t      layout; /* row of `layouts`: what an input has, or is wanted; -1: the default, or any */
     int64_t      times;
     size_t       reason; /* in chars */
     uint32_t     reason_len;
@@ -55,7 +55,7 @@ struct tg_graph {
     tg_int_rows    ranges;
     tg_char_rows   chars;
     tg_split_rows  pins;
-    tg_spyre_rows  layouts; /* of inputs */
+    tg_spyre_rows  layouts; /* of inputs, and wanted ones */
     tg_output_rows outputs;
 };
 

@@ -156,6 +156,10 @@ static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rul
     const tg_access  result = tg_access_of(g, &w->n->result);
     const bool       in_result = has_loop(w->n, g, mode->loop);
     const tg_spyre  *copy = NULL;
+    if (w->n->layout >= 0) {
+        *out = g->layouts.rows[w->n->layout];
+        return TG_OK;
+    }
     if ((rule->sticks & TG_DEFAULT_LAYOUT) != 0) return make_layout(out, w, -1, false, err);
     if (rule->kind == TG_NODE_SCATTER && in_result && scatter_layout(out, w, mode->loop, &result)) return TG_OK;
     if ((rule->kind == TG_NODE_POINTWISE && w->n->kind == TG_NODE_POINTWISE) || rule->kind == TG_NODE_CARRY)
@@ -251,6 +255,32 @@ static tg_status add_off_device(work *w, tg_error *err) {
     return s != TG_OK || tg_mode_rows_push(&w->p->modes, mode) ? s : tg_graph_no_memory(err);
 }
 
+/* A wanted layout leaves the modes that have its loop in the sticks. */
+static tg_status want_layout(tg_mode_row *modes, int32_t *count, const work *w, const tg_rule *rule, tg_error *err) {
+    const tg_graph *g = w->p->graph;
+    const tg_access result = tg_access_of(g, &w->n->result);
+    tg_stick        stick;
+    int32_t         kept = 0;
+    if (w->n->layout < 0) return TG_OK;
+    tg_stick_of(&stick, &g->layouts.rows[w->n->layout], tg_node_ranges(g, w->n), &result);
+    for (int32_t m = 0; m < *count; m++) {
+        const bool in_result = has_loop(w->n, g, modes[m].loop);
+        const bool fits = stick.kind == TG_STICK_LOOP ? in_result && modes[m].loop == stick.loop
+                                                      : stick.kind == TG_STICK_NONE && !in_result;
+        if (fits) modes[kept++] = modes[m];
+    }
+    *count = kept;
+    tg_spyre   other = g->layouts.rows[w->n->layout];
+    const bool has_default = (rule->sticks & TG_DEFAULT_LAYOUT) != 0;
+    if (has_default && make_layout(&other, w, -1, false, NULL) == TG_OK) *count = 1;
+    if (*count > 0 && same_layout(&other, &g->layouts.rows[w->n->layout])) return TG_OK;
+    const char *name = g->chars.rows + w->n->name;
+    return tg_fail(err, TG_ERR_ARGUMENT, "%t cannot have the layout that is wanted, device_size=%v stride_map=%v: %s",
+                   name, (size_t)w->n->name_len, g->layouts.rows[w->n->layout].device_size,
+                   g->layouts.rows[w->n->layout].rank, g->layouts.rows[w->n->layout].stride_map,
+                   g->layouts.rows[w->n->layout].rank, rule->words);
+}
+
 static tg_status add_node(work *w, tg_error *err) {
     tg_problem   *p = w->p;
     tg_choice_row row = {.first_layout = (uint32_t)p->choices.count, .first_mode = (uint32_t)p->modes.count};
@@ -265,8 +295,9 @@ static tg_status add_node(work *w, tg_error *err) {
     else if (w->n->kind == TG_NODE_INPUT) s = add_input(w, err);
     else {
         const tg_rule *rule = tg_rule_of(&room, p->graph, w->n, &p->params);
-        const int32_t  count = tg_list_modes(modes, rule, p->graph, w->n, &p->params, in_sticks, stickless);
-        s = add_modes(w, rule, modes, count, err);
+        int32_t        count = tg_list_modes(modes, rule, p->graph, w->n, &p->params, in_sticks, stickless);
+        s = want_layout(modes, &count, w, rule, err);
+        if (s == TG_OK) s = add_modes(w, rule, modes, count, err);
     }
     return s == TG_OK ? tg_problem_need(p, w->id, w->sticks, err) : s;
 }

@@ -37,7 +37,8 @@ class CNode(C.Structure):
                 ("ranges", C.POINTER(i64)), ("noperands", i32), ("operands", C.POINTER(Access)), ("result", Access),
                 ("no_stick", u32), ("in_channel", i32), ("out_channel", i32), ("reduction", enum), ("no_split", u32),
                 ("has_format", flag), ("format", enum), ("variant", Text), ("times", i64),
-                ("reason", Text), ("npins", i32), ("pins", C.POINTER(Split)), ("nwishes", i32), ("wishes", C.POINTER(Split))]
+                ("reason", Text), ("npins", i32), ("pins", C.POINTER(Split)), ("nwishes", i32),
+                ("wishes", C.POINTER(Split)), ("layout", C.POINTER(t.Spyre))]
 
 
 class NodeInfo(C.Structure):
@@ -171,7 +172,7 @@ class Node:
     dtype: str = "f16"
     no_stick: int = 0
     reduction: str = "sum"
-    layout: tuple = None  # of an input
+    layout: tuple = None  # of an input, or wanted
     opcode: str = ""
     times: int = 0
     pins: tuple = ()  # (loop, slices)
@@ -210,7 +211,7 @@ class Graph:
                   no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction), times=node.times,
                   npins=len(node.pins), pins=(Split * max(1, len(node.pins)))(*node.pins),
                   nwishes=len(node.wishes), wishes=(Split * max(1, len(node.wishes)))(*node.wishes),
-                  no_split=node.no_split)
+                  no_split=node.no_split, layout=C.pointer(spyre_of(node.layout)) if node.layout else None)
         _check(lib.tg_graph_add(C.byref(out), self.handle, C.byref(c), C.byref(self.error)), self.error)
         return out.value
 
