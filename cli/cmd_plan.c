@@ -8,7 +8,7 @@ static const char help[] =
     "tegula plan - choose Spyre layouts for a graph\n"
     "\n"
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
-    "                   [--restickify-reductions] [--keep-unit-dims] [--release 2026-08|2026-06]\n"
+    "                   [--restickify-reductions] [--keep-unit-dims] [--device-formats] [--release 2026-08|2026-06]\n"
     "                   [--solver exact|greedy|firstfit|bestfit] [--lx-fraction F] [--memory] [--explain NAME]\n"
     "                   [--limit N] [--out DIR] [--force] [--json]\n"
     "\n"
@@ -24,6 +24,7 @@ static const char help[] =
     "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
     "  --restickify-reductions    operands of reductions may be copied, too\n"
     "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
+    "  --device-formats           what the device has no kernel for, in its data format, is left to the host\n"
     "  --release NAME             how work is shared: spans and costs of torch-spyre in August or June 2026\n"
     "  --solver NAME              what stays in the scratchpad of the cores (LX): exact; or torch-spyre's greedy,\n"
     "                             firstfit, bestfit\n"
@@ -39,8 +40,8 @@ static const char help[] =
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
-enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_RELEASE, OPT_SOLVER, OPT_FRACTION,
-       OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_FORMATS, OPT_RELEASE, OPT_SOLVER,
+       OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
@@ -179,7 +180,41 @@ static int show_with_memory(plan_view *view, const cli_args *args, const tg_grap
     return status;
 }
 
-static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const cli_args *args) {
+/* Operations whose operands do not go together are left to the host; *n: how many were. */
+static tg_status give_up(int64_t *n, const plan_view *view, tg_graph *graph, const tg_graph_plan *plan,
+                         tg_error *err) {
+    static const char reason[] = "its operands have elements in different arrangements";
+    int64_t          *faults = cli_allocate((size_t)tg_graph_count(graph) * sizeof *faults + 1);
+    tg_status         s = tg_graph_plan_arrangements(view->arrangements, faults, n, graph, plan, err);
+    for (int64_t i = 0; s == TG_OK && i < *n; i++)
+        s = tg_graph_make_boundary(graph, faults[i], (tg_hlo_text){reason, sizeof reason - 1}, err);
+    free(faults);
+    return s;
+}
+
+static tg_status plan_arranged(tg_graph_plan **plan, const plan_view *view, tg_graph *graph,
+                               const tg_graph_params *params, tg_error *err) {
+    for (;;) {
+        int64_t   n = 0;
+        tg_status s = tg_graph_plan_create(plan, graph, params, err);
+        if (s != TG_OK || !tg_graph_plan_summary(*plan).feasible) return s;
+        s = give_up(&n, view, graph, *plan, err);
+        if (s == TG_OK && n == 0) return TG_OK;
+        tg_graph_plan_destroy(plan);
+        if (s != TG_OK) return s;
+    }
+}
+
+static tg_status make_plan(plan_view *view, tg_graph_plan **plan, tg_graph *graph, const tg_graph_params *params,
+                           bool formats, tg_error *err) {
+    if (!formats) return tg_graph_plan_create(plan, graph, params, err);
+    const tg_status s = tg_graph_keep_to_device(graph, err);
+    if (s != TG_OK) return s;
+    view->arrangements = cli_allocate((size_t)tg_graph_count(graph) * sizeof *view->arrangements + 1);
+    return plan_arranged(plan, view, graph, params, err);
+}
+
+static int plan_graph(tg_graph *graph, const tg_hlo_module *module, const cli_args *args) {
     plan_view        view = {.module = tg_hlo_get_header(module).name, .graph = graph, .limit = -1,
                              .list_memory = args->option[OPT_MEMORY] != NULL};
     tg_graph_params  params;
@@ -193,10 +228,14 @@ static int plan_graph(const tg_graph *graph, const tg_hlo_module *module, const 
     if (status == CLI_OK) status = read_release(&view.june, args->option[OPT_RELEASE]);
     if (status == CLI_OK) status = check_out(args);
     if (status != CLI_OK) return status;
-    if (tg_graph_plan_create(&plan, graph, &params, &err) != TG_OK) return cli_fail_error("plan", &err);
-    view.plan = plan;
-    status = show_with_memory(&view, args, &params, &memory_params);
+    if (make_plan(&view, &plan, graph, &params, args->option[OPT_FORMATS] != NULL, &err) == TG_OK) {
+        view.plan = plan;
+        status = show_with_memory(&view, args, &params, &memory_params);
+    } else {
+        status = cli_fail_error("plan", &err);
+    }
     tg_graph_plan_destroy(&plan);
+    free(view.arrangements);
     return status;
 }
 
@@ -232,6 +271,7 @@ const cli_command cli_plan = {
                 {"method", "exact, greedy or beam"},
                 {"restickify-reductions", NULL},
                 {"keep-unit-dims", NULL},
+                {"device-formats", NULL},
                 {"release", "2026-08 or 2026-06"},
                 {"solver", "exact, greedy, firstfit or bestfit"},
                 {"lx-fraction", "a number"},

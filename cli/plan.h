@@ -14,6 +14,7 @@ typedef struct plan_view {
     int32_t              cores;
     bool                 june;    /* limits and costs of June 2026, not of August */
     int64_t              limit;   /* restickifies shown; -1: the report's own habit */
+    tg_arrangement      *arrangements; /* of all nodes; NULL: not asked for */
     const tg_memory     *memory;  /* of a feasible plan; else NULL */
     bool                 list_memory;
 } plan_view;

@@ -62,6 +62,8 @@ static json_t *json_op(const plan_view *view, int64_t node) {
     cli_json_put(object, "cores", cli_json_int(d.cores));
     cli_json_put(object, "in_span", d.in_span ? json_true() : json_false());
     if (d.tiled) cli_json_put(object, "tiles", json_splits(d.nloops, d.tiles));
+    if (view->arrangements != NULL && view->arrangements[node] != TG_STANDARD)
+        cli_json_put(object, "arrangement", cli_json_text(tg_arrangement_name(view->arrangements[node])));
     if (info.kind == TG_NODE_BOUNDARY) cli_json_put(object, "reason", hlo_json_text(info.reason));
     return object;
 }

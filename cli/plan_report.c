@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ROWS = 20, READERS = 4, CANDIDATES = 4, REASON = 256 };
+enum { ROWS = 20, READERS = 4, CANDIDATES = 4, REASON = 256, REASONS = 40 };
 
 /* ---- the graph --------------------------------------------------------------------------- */
 
@@ -83,19 +83,20 @@ static void print_reason(const plan_view *view, int64_t first, int64_t limit) {
     putchar('\n');
 }
 
-static bool is_first(const plan_view *view, int64_t i) {
-    const tg_hlo_text reason = tg_graph_get(view->graph, i).reason;
-    if (tg_graph_get(view->graph, i).kind != TG_NODE_BOUNDARY) return false;
-    for (int64_t k = 0; k < i; k++)
-        if (is_boundary(view, k, reason)) return false;
-    return true;
-}
-
 static void print_boundaries(const plan_view *view, int64_t limit) {
+    int64_t first[REASONS]; /* of each reason */
+    int     count = 0;
     if (tg_graph_plan_summary(view->plan).nboundaries == 0) return;
     puts("not planned, with default layouts:");
-    for (int64_t i = 0; i < tg_graph_count(view->graph); i++)
-        if (is_first(view, i)) print_reason(view, i, limit);
+    for (int64_t i = 0; i < tg_graph_count(view->graph) && count < REASONS; i++) {
+        if (tg_graph_get(view->graph, i).kind != TG_NODE_BOUNDARY) continue;
+        int k = 0;
+        while (k < count && !is_boundary(view, i, tg_graph_get(view->graph, first[k]).reason)) k++;
+        if (k < count) continue;
+        first[count++] = i;
+        print_reason(view, i, limit);
+    }
+    if (count == REASONS) puts("  and more, which --json lists");
 }
 
 /* ---- a plan --------------------------------------------------------------------------------- */

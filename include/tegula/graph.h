@@ -46,7 +46,9 @@ typedef enum tg_node_kind {
     TG_NODE_BOUNDARY,    /* the same, because nothing is known of the operation */
     TG_NODE_SEARCH,      /* looks along loops (no_stick) for the largest, or for an order: those are in no sticks */
     TG_NODE_SCATTER,     /* operand 0 with the rows of operand 2 at places that the data says (operand 1) */
-    TG_NODE_CARRY        /* operand 1 written over operand 0, whose layout it keeps: what a loop carries on */
+    TG_NODE_CARRY,       /* operand 1 written over operand 0, whose layout it keeps: what a loop carries on */
+    TG_NODE_STATISTICS,  /* exx2: sums of x and x * x over loops that the result does not have, for a layer norm */
+    TG_NODE_NORMALIZE    /* layernormnorm: x (operand 0) with statistics, along its last dimension */
 } tg_node_kind;
 
 TG_API const char *tg_node_kind_name(tg_node_kind kind); /* "pointwise"; NULL if none */
@@ -135,6 +137,14 @@ TG_API tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_hos
  * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. The arrays of the
  * root are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
+
+/* Nodes for which the device has no kernel in their format (tg_has_kernel, tg_cast_kernel of rules.h) become
+ * boundaries, with that reason, and plans will copy nothing but tensors in SEN169_FP16, as the device does. Without it
+ * a plan tells what layouts alone would need. Call it when all nodes are there. */
+TG_API tg_status tg_graph_keep_to_device(tg_graph *graph, tg_error *err);
+
+/* Give up one node: it becomes a boundary. TG_ERR_ARGUMENT for an input. */
+TG_API tg_status tg_graph_make_boundary(tg_graph *graph, int64_t node, tg_hlo_text reason, tg_error *err);
 
 typedef struct tg_node_info {
     tg_node_kind kind;
@@ -249,6 +259,12 @@ TG_API int32_t tg_graph_plan_stick(const tg_graph_plan *plan, int64_t node);
 /* pre: 0 <= i < nrestickifies; 0 <= r < nreaders + first_reader. */
 TG_API tg_restickify tg_graph_plan_restickify(const tg_graph_plan *plan, int64_t i);
 TG_API tg_reader     tg_graph_plan_reader(const tg_graph_plan *plan, int64_t r);
+
+/* How elements stand in the sticks of each node's result; out and faults have room for all nodes. pre: the plan is
+ * feasible. faults: the nodes, in order, whose operands do not go together; what they make is then taken as if the host
+ * did, as it does after tg_graph_make_boundary and another plan. */
+TG_API tg_status tg_graph_plan_arrangements(tg_arrangement *out, int64_t *faults, int64_t *nfaults,
+                                            const tg_graph *graph, const tg_graph_plan *plan, tg_error *err);
 
 /* ---- padding -------------------------------------------------------------------- */
 

@@ -57,6 +57,16 @@ TG_API bool tg_arrangements_agree(int32_t n, const tg_arrangement *arrangement, 
 TG_API tg_status tg_arrangement_after(tg_arrangement *out, tg_arrangement before, tg_format from, tg_format to,
                                       bool sparse, tg_error *err);
 
+/* ---- kernels of the device --------------------------------------------------------------- */
+
+/* Has the device a kernel for an operation, by its HLO opcode (or torch-spyre's name: exx2, layernormnorm), on
+ * tensors in a format? Conversions are tg_cast_kernel's. Source: torch-spyre. */
+TG_API bool tg_has_kernel(tg_hlo_text opcode, tg_format format);
+
+/* The kernel that converts elements on the device: "identity", "dl16tofp32", "fp32todl16", "fp8todl16"; NULL: the host
+ * does it. */
+TG_API const char *tg_cast_kernel(tg_dtype from, tg_dtype to);
+
 /* ---- sharing work ------------------------------------------------------------------------ */
 
 /* The largest divisor of size up to `most`. pre: both are at least 1. */

@@ -13,7 +13,7 @@ enum { MOST_TIMES = 1 << 30 };
 
 static const char *const kind_names[] = {"input",  "pointwise",   "reduce", "matmul",   "convolution", "gather",
                                          "concatenate", "clone", "constant", "default", "boundary",
-                                         "search", "scatter", "carry"};
+                                         "search", "scatter", "carry",  "statistics", "normalize"};
 
 const char *tg_node_kind_name(tg_node_kind kind) {
     return (int)kind >= 0 && (size_t)kind < COUNT(kind_names) ? kind_names[kind] : NULL;
@@ -109,6 +109,10 @@ static tg_status check_kind(const tg_node *node, tg_error *err) {
                        (int64_t)node->noperands);
     if (node->kind == TG_NODE_SCATTER && node->noperands != 3)
         return tg_fail(err, TG_ERR_ARGUMENT, "a scatter has 3 operands, this one %d", (int64_t)node->noperands);
+    const bool norm = node->kind == TG_NODE_STATISTICS || node->kind == TG_NODE_NORMALIZE;
+    if (norm && node->noperands < 1)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a %s has a tensor as operand 0, this one has no operands",
+                       tg_node_kind_name(node->kind));
     if (node->kind == TG_NODE_GATHER && node->noperands < 1)
         return tg_fail(err, TG_ERR_ARGUMENT, "a gather has a table as operand 0, this one has no operands");
     if (node->kind != TG_NODE_CONVOLUTION) return TG_OK;

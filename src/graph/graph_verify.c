@@ -48,6 +48,8 @@ static bool judge_copies(judge *j) {
         tg_spyre            from;
         if (!tg_graph_plan_layout(&from, j->plan, r.producer) || !same_layout(&from, &r.from))
             return accuse(j, r.producer, -1, "a restickify of it begins with another layout than its own");
+        if (j->g->device_formats && r.from.device_dtype != TG_SEN169_FP16)
+            return accuse(j, r.producer, -1, "the device copies SEN169_FP16 alone");
         if (!is_map(&r.to, &tg_node_at(j->g, r.producer)->host))
             return accuse(j, r.producer, -1, "a restickify of it ends in a layout that does not hold the tensor");
         for (int64_t k = r.first_reader; k < r.first_reader + r.nreaders; k++) {
@@ -176,6 +178,27 @@ static bool judge_default(judge *j, int64_t id, const tg_node_row *n, bool keep_
     return accuse(j, id, -1, "it does not have the default layout");
 }
 
+static bool is_last_dim(const tg_node_row *n, const tg_access *result, int32_t loop) {
+    for (int32_t i = 0; i < result->nterms; i++)
+        if (result->terms[i].loop == loop) return result->terms[i].step == n->host.strides[n->host.ndim - 1];
+    return false;
+}
+
+static bool judge_statistics(judge *j, int64_t id, const tg_node_row *n) {
+    const tg_access result = tg_access_of(j->g, &n->result);
+    if (in(loops_of(&result), j->sticks[0].loop))
+        return accuse(j, id, 0, "statistics want a summed dimension in the sticks of their operand");
+    return judge_agreement(j, id, n);
+}
+
+static bool judge_normalize(judge *j, int64_t id, const tg_node_row *n) {
+    const tg_access result = tg_access_of(j->g, &n->result);
+    const int32_t   loop = j->sticks[n->noperands].loop;
+    if (loop >= 0 && !is_last_dim(n, &result, loop))
+        return accuse(j, id, -1, "a normalization wants the last dimension in its sticks");
+    return judge_agreement(j, id, n);
+}
+
 static bool judge_rule(judge *j, int64_t id, const tg_node_row *n, const tg_graph_params *params) {
     switch (n->kind) {
     case TG_NODE_POINTWISE:
@@ -184,6 +207,8 @@ static bool judge_rule(judge *j, int64_t id, const tg_node_row *n, const tg_grap
     case TG_NODE_REDUCE: return judge_agreement(j, id, n);
     case TG_NODE_SCATTER: return judge_scatter(j, id, n);
     case TG_NODE_CARRY: return judge_carry(j, id, n);
+    case TG_NODE_STATISTICS: return judge_statistics(j, id, n);
+    case TG_NODE_NORMALIZE: return judge_normalize(j, id, n);
     case TG_NODE_MATMUL: return judge_matmul(j, id, n);
     case TG_NODE_CONVOLUTION: return judge_convolution(j, id, n);
     case TG_NODE_GATHER: return judge_gather(j, id, n, params->model);

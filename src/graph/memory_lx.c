@@ -69,6 +69,8 @@ static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_ste
     case TG_NODE_SEARCH:
     case TG_NODE_SCATTER:
     case TG_NODE_CARRY:
+    case TG_NODE_STATISTICS:
+    case TG_NODE_NORMALIZE:
     case TG_NODE_BOUNDARY: return TG_REASON_NO_KERNEL;
     case TG_NODE_POINTWISE:
     case TG_NODE_REDUCE:

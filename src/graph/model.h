@@ -55,6 +55,7 @@ struct tg_graph {
     tg_int_rows    ranges;
     tg_char_rows   chars;
     tg_split_rows  pins;
+    bool           device_formats; /* nothing but SEN169_FP16 is copied */
     tg_spyre_rows  layouts; /* of inputs, and wanted ones */
     tg_output_rows outputs;
 };

@@ -70,6 +70,7 @@ static bool judge(int8_t *need, const use *u, uint32_t l, int32_t loop) {
     if (fits(u, s, loop)) return true;
     *need = TG_IMPOSSIBLE;
     if (loop < 0 || !u->rule->restickify || u->fixed) return true;
+    if (u->p->graph->device_formats && u->producer->format != TG_SEN169_FP16) return true;
     /* what is read is a single position in each stick: torch-spyre does not see which dimension runs there */
     if (s->kind == TG_STICK_NONE && u->p->params.model == TG_MODEL_TORCH_SPYRE) return true;
     const int64_t *ranges = tg_node_ranges(u->p->graph, u->n);

@@ -34,6 +34,14 @@ static uint32_t find_mode(const tg_problem *p, int64_t node, int32_t loop) {
     return m;
 }
 
+/* What keeps an operand from being copied at all; NULL if nothing does. */
+static const char *about_copies(const tg_graph *g, const tg_node_row *n, const tg_access *access, int32_t k) {
+    if (n->kind == TG_NODE_CARRY && k == 0) return "what a loop carries on is written over, not copied";
+    if (g->device_formats && tg_node_at(g, access->node)->format != TG_SEN169_FP16)
+        return "the device restickifies SEN169_FP16 alone";
+    return NULL;
+}
+
 static const char *obstacle(const tg_problem *p, int64_t node, int32_t k, uint32_t l, uint32_t m) {
     const tg_graph    *g = p->graph;
     const tg_node_row *n = tg_node_at(g, node);
@@ -45,6 +53,8 @@ static const char *obstacle(const tg_problem *p, int64_t node, int32_t k, uint32
     const int32_t  wanted = tg_wanted_loop(rule, g, n, tg_mode_at(p, node, m), k);
     tg_stick_of(&s, tg_candidate(p, access.node, l), tg_node_ranges(g, n), &access);
     if (wanted == TG_NO_LOOP) return about_none(&s);
+    const char *copies = s.kind == TG_STICK_NONE ? NULL : about_copies(g, n, &access, k);
+    if (copies != NULL) return copies;
     return about_loop(rule, &s, &access, (tg_access_loops(&access) >> wanted & 1) != 0);
 }
 

@@ -174,7 +174,9 @@ static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rul
         if (dim < 0) dim = tg_walked_dim(&w->n->host, &result, mode->loop); /* channels of a group */
         return make_layout(out, w, dim, false, err);
     }
-    return make_layout(out, w, -1, tg_access_loops(&result) != 0, err);
+    const tg_status s = make_layout(out, w, -1, tg_access_loops(&result) != 0, err);
+    if (s == TG_OK && rule->kind == TG_NODE_STATISTICS) out->arrangement = TG_EXX2;
+    return s;
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */

@@ -44,6 +44,10 @@ static const tg_rule rules[] = {
      "the result has what is picked outermost, and the same loop in its sticks as what it is written from"},
     {TG_NODE_CARRY,        TG_AGREE, TG_FROM_OPERANDS,                    true,
      "what a loop carries on keeps its layout: the new value is brought into that of the old one"},
+    {TG_NODE_STATISTICS,   TG_AGREE, TG_FROM_ROLES,                       true,
+     "statistics have a dimension that is summed up in the sticks of their operand; the result is sparse"},
+    {TG_NODE_NORMALIZE,    TG_AGREE, TG_FROM_ROLES,                       true,
+     "a normalization has the last dimension in its sticks, and the statistics none"},
 };
 /* clang-format on */
 
@@ -244,6 +248,23 @@ static int32_t list_agreeing(tg_mode_row *out, const tg_rule *rule, const tg_gra
     return count;
 }
 
+/* Loops, the innermost first. */
+static int32_t list_last(tg_mode_row *out, uint32_t loops, const tg_node_row *n) {
+    int32_t count = 0;
+    for (int32_t l = TG_MAX_LOOPS; l-- > 0;)
+        if (has(loops & ~n->no_stick, l)) add_mode(out, &count, l, l, TG_ANY_LOOP);
+    if (count == 0) add_mode(out, &count, TG_NO_LOOP, TG_NO_LOOP, TG_ANY_LOOP);
+    return count;
+}
+
+/* The loop of the result's last dimension. */
+static uint32_t last_loop(const tg_graph *g, const tg_node_row *n) {
+    const tg_access a = tg_access_of(g, &n->result);
+    for (int32_t l = 0; l < n->nloops; l++)
+        if (has(tg_access_loops(&a), l) && tg_walked_dim(&n->host, &a, l) == n->host.ndim - 1) return UINT32_C(1) << l;
+    return 0;
+}
+
 /* Rows are picked as they are: the loops that walk within them. */
 static int32_t list_gather(tg_mode_row *out, const tg_rule *rule, const tg_graph *g, const tg_node_row *n,
                            const tg_graph_params *params, uint32_t in_sticks) {
@@ -263,6 +284,8 @@ int32_t tg_list_modes(tg_mode_row *out, const tg_rule *rule, const tg_graph *g, 
                       const tg_graph_params *params, uint32_t in_sticks, bool stickless) {
     int32_t count = 0;
     if (n->kind == TG_NODE_CONVOLUTION) return list_convolution(out, g, n);
+    if (n->kind == TG_NODE_STATISTICS) return list_last(out, operand_loops(g, n, 0) & ~result_loops(g, n), n);
+    if (n->kind == TG_NODE_NORMALIZE) return list_last(out, last_loop(g, n), n);
     if (n->kind == TG_NODE_GATHER) return list_gather(out, rule, g, n, params, in_sticks);
     if ((rule->sticks & TG_FROM_ROLES) != 0) return list_products(out, g, n);
     if ((rule->sticks & TG_FREE) != 0) return list_free(out, g, n, params);

@@ -12,7 +12,8 @@ from hlo_ctypes import Text
 
 i32, i64, u32, enum, size, flag = C.c_int32, C.c_int64, C.c_uint32, C.c_int, C.c_size_t, C.c_bool
 KINDS = ["input", "pointwise", "reduce", "matmul", "convolution", "gather", "concatenate", "clone", "constant",
-         "default", "boundary", "search", "scatter", "carry"]
+         "default", "boundary", "search", "scatter", "carry", "statistics",
+         "normalize"]
 MODELS, METHODS = ["tegula", "torch-spyre"], ["exact", "greedy", "beam"]
 VALUES = ["0", "1", "-inf", "+inf"]
 STEPS = ["node", "restickify", "fill"]
@@ -103,6 +104,9 @@ def _bind():
             ("graph_create", enum, C.POINTER(handle), error), ("graph_destroy", None, C.POINTER(handle)),
             ("graph_add_input", enum, C.POINTER(i64), handle, Text, C.POINTER(t.Host), C.POINTER(t.Spyre), error),
             ("graph_add", enum, C.POINTER(i64), handle, C.POINTER(CNode), error),
+            ("graph_keep_to_device", enum, handle, error),
+            ("graph_make_boundary", enum, handle, i64, Text, error),
+            ("graph_plan_arrangements", enum, C.POINTER(enum), C.POINTER(i64), C.POINTER(i64), handle, handle, error),
             ("graph_add_hlo", enum, handle, handle, error), ("graph_count", i64, handle),
             ("graph_get", NodeInfo, handle, i64), ("graph_access", Access, handle, i64, i32),
             ("graph_add_output", enum, handle, i64, C.POINTER(t.Host), error), ("graph_output_count", i64, handle),
@@ -178,6 +182,7 @@ class Node:
     pins: tuple = ()  # (loop, slices)
     wishes: tuple = ()
     no_split: int = 0
+    opcode: str = ""
 
 
 class Graph:
@@ -224,6 +229,13 @@ class Graph:
 
     def outputs(self):
         return [lib.tg_graph_output(self.handle, i) for i in range(lib.tg_graph_output_count(self.handle))]
+
+    def keep_to_device(self):
+        _check(lib.tg_graph_keep_to_device(self.handle, C.byref(self.error)), self.error)
+
+    def make_boundary(self, node, reason):
+        text = Text(C.cast(C.c_char_p(reason.encode()), C.c_void_p), len(reason))
+        _check(lib.tg_graph_make_boundary(self.handle, node, text, C.byref(self.error)), self.error)
 
     def nodes(self):
         return [lib.tg_graph_get(self.handle, i) for i in range(lib.tg_graph_count(self.handle))]
@@ -288,6 +300,14 @@ class Plan:
         """(slices of each loop, whether no core reaches too far)"""
         out = self.division(node, **params)
         return list(out.splits[:out.nloops]), out.in_span
+
+    def arrangements(self):
+        """(arrangement of each node, those whose operands do not go together)"""
+        n = lib.tg_graph_count(self.graph.handle) + 1
+        out, faults, count, error = (enum * n)(), (i64 * n)(), i64(), t.Error()
+        _check(lib.tg_graph_plan_arrangements(out, faults, C.byref(count), self.graph.handle, self.handle,
+                                              C.byref(error)), error)
+        return [t.ARRANGEMENTS[a] for a in out[:-1]], list(faults[:count.value])
 
     def conflict(self):
         return [lib.tg_graph_plan_conflict(self.handle, i)

@@ -35,6 +35,7 @@ def _bind():
             ("spyre_join", enum, pointer(t.Spyre), pointer(t.Spyre), i32, ints, pointer(g.Access), error),
             ("arrangements_agree", flag, i32, pointer(enum), pointer(flag)),
             ("arrangement_after", enum, pointer(enum), enum, enum, enum, flag, error),
+            ("has_kernel", flag, g.Text, enum), ("cast_kernel", C.c_char_p, enum, enum),
             ("core_split", i64, i64, i64), ("distribute", None, pointer(Work)),
             ("product_cost", C.c_double, pointer(Product), ints), ("product_split", None, ints, pointer(Product)),
             ("core_slices", enum, ints, i32, ints, i32, i64, i64, error),
@@ -140,3 +141,12 @@ def splits_from_steps(ranges, result, operand, outputs, reductions):
     check(lib.tg_splits_from_steps(splits, len(ranges), t.ints(ranges), C.byref(g.access_of((0, 0, result))),
                                    C.byref(g.access_of((0, 0, operand))), len(steps), rows, C.byref(error)), error)
     return list(splits[:len(ranges)])
+
+
+def has_kernel(opcode, number):
+    return lib.tg_has_kernel(g.Text(C.cast(C.c_char_p(opcode.encode()), C.c_void_p), len(opcode)), number)
+
+
+def cast_kernel(source, to):
+    kernel = lib.tg_cast_kernel(*(t.lib.tg_dtype_from_name(name.encode(), len(name)) for name in (source, to)))
+    return kernel and kernel.decode()
