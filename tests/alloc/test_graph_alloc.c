@@ -27,6 +27,28 @@ void *__wrap_malloc(size_t size) { return fails_now() ? NULL : __real_malloc(siz
 void *__wrap_calloc(size_t n, size_t size) { return fails_now() ? NULL : __real_calloc(n, size); }
 void *__wrap_realloc(void *p, size_t size) { return fails_now() ? NULL : __real_realloc(p, size); }
 
+/* A loop, a branch, a search, a scatter, and what the user wants of them. */
+static const char steered[] =
+    "cond { p = (s32[], f16[128,128]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+    " n = s32[] constant(6)\n ROOT t = pred[] compare(i, n), direction=LT\n}\n"
+    "body { p = (s32[], f16[128,128]) parameter(0)\n i = s32[] get-tuple-element(p), index=0\n"
+    " one = s32[] constant(1)\n j = s32[] add(i, one)\n a = f16[128,128] get-tuple-element(p), index=1\n"
+    " t = f16[128,128] transpose(a), dimensions={1,0}\n y = f16[128,128] add(t, a)\n"
+    " ROOT n = (s32[], f16[128,128]) tuple(j, y)\n}\n"
+    "yes { x = f16[128,128] parameter(0)\n ROOT r = f16[128,128] negate(x)\n}\n"
+    "no { x = f16[128,128] parameter(0)\n ROOT r = f16[128,128] abs(x)\n}\n"
+    "sum { p = f16[] parameter(0)\n q = f16[] parameter(1)\n ROOT r = f16[] add(p, q)\n}\n"
+    "ENTRY e { a = f16[128,128] parameter(0)\n z = s32[] constant(0)\n i = s32[32,1] parameter(1)\n"
+    " s = (s32[], f16[128,128]) tuple(z, a)\n"
+    " w = (s32[], f16[128,128]) while(s), condition=cond, body=body\n"
+    " b = f16[128,128] get-tuple-element(w), index=1\n"
+    " c = f16[128,128] conditional(z, b, a), branch_computations={yes, no}\n"
+    " k = (f16[128,8], s32[128,8]) topk(c), k=8, largest=true\n u = f16[32,128] slice(c), slice={[0:32], [0:128]}\n"
+    " d = f16[128,128] scatter(c, i, u), update_window_dims={1}, inserted_window_dims={0},\n"
+    "   scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n"
+    " ROOT f = f16[128,128] add(d, c), frontend_attributes={spyre_layout=\"spyre dim_order=[1,0]\","
+    "spyre_splits=\"p0=2,p1=4\"}\n}\n";
+
 /* Copies that are shared, a call, a tuple, a boundary, more operands than a draft has room for. */
 static const char good[] =
     "f (v: f16[128,256]) -> (f16[128,256], f16[]) {\n"
@@ -106,6 +128,7 @@ static void fail_each(const char *text, tg_method method, bool wanted) {
 static void test_exact(void **unused) {
     (void)unused;
     fail_each(good, TG_METHOD_EXACT, true);
+    fail_each(steered, TG_METHOD_EXACT, true);
     fail_each(bad, TG_METHOD_EXACT, false);
 }
 
