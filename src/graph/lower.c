@@ -247,6 +247,7 @@ static tg_status add_input(tg_thing *out, const tg_order *o, const tg_xla_shape 
     bool      given = false;
     tg_status s = tg_lower_view_of_shape(&view, o, shape);
     if (s != TG_OK) return s;
+    if (!tg_lower_is_layout(shape)) return tg_lower_fail(o, "its layout does not list its dimensions");
     host_of_shape(&host, &view, shape);
     if (alone) s = tg_lower_read_layout(&layout, &given, o, &host);
     const tg_hlo_text name = {o->l->name.rows, o->l->name.count};

@@ -160,6 +160,9 @@ void tg_rows_dense(tg_node_view *view);
 bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int32_t ndim, const int64_t *shape,
                      int64_t stick);
 
+/* Does the layout, if there is one, list each dimension once? */
+bool tg_lower_is_layout(const tg_xla_shape *shape);
+
 tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same;
 
 /* ---- lower_ops.c ---- */

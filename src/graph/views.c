@@ -29,8 +29,9 @@ typedef struct group {
 } group;
 
 static int64_t product(const int64_t *shape, int32_t low, int32_t high) {
-    int64_t n = 1;
-    for (int32_t d = low; d < high; d++) n *= shape[d];
+    int64_t n = 1; /* INT64_MAX if it does not fit, as the text may say */
+    for (int32_t d = low; d < high; d++)
+        if (!tg_mul(&n, n, shape[d])) n = INT64_MAX;
     return n;
 }
 
@@ -179,11 +180,24 @@ static void memory_order(int64_t *order, const tg_xla_shape *shape) {
         order[i] = shape->has_layout ? shape->layout.minor_to_major[shape->ndim - 1 - i] : i;
 }
 
+/* The text may list dimensions that are not there. */
+bool tg_lower_is_layout(const tg_xla_shape *shape) {
+    uint32_t seen = 0;
+    for (int32_t i = 0; shape->has_layout && i < shape->ndim; i++) {
+        const int32_t d = shape->layout.minor_to_major[i];
+        if (shape->layout.ndim != shape->ndim || d < 0 || d >= shape->ndim || (seen >> d & 1) != 0) return false;
+        seen |= UINT32_C(1) << d;
+    }
+    return true;
+}
+
 static tg_status array_shape(tg_xla_shape *out, const tg_order *o, int64_t shape) {
     size_t count = 0;
     if (shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
     const tg_status s = tg_hlo_shape(out, 1, &count, o->l->module, shape, o->l->err);
-    return s == TG_OK && (count != 1 || out->kind != TG_XLA_ARRAY) ? tg_lower_fail(o, "it is no array") : s;
+    if (s == TG_OK && (count != 1 || out->kind != TG_XLA_ARRAY)) return tg_lower_fail(o, "it is no array");
+    if (s == TG_OK && !tg_lower_is_layout(out)) return tg_lower_fail(o, "its layout does not list its dimensions");
+    return s;
 }
 
 /* A bitcast keeps bytes where they are: a reshape between the two shapes in the order in which memory has them. */

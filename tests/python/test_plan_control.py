@@ -273,3 +273,21 @@ def test_collectives_keep_sticks(text):
     head = SCATTER.split("ENTRY")[0]
     answer = plan_hlo.plan(f"{head}ENTRY e {{ x = f16[64,128] parameter(0)\n  {text} }}")
     assert answer["boundaries"] == [] and answer["restickifies"] == [] and ops_of(answer)["r"]["stick_loop"] == 1
+
+
+# ---- text that cannot be ------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("text, words", [
+    ("ROOT x = f32[4,8]{64,0} parameter(0)", "does not list its dimensions"),
+    ("ROOT x = f32[4,8]{0,0} parameter(0)", "does not list its dimensions"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[8,4]{1,7} bitcast(x)", "does not list its dimensions"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[512,4611686018427387904] bitcast(x)", "the number of elements"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] sort(x)", "does not say along what"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] while(x)", "does not name its computations"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] conditional(x)", "one operand for each branch"),
+    ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] reverse(x), dimensions={2}", "a dimension that is not there"),
+])
+def test_what_is_refused(text, words):
+    with g.Graph() as graph, pytest.raises(t.TegulaError, match=words):
+        with hlo.Module(f"ENTRY e {{ {text} }}") as module:
+            graph.add_hlo(module)
