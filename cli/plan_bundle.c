@@ -159,6 +159,8 @@ static json_t *json_buffer(const bundle_view *b, int64_t i) {
     cli_json_put(o, "address", s.on_device ? cli_json_int(at.address) : json_null());
     cli_json_put(o, "bytes", cli_json_int(s.bytes));
     cli_json_put(o, "layout", s.on_device ? json_layout(b, &s) : json_null());
+    if (b->view->memory != NULL && tg_memory_get(b->view->memory, i).in_place_of >= 0)
+        cli_json_put(o, "in_place_of", cli_json_int(tg_memory_get(b->view->memory, i).in_place_of));
     if (b->refused[i] != NULL) cli_json_put(o, "no_dci", json_incref(b->refused[i]));
     return o;
 }
@@ -282,6 +284,23 @@ static void put_steps(FILE *file, const bundle_view *b) {
     putc(']', file);
 }
 
+/* Which steps run in rounds, by the buffers that they write. */
+static void put_loops(FILE *file, const bundle_view *b) {
+    const tg_graph_plan *plan = b->view->plan;
+    bool                 first = true;
+    fputs(",\"loops\":[", file);
+    for (int64_t i = 0; i < tg_graph_loop_count(b->view->graph); i++) {
+        const tg_loop loop = tg_graph_loop(b->view->graph, i);
+        json_t       *o = cli_json_object();
+        const int64_t begin = loop.first > 0 ? tg_graph_plan_node_step(plan, loop.first - 1) + 1 : 0;
+        cli_json_put(o, "first", cli_json_int(begin));
+        cli_json_put(o, "last", cli_json_int(tg_graph_plan_node_step(plan, loop.end - 1)));
+        cli_json_put(o, "while", loop.test >= 0 ? cli_json_int(tg_graph_plan_node_step(plan, loop.test)) : json_null());
+        put_item(file, &first, o);
+    }
+    putc(']', file);
+}
+
 static int write_manifest(const bundle_view *b) {
     static const char name[] = "bundle.json";
     FILE             *file = plan_open_file(b->directory, name);
@@ -293,6 +312,7 @@ static int write_manifest(const bundle_view *b) {
     put_data(file, b, "constants", false);
     put_outputs(file, b);
     put_steps(file, b);
+    put_loops(file, b);
     put_buffers(file, b);
     fputs("}\n", file);
     return plan_close_file(file, name, CLI_OK);

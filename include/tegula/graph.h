@@ -129,6 +129,16 @@ typedef struct tg_output {
  * TG_ERR_ARGUMENT for nodes that do not exist, and views that leave the tensor. */
 TG_API tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err);
 
+/* Nodes [first, end) run in rounds, one after the other. What a round hands on to the next one are TG_NODE_CARRY among
+ * them, written over their operand 0, which is made before the loop. */
+typedef struct tg_loop {
+    int64_t first, end;
+    int64_t test; /* a round that makes this node false ends there, and is the last one; -1: not known */
+} tg_loop;
+
+/* TG_ERR_ARGUMENT for nodes that do not exist, no nodes at all, loops that are neither apart nor one in the other. */
+TG_API tg_status tg_graph_add_loop(tg_graph *graph, const tg_loop *loop, tg_error *err);
+
 /* The nodes of the module's entry computation: calls, fusions and the branches of conditionals inlined, the body of a
  * loop once, views folded into accesses, operations that are not known as boundaries. Parameters are inputs: the host
  * strides are those of their XLA layout, the device layout is the default one, or what
@@ -164,6 +174,9 @@ TG_API tg_node_info tg_graph_get(const tg_graph *graph, int64_t id);
 /* Outputs in the order in which they were added; pre: 0 <= i < count. */
 TG_API int64_t   tg_graph_output_count(const tg_graph *graph);
 TG_API tg_output tg_graph_output(const tg_graph *graph, int64_t i);
+/* Loops, outer ones first, then by their first node; pre: 0 <= i < count. */
+TG_API int64_t tg_graph_loop_count(const tg_graph *graph);
+TG_API tg_loop tg_graph_loop(const tg_graph *graph, int64_t i);
 /* The node that operand k reads. */
 TG_API int64_t tg_graph_operand(const tg_graph *graph, int64_t id, int32_t k);
 /* How operand k is read, or for k == -1 the result written. The terms live as long as the texts do; those that never

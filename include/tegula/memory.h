@@ -131,7 +131,8 @@ typedef enum tg_reason {
     TG_REASON_DIVISION,    /* core_div_mismatch: a reader slices it among cores in another way than its producer */
     TG_REASON_FOOTPRINT,   /* its piece is larger than the scratchpad */
     TG_REASON_SPILLED,     /* there is no room for it in LX while it is alive, or others are worth more */
-    TG_REASON_SHARED       /* cores share the sums in it: none has them */
+    TG_REASON_SHARED,      /* cores share the sums in it: none has them */
+    TG_REASON_LOOP         /* a loop reads it in every round, or hands it on to the next one */
 } tg_reason;
 
 typedef struct tg_memory_params { /* zero-initialise for defaults */
@@ -148,7 +149,8 @@ typedef struct tg_residence {
     tg_home   home;
     int64_t   address;     /* bytes, in the scratchpad of each core or in HBM; -1 if it has none */
     int64_t   bytes;       /* there: of LX the piece of one core, in whole sticks */
-    int64_t   first, last; /* ticks: the steps that write it and read it last */
+    int64_t   first, last; /* ticks: the steps that write it and read it last; of what is made before a loop and read in
+                            * it the last step of the loop */
     int64_t   in_place_of; /* the step whose tensor has given it its place, -1 if none */
     tg_reason reason;
     int64_t   because_of;  /* the step that the reason speaks of, -1 if none */
@@ -170,7 +172,8 @@ typedef struct tg_memory tg_memory;
 
 /* The graph and the plan stay as they are as long as the memory is asked. Where no outputs were added to the graph,
  * results that nobody reads are its outputs. TG_ERR_ARGUMENT for a plan that is not feasible, or of another graph;
- * TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
+ * What a loop hands on (TG_NODE_CARRY) takes the place of its operand 0, where nothing reads that later. Traffic counts
+ * the steps of a loop once. TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 TG_API tg_status tg_memory_create(tg_memory **out, const tg_graph *graph, const tg_graph_plan *plan,
                                   const tg_memory_params *params, tg_error *err);
 TG_API void      tg_memory_destroy(tg_memory **memory); /* *memory may be NULL */

@@ -316,7 +316,7 @@ _Term = Term | Sequence[SupportsIndex | None]  # (loop, step[, modulus[, extent]
 _Read = _Node | Access | tuple[_Node, Sequence[_Term]] | tuple[_Node, Sequence[_Term], SupportsIndex]
 _Format = str | int | None
 _Kind = Literal["pointwise", "reduce", "matmul", "convolution", "gather", "concatenate", "clone", "constant", "default",
-                "boundary"]
+                "boundary", "search", "scatter", "carry", "statistics", "normalize"]
 _Reduction = Literal["sum", "max", "min", "product", "and", "or", "xor"]
 _Model = Literal["tegula", "torch-spyre"]
 _Method = Literal["exact", "greedy", "beam"]

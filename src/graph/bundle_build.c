@@ -12,7 +12,6 @@
 #include <string.h>
 
 
-
 static tg_status refuse(tg_error *err, const char *why) { return tg_fail(err, TG_ERR_UNSUPPORTED, "%s", why); }
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
@@ -48,6 +47,7 @@ static tg_status split_node(tg_build *out, const tg_bundle *b, int64_t node, tg_
     tg_division     d;
     const tg_status s = tg_graph_plan_divide(&d, b->graph, b->plan, node, &b->params.division, err);
     if (s != TG_OK) return s;
+    if (d.tiled) return refuse(err, "it would be several kernels, one for each tile");
     memcpy(out->splits, d.splits, sizeof out->splits);
     return TG_OK;
 }
@@ -152,12 +152,21 @@ static tg_status check_formats(const tg_build *out, tg_error *err) {
     return s;
 }
 
+/* What is written over is not read. */
+static void keep_carried(tg_build *out) {
+    out->tensors[0] = out->tensors[1];
+    out->tensors[1] = out->tensors[2];
+    out->kernel.ntensors = 2;
+    tg_choose_copy(out);
+}
+
 static tg_status make_node(tg_build *out, const tg_bundle *b, int64_t node, const tg_node_info *info, tg_error *err) {
     tg_status s = TG_OK;
     switch (info->kind) {
     case TG_NODE_POINTWISE:
     case TG_NODE_REDUCE: return choose_function(out, b, node, info, err);
     case TG_NODE_MATMUL: s = make_product(out, err); break;
+    case TG_NODE_CARRY: keep_carried(out); break;
     case TG_NODE_CLONE: tg_choose_copy(out); break;
     default: return refuse(err, "it is no operation of the device");
     }

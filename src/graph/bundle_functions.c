@@ -115,10 +115,12 @@ static tg_status find_cast(const char **op, const tg_node_info *info, const tg_f
                    tg_format_name(formats[1]));
 }
 
-/* What was put in so that a product finds its operand in memory has the opcode of the product. */
+/* What was put in so that a product finds its operand in memory has the opcode of the product, what a loop begins with
+ * and hands on that of the loop. */
 static bool is_copy(const tg_node_info *info) {
     return info->kind == TG_NODE_CLONE || info->kind == TG_NODE_CONCATENATE ||
-           tg_hlo_text_is(info->opcode, "dot") || tg_hlo_text_is(info->opcode, "convolution");
+           tg_hlo_text_is(info->opcode, "while") || tg_hlo_text_is(info->opcode, "dot") ||
+           tg_hlo_text_is(info->opcode, "convolution");
 }
 
 static tg_status find_pointwise(const char **op, const tg_node_info *info, tg_error *err) {

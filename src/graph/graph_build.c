@@ -44,6 +44,7 @@ void tg_graph_destroy(tg_graph **graph) {
     free(g->chars.rows);
     free(g->layouts.rows);
     free(g->outputs.rows);
+    free(g->loops.rows);
     free(g->pins.rows);
     free(g);
     *graph = NULL;
@@ -245,6 +246,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .no_split = node->no_split,
                        .reduction = node->reduction,
                        .layout = layout,
+                       .carries = node->kind == TG_NODE_CARRY,
                        .times = node->times > 0 ? node->times : 1,
                        .first_pin = (uint32_t)g->pins.count,
                        .npins = (uint32_t)node->npins,
@@ -333,12 +335,40 @@ tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view
     return tg_output_rows_push(&graph->outputs, output) ? TG_OK : tg_graph_no_memory(err);
 }
 
+static bool comes_before(const tg_loop *a, const tg_loop *b) {
+    return a->first < b->first || (a->first == b->first && a->end > b->end);
+}
+
+tg_status tg_graph_add_loop(tg_graph *graph, const tg_loop *loop, tg_error *err) {
+    const int64_t n = (int64_t)graph->nodes.count;
+    if (loop->first < 0 || loop->end <= loop->first || loop->end > n || loop->test < -1 || loop->test >= n)
+        return tg_fail(err, TG_ERR_ARGUMENT, "a loop of nodes %d to %d, with test %d; there are %d nodes", loop->first,
+                       loop->end, loop->test, n);
+    for (size_t i = 0; i < graph->loops.count; i++) {
+        const tg_loop *a = &graph->loops.rows[i];
+        const bool     apart = a->end <= loop->first || loop->end <= a->first;
+        const bool     within = (a->first <= loop->first && loop->end <= a->end) ||
+                            (loop->first <= a->first && a->end <= loop->end);
+        if (!apart && !within)
+            return tg_fail(err, TG_ERR_ARGUMENT, "a loop of nodes %d to %d overlaps one of nodes %d to %d", loop->first,
+                           loop->end, a->first, a->end);
+    }
+    if (!tg_loop_rows_push(&graph->loops, *loop)) return tg_graph_no_memory(err);
+    for (size_t i = graph->loops.count - 1; i > 0 && comes_before(loop, &graph->loops.rows[i - 1]); i--) {
+        graph->loops.rows[i] = graph->loops.rows[i - 1];
+        graph->loops.rows[i - 1] = *loop;
+    }
+    return TG_OK;
+}
+
 /* ---- asking ----------------------------------------------------------------------------- */
 
 int64_t tg_graph_count(const tg_graph *graph) { return (int64_t)graph->nodes.count; }
 
 int64_t   tg_graph_output_count(const tg_graph *graph) { return (int64_t)graph->outputs.count; }
 tg_output tg_graph_output(const tg_graph *graph, int64_t i) { return graph->outputs.rows[i]; }
+int64_t   tg_graph_loop_count(const tg_graph *graph) { return (int64_t)graph->loops.count; }
+tg_loop   tg_graph_loop(const tg_graph *graph, int64_t i) { return graph->loops.rows[i]; }
 
 tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
     const tg_node_row *n = tg_node_at(g, id);

@@ -49,6 +49,7 @@ typedef struct tg_lowering {
     tg_access_rows       accesses; /* of the draft */
     tg_term_rows         terms;
     int64_t              times;    /* that what is looked at runs */
+    int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
     int64_t              budget;   /* instructions that may still be looked at */
     int32_t              depth;
     tg_error            *err;

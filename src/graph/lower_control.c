@@ -7,7 +7,9 @@
  *            (any layout)           (that layout)      the last one, every round; x is brought into it once
  *
  * What the body does not change needs no second node. A copy within the body costs as often as the loop goes round,
- * where the module tells; else it counts as made twice, so that it is made outside where it can be.
+ * where the module tells; else it counts as made twice, so that it is made outside where it can be. Carries run one
+ * after the other, each over what it carries on: where the body swaps its values, those that it hands on as they came
+ * are copied before. The nodes behind the first ones, up to the last carry, are a loop of the graph.
  *
  * All branches of a conditional are looked at, and write one result, in one layout. */
 #include "graph/lower.h"
@@ -75,6 +77,11 @@ static tg_status join_trees(tg_thing *out, const tg_order *o, const tg_thing *pa
 static bool same_array(const tg_node_view *a, const tg_node_view *b) {
     return a->dtype == b->dtype && a->ndim == b->ndim &&
            memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
+}
+
+static bool same_view(const tg_node_view *a, const tg_node_view *b) {
+    return same_array(a, b) && memcmp(a->step, b->step, sizeof a->step) == 0 && a->node == b->node &&
+           a->offset == b->offset;
 }
 
 static void keep_format(tg_draft *d, const tg_order *o, const tg_node_view *like) {
@@ -180,12 +187,19 @@ static tg_status next_leaf(tg_node_view *out, const tg_order *o, const tg_node_v
     (void)n;
     *out = *parts[0];
     if (!same_array(parts[0], parts[1])) return tg_lower_fail(o, "its body gives another shape than it takes");
-    if (memcmp(parts[0]->step, parts[1]->step, sizeof parts[0]->step) == 0 && parts[0]->node == parts[1]->node &&
-        parts[0]->offset == parts[1]->offset)
-        return TG_OK;
+    if (same_view(parts[0], parts[1])) return TG_OK;
     start_alike(&d, o, TG_NODE_CARRY, parts[0]);
     if (!tg_draft_same(&d, o, parts[0]) || !tg_draft_same(&d, o, parts[1])) return tg_lower_no_memory(o);
     return tg_draft_finish(out, &d, o);
+}
+
+/* What a body hands on as it came, or a view of that, in memory of its own: its place may be written over before it is
+ * read. */
+static tg_status keep_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n) {
+    (void)n;
+    *out = *parts[1];
+    const bool made = parts[1]->node >= o->l->loop;
+    return made || same_view(parts[0], parts[1]) ? TG_OK : tg_draft_copy(out, o, TG_NODE_POINTWISE);
 }
 
 static tg_status look_inside(tg_thing *out, const tg_order *o, int64_t computation, const tg_thing *args, size_t n) {
@@ -205,6 +219,26 @@ static tg_status put_word(const tg_order *o, const char *word) {
     return TG_OK;
 }
 
+/* pre: the nodes before `first` are made before the loop. */
+static tg_status keep_apart(tg_thing *out, const tg_order *o, const tg_thing parts[2], int64_t first) {
+    const size_t  name = o->l->name.count;
+    const int64_t outer = o->l->loop;
+    tg_thing      kept;
+    o->l->loop = first;
+    tg_status s = put_word(o, "/kept");
+    if (s == TG_OK) s = join_trees(&kept, o, parts, 2, keep_leaf);
+    if (s == TG_OK) *out = kept;
+    o->l->loop = outer;
+    o->l->name.count = name;
+    return s;
+}
+
+static tg_status add_loop(const tg_order *o, int64_t first, const tg_thing *tested) {
+    const tg_loop loop = {first, tg_graph_count(o->l->graph),
+                          tested->kind == TG_ARRAY ? o->l->views.rows[tested->first].node : -1};
+    return loop.end > first ? tg_graph_add_loop(o->l->graph, &loop, o->l->err) : TG_OK;
+}
+
 tg_status tg_lower_while(tg_order *o) {
     const int64_t body = tg_lower_callee(o, "body"), condition = tg_lower_callee(o, "condition");
     const int64_t times = o->l->times;
@@ -217,15 +251,16 @@ tg_status tg_lower_while(tg_order *o) {
     rounds = rounds_of(o, condition, body);
     if (!tg_mul(&o->l->times, times, rounds) || o->l->times > MOST_TIMES) o->l->times = MOST_TIMES;
     s = join_trees(&carried, o, &start, 1, begin_leaf);
+    const int64_t first = tg_graph_count(o->l->graph);
     if (s == TG_OK) s = look_inside(&tested, o, condition, &carried, 1);
     if (s == TG_OK) s = look_inside(&parts[1], o, body, &carried, 1);
-    o->l->times = times;
-    if (s != TG_OK) return s;
     parts[0] = carried;
-    s = put_word(o, "/next");
+    if (s == TG_OK) s = keep_apart(&parts[1], o, parts, first);
+    o->l->times = times;
+    if (s == TG_OK) s = put_word(o, "/next");
     if (s == TG_OK) s = join_trees(o->out, o, parts, 2, next_leaf);
     o->l->name.count = name;
-    return s;
+    return s == TG_OK ? add_loop(o, first, &tested) : s;
 }
 
 /* ---- branches ------------------------------------------------------------------------------------ */

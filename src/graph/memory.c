@@ -76,7 +76,7 @@ static tg_status start_rows(tg_memory *m, tg_error *err) {
         if (!in_sticks(&r->bytes, step.bytes))
             return tg_fail(err, TG_ERR_OVERFLOW, "the storage of step %d does not fit 63 bits", i);
     }
-    return TG_OK;
+    return tg_stretch_lives(m) ? TG_OK : tg_graph_no_memory(err);
 }
 
 /* ---- HBM ------------------------------------------------------------------------------------------- */
@@ -106,6 +106,14 @@ static void give_own(segments *s, tg_residence *r) {
         if (put_into(s, r, k)) return;
 }
 
+/* A carry that has memory of its own shares it with what it is written over. */
+static void lend_place(tg_memory *m, int64_t i) {
+    const tg_residence *r = &m->rows[i];
+    if (r->in_place_of < 0 || r->home != TG_HOME_OWN) return;
+    m->rows[r->in_place_of].home = TG_HOME_OWN;
+    m->rows[r->in_place_of].address = r->address;
+}
+
 static void place_arguments(tg_memory *m, segments *s) {
     int64_t arguments = 0;
     for (int64_t i = 0; i < m->n; i++) arguments += is_argument(&m->rows[i]);
@@ -114,38 +122,76 @@ static void place_arguments(tg_memory *m, segments *s) {
         if (is_argument(&m->rows[i])) give_own(s, &m->rows[i]);
     for (int64_t i = 0; i < m->n; i++)
         if (m->rows[i].reason == TG_REASON_CONSTANT) give_own(s, &m->rows[i]);
+    for (int64_t i = m->n; i-- > 0;) lend_place(m, i);
 }
 
-/* Tensors whose last reader this step was. */
-static tg_status release_read(tg_memory *m, bool *released, tg_pool *pool, int64_t step, tg_error *err) {
+/* What is to be released: tensors in the pool, by the step that is their last. */
+typedef struct endings {
+    int64_t *first, *next; /* of steps the first that ends there, of tensors the next one; -1: none */
+    bool    *done;         /* released, or handed on */
+} endings;
+
+static tg_status release(tg_memory *m, endings *e, tg_pool *pool, int64_t i, tg_error *err) {
+    if (m->rows[i].home != TG_HOME_POOL || e->done[i]) return TG_OK;
+    e->done[i] = true;
+    return tg_pool_release(pool, m->rows[i].address, m->rows[i].bytes, err);
+}
+
+/* Of tensors that end together those that the step touches come first, in the order of its operands. */
+static tg_status release_ended(tg_memory *m, endings *e, tg_pool *pool, int64_t step, tg_error *err) {
     const int32_t noperands = tg_graph_plan_step(m->plan, step).noperands;
-    tg_status     s = TG_OK;
-    for (int32_t k = -1; k < noperands && s == TG_OK; k++) {
-        const int64_t       from = k < 0 ? step : tg_graph_plan_step_operand(m->plan, step, k);
-        const tg_residence *r = &m->rows[from];
-        if (r->home != TG_HOME_POOL || r->last != step || released[from]) continue;
-        released[from] = true;
-        s = tg_pool_release(pool, r->address, r->bytes, err);
+    tg_status     s = m->rows[step].last == step ? release(m, e, pool, step, err) : TG_OK;
+    for (int32_t k = 0; k < noperands && s == TG_OK; k++) {
+        const int64_t from = tg_graph_plan_step_operand(m->plan, step, k);
+        if (m->rows[from].last == step) s = release(m, e, pool, from, err);
     }
+    for (int64_t i = e->first[step]; i >= 0 && s == TG_OK; i = e->next[i]) s = release(m, e, pool, i, err);
+    return s;
+}
+
+static bool list_endings(endings *e, const tg_memory *m) {
+    const size_t n = (size_t)m->n + 1;
+    e->first = malloc(2 * n * sizeof *e->first);
+    e->done = calloc(n, sizeof *e->done);
+    if (e->first == NULL || e->done == NULL) return false;
+    e->next = e->first + n;
+    for (int64_t i = 0; i < m->n; i++) e->first[i] = -1;
+    for (int64_t i = 0; i < m->n; i++) {
+        const tg_residence *r = &m->rows[i];
+        e->next[i] = e->first[r->last];
+        e->first[r->last] = i;
+        if (r->in_place_of >= 0 && r->home != TG_HOME_LX) e->done[r->in_place_of] = true;
+    }
+    return true;
+}
+
+/* In the pool, or where that is full in memory of its own; a carry where it is written over something. */
+static tg_status place_step(tg_memory *m, segments *own, tg_pool *pool, int64_t i, tg_error *err) {
+    tg_residence *r = &m->rows[i];
+    if (r->home != TG_HOME_NONE || is_argument(r) || r->reason == TG_REASON_CONSTANT) return TG_OK;
+    if (r->in_place_of >= 0) {
+        r->home = m->rows[r->in_place_of].home;
+        r->address = m->rows[r->in_place_of].address;
+        return TG_OK;
+    }
+    const tg_status s = tg_pool_allocate(&r->address, pool, r->bytes, err);
+    if (s == TG_OK && r->address >= 0) r->home = TG_HOME_POOL;
+    else if (s == TG_OK) give_own(own, r);
     return s;
 }
 
 static tg_status fill_pool(tg_memory *m, segments *own, tg_error *err) {
-    bool     *released = calloc((size_t)m->n + 1, sizeof *released);
+    endings   e = {NULL, NULL, NULL};
     tg_pool  *pool = NULL;
-    tg_status s = released != NULL ? tg_pool_create(&pool, m->params.pool_bytes, err) : tg_graph_no_memory(err);
+    tg_status s = list_endings(&e, m) ? tg_pool_create(&pool, m->params.pool_bytes, err) : tg_graph_no_memory(err);
     for (int64_t i = 0; i < m->n && s == TG_OK; i++) {
-        tg_residence *r = &m->rows[i];
-        if (r->home == TG_HOME_NONE && !is_argument(r) && r->reason != TG_REASON_CONSTANT) {
-            s = tg_pool_allocate(&r->address, pool, r->bytes, err);
-            if (s == TG_OK && r->address >= 0) r->home = TG_HOME_POOL;
-            else if (s == TG_OK) give_own(own, r);
-        }
-        if (s == TG_OK) s = release_read(m, released, pool, i, err);
+        s = place_step(m, own, pool, i, err);
+        if (s == TG_OK) s = release_ended(m, &e, pool, i, err);
     }
     if (s == TG_OK) m->summary.pool_peak = tg_pool_end(pool);
     tg_pool_destroy(&pool);
-    free(released);
+    free(e.first);
+    free(e.done);
     return s;
 }
 
@@ -211,8 +257,10 @@ tg_status tg_memory_create(tg_memory **out, const tg_graph *graph, const tg_grap
     m->rows = calloc((size_t)m->n + 1, sizeof *m->rows);
     m->storage = calloc((size_t)m->n + 1, sizeof *m->storage);
     m->output = calloc((size_t)m->n + 1, sizeof *m->output);
+    m->crosses = calloc((size_t)m->n + 1, sizeof *m->crosses);
     m->first_reader = calloc((size_t)m->n + 2, sizeof *m->first_reader);
-    const bool memory = m->rows != NULL && m->storage != NULL && m->output != NULL && m->first_reader != NULL;
+    const bool memory = m->rows != NULL && m->storage != NULL && m->output != NULL && m->crosses != NULL &&
+                        m->first_reader != NULL;
     s = memory ? fill(m, err) : tg_graph_no_memory(err);
     if (s == TG_OK) *out = m;
     else tg_memory_destroy(&m);
@@ -225,6 +273,7 @@ void tg_memory_destroy(tg_memory **memory) {
     free(m->rows);
     free(m->storage);
     free(m->output);
+    free(m->crosses);
     free(m->first_reader);
     free(m->readers);
     free(m);

@@ -68,7 +68,6 @@ static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_ste
     case TG_NODE_DEFAULT:
     case TG_NODE_SEARCH:
     case TG_NODE_SCATTER:
-    case TG_NODE_CARRY:
     case TG_NODE_STATISTICS:
     case TG_NODE_NORMALIZE:
     case TG_NODE_BOUNDARY: return TG_REASON_NO_KERNEL;
@@ -77,7 +76,8 @@ static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_ste
     case TG_NODE_MATMUL:
     case TG_NODE_CONVOLUTION:
     case TG_NODE_GATHER:
-    case TG_NODE_CONCATENATE: break;
+    case TG_NODE_CONCATENATE:
+    case TG_NODE_CARRY: break;
     }
     const bool uses_lx = step->on_device && tg_step_uses_lx(shares, m->graph, m->plan, &m->params.division, i);
     return uses_lx ? TG_REASON_KEPT : TG_REASON_NO_KERNEL;
@@ -119,6 +119,7 @@ static void judge(work *w, const tg_plan_step *made, int64_t i) {
     because(r, TG_REASON_KEPT, -1);
     if (reason == TG_REASON_INPUT || reason == TG_REASON_CONSTANT) because(r, reason, -1);
     else if (w->m->output[i]) because(r, TG_REASON_OUTPUT, -1);
+    else if (w->m->crosses[i]) because(r, TG_REASON_LOOP, -1);
     else if (reason != TG_REASON_KEPT) because(r, reason, i);
     else judge_readers(w, made, i);
     if (r->reason == TG_REASON_KEPT && shares) because(r, TG_REASON_SHARED, -1);
@@ -143,7 +144,7 @@ static bool same_access(const tg_access *a, const tg_access *b, const int64_t *r
     return true;
 }
 
-static bool same_layout(const tg_spyre *a, const tg_spyre *b) {
+bool tg_stored_alike(const tg_spyre *a, const tg_spyre *b) {
     const size_t n = (size_t)a->rank * sizeof(int64_t);
     return a->rank == b->rank && tg_format_bits(a->device_dtype) == tg_format_bits(b->device_dtype) &&
            a->arrangement == b->arrangement && memcmp(a->device_size, b->device_size, n) == 0 &&
@@ -157,7 +158,7 @@ bool tg_writes_in_place(const tg_memory *m, int64_t step, int32_t k) {
     const tg_plan_step read = tg_graph_plan_step(m->plan, from);
     const tg_access    result = tg_graph_access(m->graph, made.node, -1);
     const int64_t     *ranges = tg_node_ranges(m->graph, tg_node_at(m->graph, made.node));
-    if (!made.on_device || !read.on_device || !same_layout(&made.layout, &read.layout)) return false;
+    if (!made.on_device || !read.on_device || !tg_stored_alike(&made.layout, &read.layout)) return false;
     for (int32_t i = 0; i < made.noperands; i++) {
         const tg_access access = tg_graph_access(m->graph, made.node, i);
         if (tg_graph_plan_step_operand(m->plan, step, i) == from && !same_access(&access, &result, ranges))

@@ -7,10 +7,12 @@
 #include "graph/model.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct judge {
     const tg_memory *m;
     int64_t         *last;  /* the step that reads each tensor last, itself if none does */
+    int64_t         *read;  /* the same, without what loops add */
     int64_t         *alive; /* tensors with an address, by the step that made them */
     bool            *output, *handed;
     const tg_residence **own; /* with memory of their own */
@@ -27,6 +29,18 @@ static bool accuse(judge *j, int64_t step, int64_t other, const char *fault) {
 
 /* ---- lives --------------------------------------------------------------------------------------- */
 
+/* What a loop reads of what was there before has to be there in its last round, too. */
+static void follow_loop(judge *j, tg_loop loop) {
+    const tg_memory *m = j->m;
+    const int64_t    first = loop.first > 0 ? tg_graph_plan_node_step(m->plan, loop.first - 1) + 1 : 0;
+    const int64_t    last = tg_graph_plan_node_step(m->plan, loop.end - 1);
+    for (int64_t i = first; i <= last; i++)
+        for (int32_t k = 0; k < tg_graph_plan_step(m->plan, i).noperands; k++) {
+            const int64_t from = tg_graph_plan_step_operand(m->plan, i, k);
+            if (from < first && j->last[from] < last) j->last[from] = last;
+        }
+}
+
 static void find_lives(judge *j) {
     const tg_memory *m = j->m;
     const int64_t    noutputs = tg_graph_output_count(m->graph);
@@ -34,7 +48,9 @@ static void find_lives(judge *j) {
     for (int64_t i = 0; i < m->n; i++)
         for (int32_t k = 0; k < tg_graph_plan_step(m->plan, i).noperands; k++)
             j->last[tg_graph_plan_step_operand(m->plan, i, k)] = i;
+    memcpy(j->read, j->last, (size_t)m->n * sizeof *j->read);
     for (int64_t i = 0; i < m->n; i++) j->output[i] = noutputs == 0 && j->last[i] == i;
+    for (int64_t i = 0; i < tg_graph_loop_count(m->graph); i++) follow_loop(j, tg_graph_loop(m->graph, i));
     for (int64_t i = 0; i < noutputs; i++)
         j->output[tg_graph_plan_node_step(m->plan, tg_graph_output(m->graph, i).node)] = true;
     for (int64_t i = 0; i < m->n; i++)
@@ -47,7 +63,8 @@ static bool is_kernel(const tg_memory *m, int64_t i) {
     const tg_plan_step step = tg_graph_plan_step(m->plan, i);
     const tg_node_kind kind = tg_node_at(m->graph, step.node)->kind;
     return step.kind == TG_STEP_NODE && step.on_device && kind != TG_NODE_INPUT && kind != TG_NODE_CONSTANT &&
-           kind != TG_NODE_CLONE && kind != TG_NODE_DEFAULT && kind != TG_NODE_BOUNDARY;
+           kind != TG_NODE_CLONE && kind != TG_NODE_DEFAULT && kind != TG_NODE_BOUNDARY && kind != TG_NODE_SEARCH &&
+           kind != TG_NODE_SCATTER && kind != TG_NODE_STATISTICS && kind != TG_NODE_NORMALIZE;
 }
 
 static bool judge_lx(judge *j, int64_t i, const tg_residence *r) {
@@ -61,11 +78,33 @@ static bool judge_lx(judge *j, int64_t i, const tg_residence *r) {
     return true;
 }
 
+static bool carries(const tg_memory *m, int64_t i) {
+    const tg_plan_step step = tg_graph_plan_step(m->plan, i);
+    return step.kind == TG_STEP_NODE && tg_node_at(m->graph, step.node)->carries;
+}
+
+/* A carry, over the first thing that it reads, and reads last. */
+static bool judge_carry(judge *j, int64_t i, const tg_residence *r) {
+    const tg_memory   *m = j->m;
+    const tg_plan_step step = tg_graph_plan_step(m->plan, i);
+    const int64_t      parent = r->in_place_of;
+    if (j->read[parent] != i || tg_graph_plan_step_operand(m->plan, i, 0) != parent ||
+        tg_graph_plan_step_operand(m->plan, i, 1) == parent)
+        return accuse(j, i, parent, "cannot take the place of");
+    const tg_plan_step  old = tg_graph_plan_step(m->plan, parent);
+    const tg_residence *p = &m->rows[parent];
+    if (p->home != r->home || p->address != r->address || p->bytes != r->bytes ||
+        (old.on_device && !tg_stored_alike(&old.layout, &step.layout)))
+        return accuse(j, i, parent, "is not in the place of");
+    return true;
+}
+
 /* Parents are over with this step, which reads them element by element. */
 static bool judge_heir(judge *j, int64_t i, const tg_residence *r) {
     const int64_t parent = r->in_place_of;
     bool          found = false;
     if (parent == -1) return true;
+    if (carries(j->m, i)) return judge_carry(j, i, r);
     for (int32_t k = 0; k < tg_graph_plan_step(j->m->plan, i).noperands; k++)
         found = found || (tg_graph_plan_step_operand(j->m->plan, i, k) == parent && tg_writes_in_place(j->m, i, k));
     const tg_residence *p = found ? &j->m->rows[parent] : NULL;
@@ -133,6 +172,12 @@ static int by_address(const void *a, const void *b) {
     return (x->address > y->address) - (x->address < y->address);
 }
 
+/* What the place was made for, before carries took it over. */
+static int64_t root(const judge *j, const tg_residence *r) {
+    while (r->in_place_of >= 0) r = &j->m->rows[r->in_place_of];
+    return r->first;
+}
+
 /* What has memory of its own is there from start to end. */
 static bool judge_own(judge *j) {
     size_t n = 0;
@@ -140,7 +185,8 @@ static bool judge_own(judge *j) {
         if (j->m->rows[i].home == TG_HOME_OWN) j->own[n++] = &j->m->rows[i];
     qsort(j->own, n, sizeof(*j->own), by_address);
     for (size_t k = 1; k < n; k++)
-        if (overlap(j->own[k - 1], j->own[k])) return accuse(j, j->own[k]->first, j->own[k - 1]->first, "overlaps");
+        if (overlap(j->own[k - 1], j->own[k]) && root(j, j->own[k - 1]) != root(j, j->own[k]))
+            return accuse(j, j->own[k]->first, j->own[k - 1]->first, "overlaps");
     return true;
 }
 
@@ -165,12 +211,13 @@ static void put_fault(char *why, size_t cap, const judge *j) {
 tg_status tg_memory_verify(bool *ok, char *why, size_t cap, const tg_memory *memory, tg_error *err) {
     const size_t n = (size_t)memory->n + 1;
     judge        j = {.m = memory, .fault = "", .other = -1};
-    j.last = malloc(2 * n * sizeof *j.last);
+    j.last = malloc(3 * n * sizeof *j.last);
     j.output = calloc(2 * n, sizeof *j.output);
     j.own = malloc(n * sizeof(*j.own));
     const bool there = j.last != NULL && j.output != NULL && j.own != NULL;
     if (there) {
         j.alive = j.last + n;
+        j.read = j.last + 2 * n;
         j.handed = j.output + n;
         *ok = judge_all(&j);
     }

@@ -35,8 +35,16 @@ static void put_no_kernel(tg_writer *w, const tg_memory *m, int64_t i, const tg_
     else put_step(w, m, r->because_of);
     if (r->because_of == i) return;
     const tg_node_kind kind = tg_graph_get(m->graph, tg_graph_plan_step(m->plan, r->because_of).node).kind;
-    const bool         kernel = kind != TG_NODE_BOUNDARY && kind != TG_NODE_DEFAULT;
+    const bool         kernel = kind != TG_NODE_BOUNDARY && kind != TG_NODE_DEFAULT &&
+                                kind != TG_NODE_SEARCH && kind != TG_NODE_STATISTICS && kind != TG_NODE_NORMALIZE;
     tg_put_text(w, kernel ? " reads it by index" : ", which reads it, is no kernel of the device");
+}
+
+static void put_loop(tg_writer *w, const tg_memory *m, const tg_residence *r) {
+    tg_put_text(w, r->in_place_of < 0 ? "needed in every round of a loop" : "for the next round of a loop");
+    if (r->in_place_of < 0) return;
+    tg_put_text(w, ", in the place of ");
+    put_step(w, m, r->in_place_of);
 }
 
 static void put_footprint(tg_writer *w, const tg_memory *m, int64_t i) {
@@ -64,6 +72,7 @@ static void put_reason(tg_writer *w, const tg_memory *m, int64_t i, const tg_res
         break;
     case TG_REASON_FOOTPRINT: put_footprint(w, m, i); break;
     case TG_REASON_SPILLED: tg_put_text(w, "there is no room in LX while it is alive"); break;
+    case TG_REASON_LOOP: put_loop(w, m, r); break;
     case TG_REASON_SHARED: tg_put_text(w, "cores share the sums in it, so that none has them"); break;
     }
 }

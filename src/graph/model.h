@@ -18,6 +18,7 @@ typedef struct tg_access_row {
 typedef struct tg_node_row {
     tg_node_kind kind;
     bool         on_device;
+    bool         carries; /* it came as TG_NODE_CARRY, and may have become a boundary */
     tg_format    format; /* of the result, if on_device */
     tg_host      host;
     size_t       name, opcode; /* in chars */
@@ -47,6 +48,7 @@ TG_HLO_TABLE(tg_split_rows, tg_split)
 TG_HLO_TABLE(tg_char_rows, char)
 TG_HLO_TABLE(tg_spyre_rows, tg_spyre)
 TG_HLO_TABLE(tg_output_rows, tg_output)
+TG_HLO_TABLE(tg_loop_rows, tg_loop)
 
 struct tg_graph {
     tg_node_rows   nodes;
@@ -58,6 +60,7 @@ struct tg_graph {
     bool           device_formats; /* nothing but SEN169_FP16 is copied */
     tg_spyre_rows  layouts; /* of inputs, and wanted ones */
     tg_output_rows outputs;
+    tg_loop_rows   loops; /* by `first`; of equal ones the longest first */
 };
 
 static inline const tg_node_row *tg_node_at(const tg_graph *g, int64_t id) { return &g->nodes.rows[id]; }

@@ -82,7 +82,7 @@ static tg_status plan_text(const tg_hlo_module *m, tg_method method, bool *feasi
     tg_graph_plan        *plan = NULL;
     tg_memory            *memory = NULL;
     tg_bundle            *bundle = NULL;
-    const tg_bundle_params bundle_params = {.division = {.cores = 4}};
+    const tg_bundle_params bundle_params = {.division = {.cores = 32}};
     bool                  ok = true;
     tg_status             s = tg_graph_create(&g, err);
     if (s == TG_OK) s = tg_graph_add_hlo(g, m, err);

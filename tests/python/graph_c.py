@@ -83,6 +83,10 @@ class Output(C.Structure):
     _fields_ = [("node", i64), ("view", t.Host)]
 
 
+class Loop(C.Structure):
+    _fields_ = [("first", i64), ("end", i64), ("test", i64)]
+
+
 class Step(C.Structure):
     _fields_ = [("kind", enum), ("index", i64), ("node", i64), ("noperands", i32), ("on_device", flag),
                 ("layout", t.Spyre), ("bytes", i64)]
@@ -95,7 +99,7 @@ class Reader(C.Structure):
 STRUCTS = {"tg_split": Split, "tg_term": Term, "tg_access": Access, "tg_node": CNode, "tg_node_info": NodeInfo,
            "tg_graph_params": Params, "tg_plan_summary": Summary, "tg_restickify": Restickify, "tg_reader": Reader,
            "tg_division_params": DivisionParams, "tg_division": Division,
-           "tg_plan_padding": Padding, "tg_output": Output, "tg_plan_step": Step}
+           "tg_plan_padding": Padding, "tg_output": Output, "tg_loop": Loop, "tg_plan_step": Step}
 
 
 def _bind():
@@ -111,6 +115,8 @@ def _bind():
             ("graph_get", NodeInfo, handle, i64), ("graph_access", Access, handle, i64, i32),
             ("graph_add_output", enum, handle, i64, C.POINTER(t.Host), error), ("graph_output_count", i64, handle),
             ("graph_output", Output, handle, i64),
+            ("graph_add_loop", enum, handle, C.POINTER(Loop), error), ("graph_loop_count", i64, handle),
+            ("graph_loop", Loop, handle, i64),
             ("graph_plan_step_count", i64, handle), ("graph_plan_step", Step, handle, i64),
             ("graph_plan_step_operand", i64, handle, i64, i32), ("graph_plan_node_step", i64, handle, i64),
             ("graph_plan_create", enum, C.POINTER(handle), handle, C.POINTER(Params), error),
@@ -229,6 +235,12 @@ class Graph:
 
     def outputs(self):
         return [lib.tg_graph_output(self.handle, i) for i in range(lib.tg_graph_output_count(self.handle))]
+
+    def add_loop(self, first, end, test=-1):
+        _check(lib.tg_graph_add_loop(self.handle, C.byref(Loop(first, end, test)), C.byref(self.error)), self.error)
+
+    def loops(self):
+        return [lib.tg_graph_loop(self.handle, i) for i in range(lib.tg_graph_loop_count(self.handle))]
 
     def keep_to_device(self):
         _check(lib.tg_graph_keep_to_device(self.handle, C.byref(self.error)), self.error)

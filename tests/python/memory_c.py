@@ -9,7 +9,7 @@ i64, enum, size, flag = C.c_int64, C.c_int, C.c_size_t, C.c_bool
 SOLVERS = ["exact", "greedy", "firstfit", "bestfit"]
 HOMES = ["lx", "pool", "own", "host", "none"]
 REASONS = ["kept", "host", "input", "output", "constant", "unread", "restickify", "fill", "no kernel", "division",
-           "footprint", "spilled", "shared"]
+           "footprint", "spilled", "shared", "loop"]
 
 
 class CBuffer(C.Structure):

@@ -118,6 +118,8 @@ class Checked:
         if g.KINDS[self.graph.nodes()[step.node].kind] == "matmul" and loops[0] & loops[1] - loops[2] \
                 and not (loops[1] & loops[2]) - loops[0]:
             pairs[:2] = pairs[1::-1]  # a vector on the right
+        if g.KINDS[self.graph.nodes()[step.node].kind] == "carry":
+            del pairs[0]  # written over
         return pairs
 
     def check_addresses(self, reader, tensor, step, flats, steps):

@@ -11,6 +11,7 @@ import hlo_ctypes as hlo
 import memory_c as m
 import sdsc_c
 from sdsc_reader import Checked
+from test_memory_loops import check_rounds
 
 HERE = pathlib.Path(__file__).parent
 NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet block", "mixture",
@@ -21,6 +22,8 @@ NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet
 BOUNDARIES = {("resnet gradient", "compiled"): {
     "scatter": "it picks single elements, and the device moves whole sticks"}}
 FORMS = ["lowered", "compiled"]
+# What has nothing between two kernels that slice it alike.
+FEW = ["order", "loop", "until", "branches", "best expert", "groups", "groups gradient", "depthwise gradient"]
 # Bytes of copies that a person finds by looking at the model: q @ k.T alone needs one, of the keys.
 KEYS = {"block": 2 * 128 * 256 * 2, "mlp": 0, "resnet block": 0, "cache": 0}
 
@@ -59,7 +62,9 @@ def test_memory(models, name, form):
         graph.add_hlo(module)
         with g.Plan(graph) as plan:
             with m.Memory(graph, plan) as memory:
-                assert memory.fault() == "" and memory.summary.optimal and memory.summary.lx_count > 0
+                assert memory.fault() == "" and memory.summary.optimal
+                assert memory.summary.lx_count > 0 or name in FEW
+                check_rounds(graph, plan, memory)
                 assert not any(m.REASONS[row.reason] == "spilled" for row in memory.rows())
             saved = {}
             for solver in m.SOLVERS:
@@ -99,6 +104,6 @@ def test_kernels_of_a_model(models, name, form):
         graph.add_hlo(module)
         with g.Plan(graph) as plan, sdsc_c.Bundle(plan) as bundle:
             checked = Checked(graph, plan, bundle).check()
-            assert checked.kernels > 0
+            assert checked.kernels > 0 or name == "groups"
             if form == "lowered" and name in ("block", "mlp"):
                 assert sum(checked.why.values()) < checked.kernels / 10, checked.why

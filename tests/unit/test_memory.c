@@ -13,7 +13,8 @@
 /* b, c and d stay in LX, at 0, 2048 and in the place of c; e and f, which is unknown, are in the pool. */
 static const char text[] =
     "ENTRY m { a = f16[128,256] parameter(0)\n b = f16[128,256] negate(a)\n c = f16[128,256] negate(b)\n"
-    " d = f16[128,256] add(c, b)\n e = f16[128,256] negate(d)\n f = f16[128,256] sort(e)\n"
+    " d = f16[128,256] add(c, b)\n e = f16[128,256] negate(d)\n"
+    " f = f16[128,256] custom-call(e), custom_call_target=\"f\"\n"
     " ROOT g = f16[128,256] add(e, f)\n}\n";
 
 enum { A, B, C, D, E, F, G, NO_PARENT = -1 };
