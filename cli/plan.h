@@ -29,7 +29,6 @@ int plan_explain(const plan_view *view, const char *name);
 void plan_print_memory_total(const plan_view *view);
 void plan_print_memory(const plan_view *view);
 void plan_explain_memory(const plan_view *view, int64_t node);
-void plan_put_memory(const plan_view *view); /* a member of the JSON object */
 
 /* What was written into a directory. */
 typedef struct plan_written {

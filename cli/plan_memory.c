@@ -1,4 +1,4 @@
-/* Where the tensors of a plan live, as `tegula plan` says it: the totals, the list of --memory, JSON, --explain. */
+/* Where the tensors of a plan live, as `tegula plan` says it: the totals, the list of --memory, --explain. */
 #include "plan.h"
 
 #include <stdlib.h>
@@ -81,53 +81,4 @@ void plan_explain_memory(const plan_view *view, int64_t node) {
         fputs(step.kind == TG_STEP_NODE ? "     lives in " : "     copy in ", stdout);
         print_residence(view, &r);
     }
-}
-
-/* ---- JSON -------------------------------------------------------------------------------------------- */
-
-static json_t *json_residence(const plan_view *view, int64_t i) {
-    const tg_plan_step step = tg_graph_plan_step(view->plan, i);
-    const tg_residence r = tg_memory_get(view->memory, i);
-    char               reason[REASON];
-    json_t            *object = cli_json_object();
-    (void)tg_memory_why(reason, sizeof reason, view->memory, i);
-    cli_json_put(object, "step", cli_json_int(i));
-    cli_json_put(object, "kind", cli_json_text(tg_step_kind_name(step.kind)));
-    cli_json_put(object, "tensor", plan_json_node(view, step.node));
-    cli_json_put(object, "home", cli_json_text(tg_home_name(r.home)));
-    cli_json_put(object, "address", r.address >= 0 ? cli_json_int(r.address) : json_null());
-    cli_json_put(object, "bytes", cli_json_int(r.bytes));
-    cli_json_put(object, "first", cli_json_int(r.first));
-    cli_json_put(object, "last", cli_json_int(r.last));
-    cli_json_put(object, "in_place_of", r.in_place_of >= 0 ? cli_json_int(r.in_place_of) : json_null());
-    cli_json_put(object, "why", cli_json_text(reason));
-    return object;
-}
-
-static void put_count(const char *name, int64_t value) { printf("\"%s\":%lld,", name, (long long)value); }
-
-void plan_put_memory(const plan_view *view) {
-    const tg_memory_summary s = tg_memory_get_summary(view->memory);
-    fputs(",\"memory\":{", stdout);
-    put_count("lx_count", s.lx_count);
-    put_count("lx_capacity", s.lx_capacity);
-    put_count("lx_peak", s.lx_peak);
-    put_count("lx_bytes", s.lx_bytes);
-    put_count("saved_bytes", s.saved_bytes);
-    put_count("traffic_bytes", s.traffic_bytes);
-    if (s.bound_bytes < INT64_MAX) put_count("bound_bytes", s.bound_bytes);
-    else fputs("\"bound_bytes\":null,", stdout);
-    printf("\"optimal\":%s,", s.optimal ? "true" : "false");
-    put_count("pool_count", s.pool_count);
-    put_count("pool_peak", s.pool_peak);
-    put_count("own_count", s.own_count);
-    put_count("own_bytes", s.own_bytes);
-    put_count("none_count", s.none_count);
-    put_count("none_bytes", s.none_bytes);
-    fputs("\"tensors\":[", stdout);
-    for (int64_t i = 0; i < tg_graph_plan_step_count(view->plan); i++) {
-        if (i > 0) putchar(',');
-        cli_put_json(stdout, json_residence(view, i));
-    }
-    fputs("]}", stdout);
 }

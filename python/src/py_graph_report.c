@@ -56,8 +56,9 @@ static PyObject *restickify(core_graph_plan *self, int64_t i) {
                                     plan_layout(self, r.producer, &r.to),
                                     PyLong_FromLong(r.stick_dim),
                                     PyLong_FromLongLong(r.elements),
-                                    PyLong_FromLongLong(r.bytes)};
-    return graph_record(state_of(self)->restickify_type, 7, values);
+                                    PyLong_FromLongLong(r.bytes),
+                                    PyLong_FromLongLong(r.times)};
+    return graph_record(state_of(self)->restickify_type, 8, values);
 }
 
 PyObject *plan_restickifies(PyObject *self, void *unused) {
@@ -137,6 +138,7 @@ static PyStructSequence_Field restickify_fields[] = {
     {"producer", "the node whose result is copied"}, {"readers", "a tuple of Reader"},
     {"src", "the Layout that is copied"}, {"dst", "the Layout of the copy"},
     {"stick_dim", "the dimension in the sticks of the copy"}, {"elements", "that are copied"}, {"bytes", "the same"},
+    {"times", "that it is made, in a loop"},
     {NULL, NULL}};
 static PyStructSequence_Field padding_fields[] = {
     {"kind", "'fill' (the tensor is) or 'mask' (the reader does)"}, {"tensor", "the node whose result it is"},
@@ -157,7 +159,7 @@ static PyStructSequence_Field obstacle_fields[] = {
 int graph_add_plan_records(PyObject *module) {
     static PyStructSequence_Desc reader_desc = {"tegula.Reader", "An operand of a node.", reader_fields, 2};
     static PyStructSequence_Desc restickify_desc = {"tegula.Restickify", "A tensor that is copied into another layout.",
-                                                    restickify_fields, 7};
+                                                    restickify_fields, 8};
     static PyStructSequence_Desc padding_desc = {
         "tegula.Padding", "What has to be behind the end of a dimension, because somebody would see it.",
         padding_fields, 9};

@@ -422,7 +422,7 @@ class Reader(tuple[GraphNode, int]):
     @property
     def operand(self) -> int: ...
 
-class Restickify(tuple[GraphNode, tuple[Reader, ...], Layout, Layout, int, int, int]):
+class Restickify(tuple[GraphNode, tuple[Reader, ...], Layout, Layout, int, int, int, int]):
     @property
     def producer(self) -> GraphNode: ...
     @property
@@ -437,6 +437,8 @@ class Restickify(tuple[GraphNode, tuple[Reader, ...], Layout, Layout, int, int, 
     def elements(self) -> int: ...
     @property
     def bytes(self) -> int: ...
+    @property
+    def times(self) -> int: ...
 
 class Padding(tuple[str, GraphNode, int, int, int, str, GraphNode, int, int]):
     @property

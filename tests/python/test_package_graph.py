@@ -92,12 +92,19 @@ def test_text_bytes_and_modules_are_the_same_graph():
     assert all(plan == plans[0] for plan in plans) and plans[0]["module"] == "attention"
 
 
+def test_names_of_any_letters():
+    graph, name = Graph(), "q\"\\/ \u00e9\u2713\t\n\x01\x7f"
+    graph.add_input((64, 64), "f16", name=name)
+    graph.pointwise([0], name=name + "'", opcode="negate")
+    assert [op["name"] for op in tegula.plan(graph).to_dict()["ops"]] == [name, name + "'"]
+
+
 def test_records_say_what_the_json_says():
     for text in (ATTENTION.read_text(), PADDED):
         plan = tegula.plan(text)
         told, graph = plan.to_dict(), plan.graph
         assert [(r.producer.name, [x.node.name for x in r.readers], str(r.src), str(r.dst), r.stick_dim, r.elements,
-                 r.bytes) for r in plan.restickifies] == [tuple(row.values()) for row in told["restickifies"]]
+                 r.bytes, r.times) for r in plan.restickifies] == [tuple(row.values()) for row in told["restickifies"]]
         assert [(p.kind, p.tensor.name, p.dim, p.valid, p.padded, p.value, p.reader.name, p.readers)
                 for p in plan.paddings] == [tuple(row.values()) for row in told["paddings"]]
         assert [node.name for node in plan.boundaries] == told["boundaries"]
