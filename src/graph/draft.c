@@ -114,8 +114,10 @@ tg_status tg_draft_copy(tg_node_view *view, const tg_order *o, tg_node_kind kind
     tg_rows_dense(&dense);
     tg_draft_start(&d, o, kind, view);
     tg_draft_reshape(&d, o, view->node, &dense);
+    const tg_node_view read = *view;
     if (kind != TG_NODE_CONSTANT && !tg_draft_same(&d, o, view)) return tg_lower_no_memory(o);
-    return tg_draft_finish(view, &d, o);
+    const tg_status s = tg_draft_finish(view, &d, o);
+    return s == TG_OK && !tg_trace_copy(o, &read) ? tg_lower_no_memory(o) : s;
 }
 
 void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_node_view *operand) {

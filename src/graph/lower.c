@@ -467,7 +467,7 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     tg_status     s = find_lower(o.at.opcode)(&o);
     l->prefix = prefix;
     if (s == TG_OK) s = tg_lower_take_hints(&o, before);
-    return s;
+    return s == TG_OK && !tg_trace_instruction(&o) ? tg_lower_no_memory(&o) : s;
 }
 
 tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args,
@@ -503,20 +503,26 @@ static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
     return tg_graph_add_output(l->graph, view->node, &host, l->err);
 }
 
-tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
-    tg_lowering   l = {.graph = graph, .module = module, .times = 1, .budget = BUDGET, .err = err};
+tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_trace *trace, tg_error *err) {
+    tg_lowering   l = {.graph = graph, .module = module, .times = 1, .budget = BUDGET, .trace = trace, .err = err};
     const int64_t entry = tg_hlo_get_header(module).entry;
-    tg_thing      result;
+    tg_thing      result = {TG_NOTHING, 0, 0};
     tg_status     s = TG_OK;
+    if (trace != NULL) trace->first = tg_graph_count(graph);
     if (!tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1)) s = tg_graph_no_memory(err);
     else if (entry == TG_HLO_NONE) s = tg_fail(err, TG_ERR_UNSUPPORTED, "the module has no computation");
     else s = tg_lower_computation(&result, &l, entry, NULL, 0);
     l.budget = 2 * OUTPUTS;
     if (s == TG_OK) s = add_outputs(&l, result, 0);
+    if (s == TG_OK && !tg_trace_results(&l, &result)) s = tg_graph_no_memory(err);
     free(l.views.rows);
     free(l.things.rows);
     free(l.name.rows);
     free(l.accesses.rows);
     free(l.terms.rows);
     return s;
+}
+
+tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
+    return tg_graph_trace_hlo(graph, module, NULL, err);
 }

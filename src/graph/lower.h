@@ -32,6 +32,22 @@ typedef struct tg_thing {
 TG_HLO_TABLE(tg_rows, tg_node_view)
 TG_HLO_TABLE(tg_thing_rows, tg_thing)
 
+/* Where a node comes from: the instruction that made it, or TG_HLO_NONE for the copy of a view. */
+typedef struct tg_origin {
+    int64_t  instruction;
+    uint32_t first, count; /* views that are its operands, all of the instruction's; no array: node TG_NODE_NONE */
+} tg_origin;
+
+TG_HLO_TABLE(tg_origin_rows, tg_origin)
+
+/* Kept for who wants to calculate what the nodes mean. */
+typedef struct tg_trace {
+    int64_t        first;   /* node that origin 0 is of */
+    tg_origin_rows origins;
+    tg_rows        views;
+    tg_rows        results; /* arrays of the entry's result */
+} tg_trace;
+
 /* A node that is being put together: terms and accesses are in the lowering's tables. */
 typedef struct tg_draft {
     tg_node  node;
@@ -52,6 +68,7 @@ typedef struct tg_lowering {
     int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
     int64_t              budget;   /* instructions that may still be looked at */
     int32_t              depth;
+    tg_trace            *trace;    /* NULL: nobody wants it */
     tg_error            *err;
 } tg_lowering;
 
@@ -112,6 +129,9 @@ tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const c
 /* The computation that an attribute names; TG_HLO_NONE if none does. */
 int64_t tg_lower_callee(const tg_order *o, const char *key);
 
+/* What a reduction applies; false if that is none of those that are known. */
+bool tg_lower_reduction(tg_reduction *out, const tg_order *o);
+
 tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view);
 
 /* Look at a computation with these arguments. */
@@ -124,6 +144,15 @@ tg_status tg_lower_read_layout(tg_spyre *out, bool *given, const tg_order *o, co
 
 /* What the user wants of the node that the instruction has made; `before`: nodes that were there before it. */
 tg_status tg_lower_take_hints(const tg_order *o, int64_t before);
+
+/* tg_graph_add_hlo, with where the nodes come from; *trace is to be all zero, and its tables are the caller's. */
+tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_trace *trace, tg_error *err);
+
+/* ---- trace.c: where nodes come from; false without memory ---- */
+
+bool tg_trace_instruction(const tg_order *o); /* behind the instruction: all nodes that have no origin are its own */
+bool tg_trace_copy(const tg_order *o, const tg_node_view *view); /* behind the node */
+bool tg_trace_results(const tg_lowering *l, const tg_thing *thing);
 
 /* ---- draft.c: nodes ---- */
 

@@ -90,8 +90,7 @@ static tg_hlo_instruction calculating(const tg_hlo_module *m, int64_t computatio
     return at;
 }
 
-/* By what it applies; false if that is none of those that are known. */
-static bool read_reduction(tg_reduction *out, const tg_order *o) {
+bool tg_lower_reduction(tg_reduction *out, const tg_order *o) {
     static const char *const opcodes[] = {"add", "maximum", "minimum", "multiply", "and", "or", "xor"};
     const int64_t            callee = tg_lower_callee(o, "to_apply");
     const tg_hlo_text        opcode = calculating(o->l->module, callee).opcode;
@@ -110,7 +109,7 @@ tg_status tg_lower_reduce(tg_order *o) {
     tg_draft  d;
     tg_reduction reduction;
     if (o->at.noperands != 2) return tg_lower_reduce_several(o);
-    if (!read_reduction(&reduction, o)) return tg_lower_refuse(o, "it reduces with a computation of its own");
+    if (!tg_lower_reduction(&reduction, o)) return tg_lower_refuse(o, "it reduces with a computation of its own");
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");

@@ -109,6 +109,7 @@ static tg_status clone_as(tg_node_view *view, const tg_order *o, const tg_node_v
     tg_term  terms[TG_MAX_NDIM];
     tg_draft d;
     tg_node_view  dense = *view, result;
+    const tg_node_view read = *view;
     if (by_steps != NULL) {
         *view = *by_steps;
         return tg_draft_copy(view, o, TG_NODE_CLONE);
@@ -122,7 +123,8 @@ static tg_status clone_as(tg_node_view *view, const tg_order *o, const tg_node_v
     tg_rows_dense(&result);
     tg_draft_reshape(&d, o, view->node, &result);
     if (!tg_draft_same(&d, o, view)) return tg_lower_no_memory(o);
-    return tg_draft_finish(view, &d, o);
+    const tg_status s = tg_draft_finish(view, &d, o);
+    return s == TG_OK && !tg_trace_copy(o, &read) ? tg_lower_no_memory(o) : s;
 }
 
 static tg_status reshape_to(tg_node_view *view, const tg_order *o, int32_t ndim, const int64_t *shape) {
