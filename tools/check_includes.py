@@ -32,6 +32,7 @@ ROOMS = {
     "io": {"layout"},
     "hlo": {"layout", "notation"},
     "graph": {"layout", "notation", "transfer", "hlo"},
+    "sim": {"layout", "notation", "relayout", "hlo", "graph"},
     "draw": {"layout"},
 }
 
@@ -46,6 +47,7 @@ SYSTEM = {
     "draw": {"stdlib.h"},
     "hlo": {"stdlib.h", "protobuf-c/protobuf-c.h", "xla_data.pb-c.h"}, # the last is made from hlo/xla_data.proto
     "graph": {"math.h", "stdlib.h"},
+    "sim": {"math.h", "stdlib.h"},
 }
 # Public headers of a room besides tegula/ROOM.h.
 OWN_HEADERS = {

@@ -45,7 +45,6 @@ typedef struct tg_trace {
     int64_t        first;   /* node that origin 0 is of */
     tg_origin_rows origins;
     tg_rows        views;
-    tg_rows        results; /* arrays of the entry's result */
 } tg_trace;
 
 /* A node that is being put together: terms and accesses are in the lowering's tables. */
@@ -150,9 +149,8 @@ tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_tr
 
 /* ---- trace.c: where nodes come from; false without memory ---- */
 
-bool tg_trace_instruction(const tg_order *o); /* behind the instruction: all nodes that have no origin are its own */
+bool tg_trace_instruction(const tg_order *o); /* all nodes that have no origin yet are its own */
 bool tg_trace_copy(const tg_order *o, const tg_node_view *view); /* behind the node */
-bool tg_trace_results(const tg_lowering *l, const tg_thing *thing);
 
 /* ---- draft.c: nodes ---- */
 

@@ -205,7 +205,7 @@ static tg_status keep_leaf(tg_node_view *out, const tg_order *o, const tg_node_v
 static tg_status look_inside(tg_thing *out, const tg_order *o, int64_t computation, const tg_thing *args, size_t n) {
     tg_lowering *l = o->l;
     const size_t prefix = l->prefix, name = l->name.count;
-    if (!tg_char_rows_push(&l->name, '/')) return tg_lower_no_memory(o);
+    if (!tg_trace_instruction(o) || !tg_char_rows_push(&l->name, '/')) return tg_lower_no_memory(o);
     l->prefix = l->name.count;
     const tg_status s = tg_lower_computation(out, l, computation, args, n);
     l->prefix = prefix;

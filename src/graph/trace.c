@@ -37,14 +37,3 @@ bool tg_trace_instruction(const tg_order *o) {
         if (!put(o, o->id, first)) return false;
     return true;
 }
-
-bool tg_trace_results(const tg_lowering *l, const tg_thing *thing) {
-    bool ok = true;
-    if (l->trace == NULL) return true;
-    if (thing->kind == TG_ARRAY) return tg_rows_push(&l->trace->results, l->views.rows[thing->first]);
-    for (uint32_t i = 0; thing->kind == TG_TUPLE && i < thing->count && ok; i++) {
-        const tg_thing child = l->things.rows[thing->first + i];
-        ok = tg_trace_results(l, &child);
-    }
-    return ok;
-}

@@ -1,0 +1,396 @@
+/* What HLO instructions calculate. The lowering says which instruction a node comes from, and the views that are its
+ * operands; here stands what only calculating needs: directions, windows, where pieces begin, the elements of
+ * constants. What cannot be told stays TG_OP_NONE, and is an error only for who wants to run it. */
+#include "sim/program.h"
+
+#include "base/checked.h"
+#include "base/error.h"
+#include "graph/lower.h"
+#include "sim/numbers.h"
+#include "sim/ops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A node that is being translated. */
+typedef struct source {
+    tg_program          *program;
+    tg_lowering          lowering; /* for what reads attributes there */
+    tg_frame             frame;
+    tg_order             order;
+    const tg_node_view       *views;
+    uint32_t             nviews;
+    int64_t              id;
+    tg_node_info         info;
+    tg_error            *err;
+} source;
+
+/* Room for what a computation points to. */
+typedef struct room {
+    tg_index  indices[TG_MAX_NDIM];
+    tg_window windows[TG_MAX_NDIM];
+    tg_term   terms[TG_MAX_NDIM];
+    tg_piece *pieces; /* NULL or allocated */
+} room;
+
+/* False where the instruction says nothing that can be calculated. */
+typedef bool translate(tg_compute *c, room *r, source *s);
+
+static bool has_views(const source *s, uint32_t n) {
+    for (uint32_t k = 0; k < n; k++)
+        if (k >= s->nviews || s->views[k].node < 0) return false;
+    return true;
+}
+
+static tg_access element(const tg_node_view *view) { return (tg_access){.node = view->node, .offset = view->offset}; }
+
+static bool read_dims(int64_t *out, int32_t *count, const source *s, const char *key) {
+    return tg_lower_ints(out, count, &s->order, key) == TG_OK;
+}
+
+/* ---- constants ------------------------------------------------------------------------------- */
+
+static bool put_constant(tg_compute *c, source *s, int64_t node, tg_dtype dtype, int64_t n, tg_hlo_text text) {
+    const size_t width = (size_t)tg_dtype_storage_bits(dtype) / 8, count = (size_t)n;
+    double      *real = malloc((count + 1) * sizeof *real);
+    int64_t     *whole = malloc((count + 1) * sizeof *whole);
+    tg_number   *numbers = malloc((count + 1) * sizeof *numbers);
+    char        *data = malloc(count * width + 1);
+    bool         ok = real != NULL && whole != NULL && numbers != NULL && data != NULL && tg_dtype_is_number(dtype);
+    ok = ok && tg_read_literal(real, whole, n, text, NULL) == TG_OK;
+    for (int64_t i = 0; ok && i < n; i++) {
+        if (tg_dtype_is_whole(dtype)) numbers[i].whole = whole[i];
+        else numbers[i].real = real[i];
+    }
+    ok = ok && tg_numbers_write(data, dtype, n, numbers, NULL) == TG_OK;
+    c->op = TG_OP_CONSTANT;
+    c->data = data;
+    c->nbytes = count * width;
+    ok = ok && tg_program_set(s->program, node, c, NULL) == TG_OK;
+    free(real);
+    free(whole);
+    free(numbers);
+    free(data);
+    return ok;
+}
+
+static bool translate_constant(tg_compute *c, room *r, source *s) {
+    int64_t n = 1;
+    (void)r;
+    for (int32_t d = 0; d < s->info.host.ndim; d++)
+        if (!tg_mul(&n, n, s->info.host.shape[d])) return false;
+    const tg_hlo_text text = tg_hlo_get_arguments(s->order.l->module, s->order.id);
+    if (n <= 0 || (size_t)n > text.len) return false;
+    (void)put_constant(c, s, s->id, s->info.host.dtype, n, text);
+    return false; /* it is set */
+}
+
+static bool translate_iota(tg_compute *c, room *r, source *s) {
+    int64_t dim[TG_MAX_NDIM];
+    int32_t n = 0;
+    (void)r;
+    c->op = TG_OP_IOTA;
+    if (!read_dims(dim, &n, s, "iota_dimension") || n != 1 || dim[0] < 0 || dim[0] >= s->info.nloops) return false;
+    c->loop = (int32_t)dim[0];
+    return true;
+}
+
+/* ---- element by element, products, reductions ----------------------------------------------------- */
+
+/* Of an opcode that the lowering does not know it does not say how operands are read. */
+static bool says_how(const source *s) {
+    for (int32_t k = 0; k < s->info.noperands && k < (int32_t)s->nviews; k++) {
+        const tg_access a = tg_graph_access(s->lowering.graph, s->id, k);
+        for (int32_t d = 0; d < s->views[k].ndim; d++)
+            if (a.nterms == 0 && s->views[k].shape[d] > 1 && s->views[k].step[d] > 0) return false;
+    }
+    return s->info.noperands == (int32_t)s->nviews;
+}
+
+static bool translate_pointwise(tg_compute *c, room *r, source *s) {
+    tg_hlo_text direction = {NULL, 0};
+    (void)r;
+    if (!says_how(s)) return false;
+    (void)tg_hlo_find_attribute(&direction, s->order.l->module, s->order.id, "direction");
+    c->op = tg_op_of_hlo(s->order.at.opcode, direction);
+    return c->op != TG_OP_NONE && s->info.noperands == tg_op_arity(c->op);
+}
+
+static bool translate_dot(tg_compute *c, room *r, source *s) {
+    (void)r;
+    c->op = TG_OP_PRODUCT;
+    return s->info.noperands == 2;
+}
+
+/* A start that changes nothing is none: the device has neutral values of its own. */
+static bool is_neutral(const source *s, const tg_node_view *start, tg_reduction reduction) {
+    const tg_compute k = tg_program_get(s->program, start->node);
+    tg_number        x;
+    if (k.op != TG_OP_CONSTANT || tg_numbers_read(&x, start->dtype, 1, k.data, NULL) != TG_OK) return false;
+    if (!tg_dtype_is_whole(start->dtype)) return x.real == tg_neutral_real(reduction);
+    if (start->dtype == TG_PRED) return x.whole == (reduction == TG_REDUCE_AND || reduction == TG_REDUCE_MIN);
+    const int32_t bits = tg_dtype_bits(start->dtype);
+    const int64_t neutral = tg_neutral_whole(reduction), low = tg_dtype_get_class(start->dtype) == TG_CLASS_INT
+                                                                   ? -(INT64_C(1) << (bits - 2)) * 2 : 0;
+    if (reduction == TG_REDUCE_MAX) return x.whole == low;
+    if (reduction == TG_REDUCE_MIN) return x.whole == (low == 0 ? tg_wrap(-1, bits, false) : -1 - low);
+    return x.whole == tg_wrap(neutral, bits, low != 0);
+}
+
+static bool put_reduction(tg_compute *c, source *s) {
+    c->op = TG_OP_REDUCE;
+    if (s->info.noperands != 1 || s->nviews != 2 || !has_views(s, 2) ||
+        !tg_lower_reduction(&c->reduction, &s->order))
+        return false;
+    c->has_start = !is_neutral(s, &s->views[1], c->reduction);
+    c->start = element(&s->views[1]);
+    return true;
+}
+
+static bool translate_reduce(tg_compute *c, room *r, source *s) {
+    (void)r;
+    return put_reduction(c, s);
+}
+
+/* ---- windows ----------------------------------------------------------------------------------------- */
+
+static bool read_window(tg_hlo_window_dim *out, size_t *n, const source *s) {
+    tg_hlo_text value;
+    *n = 0;
+    if (!tg_hlo_find_attribute(&value, s->order.l->module, s->order.id, "window")) return true;
+    return tg_hlo_read_window(out, TG_MAX_NDIM, n, value, NULL) == TG_OK && *n <= TG_MAX_NDIM;
+}
+
+static tg_window make_window(const tg_hlo_window_dim *w, int32_t loop, const tg_node_view *view, int32_t dim) {
+    return (tg_window){.loop = loop, .size = w->size, .stride = w->stride, .dilation = w->rhs_dilate,
+                       .base_dilation = w->lhs_dilate, .low = w->low, .step = view->step[dim],
+                       .extent = view->shape[dim]};
+}
+
+static bool translate_reduce_window(tg_compute *c, room *r, source *s) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
+    size_t            n;
+    if (!put_reduction(c, s) || !read_window(window, &n, s) || (int32_t)n != s->views[0].ndim) return false;
+    for (int32_t d = 0; d < (int32_t)n; d++) {
+        if (window[d].size == 1 && s->info.host.shape[d] == s->views[0].shape[d]) continue;
+        r->windows[c->nwindows++] = make_window(&window[d], d, &s->views[0], d);
+    }
+    c->windows = r->windows;
+    return true;
+}
+
+static bool translate_convolution(tg_compute *c, room *r, source *s) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
+    tg_hlo_dim_labels l;
+    tg_hlo_text       value;
+    size_t            n;
+    c->op = TG_OP_PRODUCT;
+    if (!has_views(s, 2) || !tg_hlo_find_attribute(&value, s->order.l->module, s->order.id, "dim_labels") ||
+        tg_hlo_read_dim_labels(&l, value, NULL) != TG_OK || !read_window(window, &n, s) ||
+        (n != 0 && (int32_t)n != l.nspatial) || s->info.nloops < s->info.host.ndim ||
+        s->info.kind != TG_NODE_CONVOLUTION)
+        return false;
+    for (int32_t d = 0; d < (int32_t)n; d++) {
+        tg_window w = make_window(&window[d], l.output_spatial[d], &s->views[0], l.input_spatial[d]);
+        w.kernel_step = s->views[1].step[l.kernel_spatial[d]];
+        w.reversed = window[d].reversal;
+        r->windows[c->nwindows++] = w;
+    }
+    c->windows = r->windows;
+    return true;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------------------- */
+
+static bool translate_pad(tg_compute *c, room *r, source *s) {
+    (void)r;
+    c->op = TG_OP_PAD;
+    if (s->info.noperands != 1 || !has_views(s, 2)) return false;
+    c->has_start = true;
+    c->start = element(&s->views[1]);
+    return true;
+}
+
+static bool translate_concatenate(tg_compute *c, room *r, source *s) {
+    int64_t dim[TG_MAX_NDIM], first = 0;
+    int32_t n = 0;
+    c->op = TG_OP_PIECES;
+    if (s->info.noperands != (int32_t)s->nviews || !has_views(s, s->nviews) || !read_dims(dim, &n, s, "dimensions") ||
+        n != 1 || dim[0] < 0 || dim[0] >= s->info.nloops)
+        return false;
+    r->pieces = calloc(s->nviews + 1, sizeof *r->pieces);
+    if (r->pieces == NULL) return false;
+    for (uint32_t k = 0; k < s->nviews; k++) {
+        r->pieces[k] = (tg_piece){.operand = (int32_t)k, .loop = (int32_t)dim[0], .first = first,
+                                  .size = s->views[k].shape[dim[0]]};
+        first += r->pieces[k].size;
+    }
+    c->pieces = r->pieces;
+    c->npieces = (int32_t)s->nviews;
+    return true;
+}
+
+static bool translate_update(tg_compute *c, room *r, source *s) {
+    c->op = TG_OP_PIECES;
+    const uint32_t ndim = (uint32_t)s->info.host.ndim;
+    if (s->info.noperands != 2 || s->nviews != 2 + ndim || !has_views(s, s->nviews)) return false;
+    r->pieces = calloc(ndim + 1, sizeof *r->pieces);
+    if (r->pieces == NULL) return false;
+    for (uint32_t d = 0; d < ndim; d++) {
+        if (s->views[1].shape[d] == s->info.host.shape[d]) continue;
+        r->pieces[c->npieces++] = (tg_piece){.operand = 1, .loop = (int32_t)d, .size = s->views[1].shape[d],
+                                             .has_from = true, .from = element(&s->views[2 + d])};
+    }
+    c->pieces = r->pieces;
+    return true;
+}
+
+/* ---- indices ----------------------------------------------------------------------------------------------- */
+
+static bool translate_dynamic_slice(tg_compute *c, room *r, source *s) {
+    c->op = TG_OP_COPY;
+    const uint32_t ndim = (uint32_t)s->info.host.ndim;
+    if (s->info.noperands != 1 || s->nviews != 1 + ndim || !has_views(s, s->nviews)) return false;
+    for (uint32_t d = 0; d < ndim; d++) {
+        const int64_t limit = s->views[0].shape[d] - s->info.host.shape[d];
+        if (limit > 0)
+            r->indices[c->nindices++] = (tg_index){.operand = 0, .step = s->views[0].step[d], .limit = limit,
+                                                   .from = element(&s->views[1 + d])};
+    }
+    c->indices = r->indices;
+    return true;
+}
+
+/* Dimensions of the result that no slice fills follow those of the indices, the one of the vector left out. */
+static int32_t batch_terms(tg_term *terms, const source *s, const int64_t *offset, int32_t noffset, int64_t vector) {
+    int32_t n = 0, from = 0;
+    for (int32_t d = 0; d < s->info.host.ndim; d++) {
+        bool in_slice = false;
+        for (int32_t i = 0; i < noffset; i++) in_slice = in_slice || offset[i] == d;
+        if (in_slice) continue;
+        if (from == vector) from++;
+        if (from >= s->views[1].ndim || s->views[1].shape[from] != s->info.host.shape[d]) return -1;
+        terms[n++] = (tg_term){.loop = d, .step = s->views[1].step[from++]};
+    }
+    return n;
+}
+
+static bool translate_gather(tg_compute *c, room *r, source *s) {
+    int64_t offset[TG_MAX_NDIM], map[TG_MAX_NDIM], sizes[TG_MAX_NDIM], vector[TG_MAX_NDIM];
+    int64_t batch[TG_MAX_NDIM];
+    int32_t noffset = 0, nmap = 0, nsizes = 0, nvector = 0, nbatch = 0;
+    c->op = TG_OP_COPY;
+    if (!has_views(s, 2) || s->info.kind != TG_NODE_GATHER || !read_dims(offset, &noffset, s, "offset_dims") ||
+        !read_dims(map, &nmap, s, "start_index_map") || !read_dims(sizes, &nsizes, s, "slice_sizes") ||
+        !read_dims(batch, &nbatch, s, "operand_batching_dims") || nbatch != 0 ||
+        !read_dims(vector, &nvector, s, "index_vector_dim") || nvector != 1 || nsizes != s->views[0].ndim)
+        return false;
+    const int32_t nterms = batch_terms(r->terms, s, offset, noffset, vector[0]);
+    if (nterms < 0) return false;
+    for (int32_t i = 0; i < nmap; i++) {
+        const int64_t d = map[i], step = vector[0] < s->views[1].ndim ? s->views[1].step[vector[0]] : 0;
+        if (d < 0 || d >= nsizes) return false;
+        r->indices[c->nindices++] = (tg_index){
+            .operand = 0, .step = s->views[0].step[d], .limit = s->views[0].shape[d] - sizes[d],
+            .from = {.node = s->views[1].node, .offset = s->views[1].offset + i * step, .nterms = nterms,
+                     .terms = r->terms}};
+    }
+    c->indices = r->indices;
+    return true;
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------------- */
+
+static const struct { const char *opcode; translate *how; } opcodes[] = {
+    {"constant", translate_constant},
+    {"iota", translate_iota},
+    {"dot", translate_dot},
+    {"reduce", translate_reduce},
+    {"reduce-window", translate_reduce_window},
+    {"convolution", translate_convolution},
+    {"pad", translate_pad},
+    {"concatenate", translate_concatenate},
+    {"dynamic-slice", translate_dynamic_slice},
+    {"dynamic-update-slice", translate_update},
+    {"gather", translate_gather},
+};
+
+static translate *find_translation(tg_hlo_text opcode) {
+    for (size_t i = 0; i < sizeof opcodes / sizeof opcodes[0]; i++)
+        if (tg_hlo_text_is(opcode, opcodes[i].opcode)) return opcodes[i].how;
+    return translate_pointwise;
+}
+
+/* A view as a node of its own; of a constant, which has no operands, it is that constant. */
+static bool translate_copy(tg_compute *c, source *s) {
+    c->op = TG_OP_COPY;
+    if (s->info.kind == TG_NODE_CONSTANT) *c = tg_program_get(s->program, s->views[0].node);
+    return c->op != TG_OP_NONE;
+}
+
+static tg_status add_node(source *s, const tg_origin *origin) {
+    tg_compute c = {.op = TG_OP_NONE};
+    room       r = {.pieces = NULL};
+    tg_status  status = TG_OK;
+    bool       known = false;
+    if (s->info.kind == TG_NODE_INPUT) return TG_OK;
+    s->order.id = origin->instruction;
+    if (origin->instruction == TG_HLO_NONE) {
+        known = translate_copy(&c, s);
+    } else {
+        s->order.at = tg_hlo_get_instruction(s->order.l->module, origin->instruction);
+        known = find_translation(s->order.at.opcode)(&c, &r, s);
+    }
+    if (known) status = tg_program_set(s->program, s->id, &c, s->err);
+    free(r.pieces);
+    return status;
+}
+
+/* Parameters stand in the text in any order. */
+static int64_t parameter_number(const tg_hlo_module *module, const tg_origin *origin) {
+    int64_t number = 0;
+    if (tg_hlo_read_int(&number, tg_hlo_get_arguments(module, origin->instruction), NULL) != TG_OK) return INT64_MAX;
+    return number;
+}
+
+static tg_status add_inputs(tg_program *program, const tg_graph *graph, const tg_hlo_module *module,
+                            const tg_trace *trace, tg_error *err) {
+    tg_input_rows *in = &program->inputs;
+    tg_status      s = TG_OK;
+    const size_t   first = in->count;
+    for (size_t i = 0; i < trace->origins.count && s == TG_OK; i++) {
+        const int64_t node = trace->first + (int64_t)i;
+        if (tg_graph_get(graph, node).kind == TG_NODE_INPUT) s = tg_program_add_input(program, node, err);
+    }
+    for (size_t i = first + 1; s == TG_OK && i < in->count; i++) {
+        const int64_t node = in->rows[i], number = parameter_number(module, &trace->origins.rows[node - trace->first]);
+        size_t        j = i;
+        for (; j > first; j--) {
+            const int64_t before = in->rows[j - 1];
+            if (parameter_number(module, &trace->origins.rows[before - trace->first]) <= number) break;
+            in->rows[j] = before;
+        }
+        in->rows[j] = node;
+    }
+    return s;
+}
+
+tg_status tg_program_add_hlo(tg_program *program, tg_graph *graph, const tg_hlo_module *module, tg_error *err) {
+    tg_trace  trace = {.first = 0};
+    source    s = {.program = program, .err = err};
+    tg_status status = tg_graph_trace_hlo(graph, module, &trace, err);
+    s.lowering = (tg_lowering){.graph = graph, .module = module};
+    s.order = (tg_order){.l = &s.lowering, .frame = &s.frame};
+    for (size_t i = 0; i < trace.origins.count && status == TG_OK; i++) {
+        const tg_origin *origin = &trace.origins.rows[i];
+        s.views = trace.views.rows + origin->first;
+        s.nviews = origin->count;
+        s.id = trace.first + (int64_t)i;
+        s.info = tg_graph_get(graph, s.id);
+        status = add_node(&s, origin);
+    }
+    if (status == TG_OK) status = add_inputs(program, graph, module, &trace, err);
+    free(trace.origins.rows);
+    free(trace.views.rows);
+    return status;
+}
