@@ -10,7 +10,7 @@ static const char help[] =
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
     "                   [--restickify-reductions] [--keep-unit-dims] [--device-formats] [--release 2026-08|2026-06]\n"
     "                   [--solver exact|greedy|firstfit|bestfit] [--lx-fraction F] [--memory] [--explain NAME]\n"
-    "                   [--limit N] [--out DIR] [--force] [--json]\n"
+    "                   [--limit N] [--out DIR] [--force] [--run] [--seed N] [--json]\n"
     "\n"
     "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
     "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
@@ -36,12 +36,16 @@ static const char help[] =
     "new\n"
     "                             or empty directory\n"
     "  --force                    DIR may hold an earlier bundle, which is replaced\n"
+    "  --run                      run the plan on the simulated device, and compare every result with float64; exit\n"
+    "                             status 1 where one is wrong\n"
+    "  --seed N                   the inputs of --run are drawn with this seed; 1 if not given\n"
     "\n"
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
 enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_FORMATS, OPT_RELEASE, OPT_SOLVER,
-       OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE };
+       OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE, OPT_RUN,
+       OPT_SEED };
 
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
@@ -107,6 +111,15 @@ static int read_memory(tg_memory_params *out, const cli_args *args) {
     return status;
 }
 
+static int read_seed(int64_t *out, const char *argument) {
+    *out = 1;
+    if (argument == NULL) return CLI_OK;
+    cli_text  text = cli_text_of("--seed", argument);
+    const int status = cli_read_int(out, &text);
+    free(text.bytes);
+    return status;
+}
+
 static int read_cores(int32_t *out, const char *argument) {
     int64_t number = 0;
     *out = 0;
@@ -156,7 +169,8 @@ static int show(plan_view *view, const cli_args *args, const tg_graph_params *pa
     plan_written   written = {0, 0, 0};
     if (feasible && out != NULL) status = plan_write(&written, view, out, args->option[OPT_FORCE] != NULL);
     if (status != CLI_OK) return status;
-    if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
+    if (args->option[OPT_RUN] != NULL && feasible) status = plan_run(view, args->json);
+    else if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
     else status = args->json ? plan_put_json(view) : plan_show(view);
     if (feasible && out != NULL && !args->json) tell_written(&written, out);
     tg_graph_plan_destroy(&relayed);
@@ -214,9 +228,10 @@ static tg_status make_plan(plan_view *view, tg_graph_plan **plan, tg_graph *grap
     return plan_arranged(plan, view, graph, params, err);
 }
 
-static int plan_graph(tg_graph *graph, const tg_hlo_module *module, const cli_args *args) {
+static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_module *module,
+                      const cli_args *args) {
     plan_view        view = {.module = tg_hlo_get_header(module).name, .graph = graph, .limit = -1,
-                             .list_memory = args->option[OPT_MEMORY] != NULL};
+                             .list_memory = args->option[OPT_MEMORY] != NULL, .program = program};
     tg_graph_params  params;
     tg_memory_params memory_params;
     tg_graph_plan   *plan = NULL;
@@ -226,6 +241,7 @@ static int plan_graph(tg_graph *graph, const tg_hlo_module *module, const cli_ar
     if (status == CLI_OK) status = read_limit(&view.limit, args->option[OPT_LIMIT]);
     if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
     if (status == CLI_OK) status = read_release(&view.june, args->option[OPT_RELEASE]);
+    if (status == CLI_OK) status = read_seed(&view.seed, args->option[OPT_SEED]);
     if (status == CLI_OK) status = check_out(args);
     if (status != CLI_OK) return status;
     if (make_plan(&view, &plan, graph, &params, args->option[OPT_FORMATS] != NULL, &err) == TG_OK) {
@@ -239,15 +255,25 @@ static int plan_graph(tg_graph *graph, const tg_hlo_module *module, const cli_ar
     return status;
 }
 
+/* What nodes calculate is read only for who wants it. */
+static tg_status add_module(tg_program *program, tg_graph *graph, const tg_hlo_module *module, const cli_args *args,
+                            tg_error *err) {
+    if (args->option[OPT_RUN] != NULL) return tg_program_add_hlo(program, graph, module, err);
+    return tg_graph_add_hlo(graph, module, err);
+}
+
 static int plan_text(const hlo_dump *d, const cli_args *args) {
     tg_hlo_module *module = NULL;
     tg_graph      *graph = NULL;
+    tg_program    *program = NULL;
     tg_error       err;
     int            status = CLI_OK;
     if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return hlo_fail_reading(&d->text, &err);
-    if (tg_graph_create(&graph, &err) != TG_OK || tg_graph_add_hlo(graph, module, &err) != TG_OK)
+    if (tg_graph_create(&graph, &err) != TG_OK || tg_program_create(&program, &err) != TG_OK ||
+        add_module(program, graph, module, args, &err) != TG_OK)
         status = cli_fail_error(d->text.name, &err);
-    else status = plan_graph(graph, module, args);
+    else status = plan_graph(graph, program, module, args);
+    tg_program_destroy(&program);
     tg_graph_destroy(&graph);
     tg_hlo_destroy(&module);
     return status;
@@ -279,6 +305,8 @@ const cli_command cli_plan = {
                 {"explain", "a name"},
                 {"limit", "a number"},
                 {"out", "a directory"},
-                {"force", NULL}},
+                {"force", NULL},
+                {"run", NULL},
+                {"seed", "a number"}},
     .run = run,
 };

@@ -5,6 +5,7 @@
 #include "hlo.h"
 
 #include <tegula/memory.h>
+#include <tegula/sim.h>
 
 typedef struct plan_view {
     tg_hlo_text          module;
@@ -17,12 +18,15 @@ typedef struct plan_view {
     tg_arrangement      *arrangements; /* of all nodes; NULL: not asked for */
     const tg_memory     *memory;  /* of a feasible plan; else NULL */
     bool                 list_memory;
+    const tg_program    *program; /* if it is to be run */
+    int64_t              seed;    /* of the inputs then */
 } plan_view;
 
 /* Each returns an exit status. */
 int plan_show(const plan_view *view);
 int plan_put_json(const plan_view *view);
 int plan_explain(const plan_view *view, const char *name);
+int plan_run(const plan_view *view, bool json);
 
 /* ---- memory (plan_memory.c); pre: the plan is feasible ------------------------------- */
 
