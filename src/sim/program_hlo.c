@@ -22,6 +22,7 @@ typedef struct source {
     uint32_t             nviews;
     int64_t              id;
     tg_node_info         info;
+    bool                 no_memory;
     tg_error            *err;
 } source;
 
@@ -50,13 +51,14 @@ static bool read_dims(int64_t *out, int32_t *count, const source *s, const char 
 
 /* ---- constants ------------------------------------------------------------------------------- */
 
-static bool put_constant(tg_compute *c, source *s, int64_t node, tg_dtype dtype, int64_t n, tg_hlo_text text) {
+static void put_constant(tg_compute *c, source *s, int64_t node, tg_dtype dtype, int64_t n, tg_hlo_text text) {
     const size_t width = (size_t)tg_dtype_storage_bits(dtype) / 8, count = (size_t)n;
     double      *real = malloc((count + 1) * sizeof *real);
     int64_t     *whole = malloc((count + 1) * sizeof *whole);
     tg_number   *numbers = malloc((count + 1) * sizeof *numbers);
     char        *data = malloc(count * width + 1);
-    bool         ok = real != NULL && whole != NULL && numbers != NULL && data != NULL && tg_dtype_is_number(dtype);
+    s->no_memory = real == NULL || whole == NULL || numbers == NULL || data == NULL;
+    bool ok = !s->no_memory && tg_dtype_is_number(dtype);
     ok = ok && tg_read_literal(real, whole, n, text, NULL) == TG_OK;
     for (int64_t i = 0; ok && i < n; i++) {
         if (tg_dtype_is_whole(dtype)) numbers[i].whole = whole[i];
@@ -66,12 +68,11 @@ static bool put_constant(tg_compute *c, source *s, int64_t node, tg_dtype dtype,
     c->op = TG_OP_CONSTANT;
     c->data = data;
     c->nbytes = count * width;
-    ok = ok && tg_program_set(s->program, node, c, NULL) == TG_OK;
+    if (ok) s->no_memory = tg_program_set(s->program, node, c, NULL) != TG_OK;
     free(real);
     free(whole);
     free(numbers);
     free(data);
-    return ok;
 }
 
 static bool translate_constant(tg_compute *c, room *r, source *s) {
@@ -81,7 +82,7 @@ static bool translate_constant(tg_compute *c, room *r, source *s) {
         if (!tg_mul(&n, n, s->info.host.shape[d])) return false;
     const tg_hlo_text text = tg_hlo_get_arguments(s->order.l->module, s->order.id);
     if (n <= 0 || (size_t)n > text.len) return false;
-    (void)put_constant(c, s, s->id, s->info.host.dtype, n, text);
+    put_constant(c, s, s->id, s->info.host.dtype, n, text);
     return false; /* it is set */
 }
 
@@ -219,7 +220,8 @@ static bool translate_concatenate(tg_compute *c, room *r, source *s) {
         n != 1 || dim[0] < 0 || dim[0] >= s->info.nloops)
         return false;
     r->pieces = calloc(s->nviews + 1, sizeof *r->pieces);
-    if (r->pieces == NULL) return false;
+    s->no_memory = r->pieces == NULL;
+    if (s->no_memory) return false;
     for (uint32_t k = 0; k < s->nviews; k++) {
         r->pieces[k] = (tg_piece){.operand = (int32_t)k, .loop = (int32_t)dim[0], .first = first,
                                   .size = s->views[k].shape[dim[0]]};
@@ -235,7 +237,8 @@ static bool translate_update(tg_compute *c, room *r, source *s) {
     const uint32_t ndim = (uint32_t)s->info.host.ndim;
     if (s->info.noperands != 2 || s->nviews != 2 + ndim || !has_views(s, s->nviews)) return false;
     r->pieces = calloc(ndim + 1, sizeof *r->pieces);
-    if (r->pieces == NULL) return false;
+    s->no_memory = r->pieces == NULL;
+    if (s->no_memory) return false;
     for (uint32_t d = 0; d < ndim; d++) {
         if (s->views[1].shape[d] == s->info.host.shape[d]) continue;
         r->pieces[c->npieces++] = (tg_piece){.operand = 1, .loop = (int32_t)d, .size = s->views[1].shape[d],
@@ -343,6 +346,7 @@ static tg_status add_node(source *s, const tg_origin *origin) {
     }
     if (known) status = tg_program_set(s->program, s->id, &c, s->err);
     free(r.pieces);
+    if (s->no_memory) return tg_fail(s->err, TG_ERR_NOMEM, "there is no memory for a program");
     return status;
 }
 
