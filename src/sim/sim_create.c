@@ -84,19 +84,25 @@ static void find_readers(tg_sim *sim, int64_t i, const tg_plan_padding *p) {
             if (tg_graph_operand(sim->graph, id, k) != p->tensor || sim->reads_copy[row] != copy) continue;
             const tg_access access = tg_graph_access(sim->graph, id, k);
             const int32_t   loop = tg_loop_in_sticks(sim, id, 1 - k);
-            if (loop < 0 || tg_walked_dim(&tg_node_at(sim->graph, p->tensor)->host, &access, loop) != p->dim) continue;
+            if (loop < 0 || tg_graph_get(sim->graph, id).ranges[loop] != p->valid) continue;
+            if (tg_walked_dim(&tg_node_at(sim->graph, p->tensor)->host, &access, loop) != p->dim) continue;
             sim->reads_fill[row] = i;
         }
     }
 }
 
-/* A fill is behind the end of a dimension; within one it would write over elements. */
+/* What is filled is the end of what the reader walks, from the beginning of the dimension on and with one loop alone;
+ * else the places that a plan names are not behind it. */
 static tg_status check_fill(const tg_sim *sim, const tg_plan_padding *p, tg_error *err) {
     const tg_node_info tensor = tg_graph_get(sim->graph, p->tensor), reader = tg_graph_get(sim->graph, p->node);
-    if (p->valid == tensor.host.shape[p->dim]) return TG_OK;
-    return tg_fail(err, TG_ERR_UNSUPPORTED, "the plan fills dimension %d of %t from %d to %d for %t, which ends at %d",
-                   (int64_t)p->dim, tensor.name.chars, tensor.name.len, p->valid, p->padded, reader.name.chars,
-                   reader.name.len, tensor.host.shape[p->dim]);
+    const tg_access    access = tg_graph_access(sim->graph, p->node, p->operand);
+    const tg_dims      dims = tg_host_dims(&tensor.host);
+    tg_coordinate      c;
+    tg_coordinate_of(&c, &dims, p->dim, reader.ranges, &access);
+    if (c.nparts == 1 && c.offset == 0 && p->valid <= tensor.host.shape[p->dim]) return TG_OK;
+    return tg_fail(err, TG_ERR_UNSUPPORTED, "the plan fills dimension %d of %t from %d to %d for %t, which walks it "
+                   "otherwise", (int64_t)p->dim, tensor.name.chars, tensor.name.len, p->valid, p->padded,
+                   reader.name.chars, reader.name.len);
 }
 
 static tg_status make_fill(tg_sim *sim, int64_t i, const tg_plan_padding *p, tg_error *err) {

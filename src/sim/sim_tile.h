@@ -30,7 +30,7 @@ typedef struct tg_tensor {
  * storage yet. */
 tg_status tg_tensor_make(tg_tensor *out, const tg_spyre *spyre, const tg_host *host, tg_error *err);
 
-/* The same tensor, with room for `padded` elements along dim. */
+/* The same tensor, with room for `padded` elements along dim at least. */
 tg_status tg_tensor_extend(tg_tensor *out, const tg_tensor *in, int32_t dim, int64_t padded, tg_error *err);
 
 tg_status tg_tensor_allocate(tg_tensor *t, tg_error *err);
