@@ -51,14 +51,15 @@ static int32_t stick_loop(const search *s, uint32_t k, int64_t *stick) {
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
-/* The fill of this copy of this tensor along the same dimension, if there is one already: they share it. Where each
- * reader has a copy of its own the fills are their own, too. */
-static tg_padding_row *find_fill(const search *s, uint32_t k, int32_t dim) {
+/* The fill of this copy of this tensor behind the same end of a dimension, if there is one already: they share it.
+ * Where each reader has a copy of its own the fills are their own, too. */
+static tg_padding_row *find_fill(const search *s, uint32_t k, int32_t dim, int64_t valid) {
     const int8_t form = form_of(s, k);
     if (form >= 0 && s->plan->problem.params.model == TG_MODEL_TORCH_SPYRE) return NULL;
     for (size_t i = 0; i < s->plan->paddings.count; i++) {
         tg_padding_row *row = &s->plan->paddings.rows[i];
-        if (!row->padding.mask && row->padding.tensor == producer(s, k) && row->form == form && row->padding.dim == dim)
+        if (!row->padding.mask && row->padding.tensor == producer(s, k) && row->form == form &&
+            row->padding.dim == dim && row->padding.valid == valid)
             return row;
     }
     return NULL;
@@ -71,7 +72,7 @@ static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool
     if (range % stick == 0 || dim < 0) return true;
     tg_padding_row row = {{.mask = mask, .tensor = producer(s, k), .dim = dim, .valid = range, .value = value,
                            .node = s->node, .operand = (int32_t)k}, form_of(s, k)};
-    tg_padding_row *shared = mask ? NULL : find_fill(s, k, dim);
+    tg_padding_row *shared = mask ? NULL : find_fill(s, k, dim, range);
     int32_t        *fill = &s->plan->fills[s->n->first_operand + k];
     if (shared != NULL) {
         shared->padding.nreaders++;
@@ -109,9 +110,13 @@ static bool is_exponential(const tg_graph *g, const tg_node_row *n) {
            memcmp(g->chars.rows + n->opcode, name, sizeof name - 1) == 0;
 }
 
-/* Zeros are known to be behind the end: masks make them. */
-static bool has_zeros(const search *s, uint32_t k) {
-    return form_of(s, k) < 0 && is_exponential(s->g, tg_node_at(s->g, producer(s, k)));
+/* Zeros are known to be behind the end: masks make them. Behind the end of a slice are elements. */
+static bool has_zeros(const search *s, uint32_t k, int32_t loop) {
+    const tg_node_row *from = tg_node_at(s->g, producer(s, k));
+    const tg_access    access = tg_operand_at(s->g, s->n, k);
+    const int32_t      dim = tg_walked_dim(&from->host, &access, loop);
+    const bool         whole = dim >= 0 && from->host.shape[dim] == tg_node_ranges(s->g, s->n)[loop];
+    return whole && form_of(s, k) < 0 && is_exponential(s->g, from);
 }
 
 static bool pad_reduction(search *s) {
@@ -121,7 +126,7 @@ static bool pad_reduction(search *s) {
         int64_t       stick = 1;
         const int32_t loop = stick_loop(s, k, &stick);
         if (loop < 0 || (tg_access_loops(&result) >> loop & 1) != 0) continue;
-        if (value == TG_PAD_ZERO && has_zeros(s, k)) continue;
+        if (value == TG_PAD_ZERO && has_zeros(s, k, loop)) continue;
         if (!add_padding(s, k, loop, stick, true, value)) return false;
     }
     return true;

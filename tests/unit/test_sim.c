@@ -97,6 +97,20 @@ static bool is_right(const tg_sim_difference *d) {
 #define TOTALS                                                                                                         \
     PARTS "ENTRY main { x = f16[40,100] parameter(0)\n zero = f16[] constant(0)\n"                                    \
     "ROOT z = f16[40] reduce(x, zero), dimensions={1}, to_apply=sum }\n"
+#define SLICE                                                                                                          \
+    PARTS "ENTRY main { x = f16[20,20] parameter(0)\n e = f16[20,20] exponential(x)\n"                               \
+    "s = f16[20,3] slice(e), slice={[0:20],[0:3]}\n zero = f16[] constant(0)\n"                                      \
+    "ROOT z = f16[20] reduce(s, zero), dimensions={1}, to_apply=sum }\n"
+#define ROWS                                                                                                           \
+    "ENTRY main { x = f16[33,14] parameter(0)\n y = f16[70,64] parameter(1)\n"                                       \
+    "s = f16[14,64] slice(y), slice={[0:14],[0:64]}\n"                                                                \
+    "ROOT z = f16[33,64] dot(x, s), lhs_contracting_dims={1}, rhs_contracting_dims={0} }\n"
+#define TWO_ENDS                                                                                                       \
+    "ENTRY main { x = f16[33,14] parameter(0)\n w = f16[33,70] parameter(1)\n y = f16[70,64] parameter(2)\n"         \
+    "s = f16[14,64] slice(y), slice={[0:14],[0:64]}\n"                                                                \
+    "a = f16[33,64] dot(x, s), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                                  \
+    "b = f16[33,64] dot(w, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n"                                  \
+    "ROOT z = f16[33,64] add(a, b) }\n"
 #define SUM                                                                                                            \
     "ENTRY main { x = f16[128,128] parameter(0)\n y = f16[128,128] parameter(1)\n"                                    \
     "t = f16[128,128] transpose(x), dimensions={1,0}\n ROOT z = f16[128,128] add(t, y) }\n"
@@ -148,6 +162,11 @@ static const struct {
     {"a sum without its mask", TOTALS, drop_paddings, false, false},
     {"a sum that is masked too late", TOTALS, mask_too_late, false, false},
     {"a sum that is masked too soon", TOTALS, mask_too_soon, true, false},
+    {"a sum of a slice: behind its end are no zeros", SLICE, nothing, false, true},
+    {"a sum of a slice without its mask", SLICE, drop_paddings, false, false},
+    {"a product with the first rows", ROWS, nothing, false, true},
+    {"a product with the first rows, without their fill", ROWS, drop_paddings, false, false},
+    {"products with the first rows and with all of them", TWO_ENDS, nothing, false, true},
     {"a sum of two that disagree", SUM, nothing, false, true},
     {"a sum of two that disagree, without the copy", SUM, drop_copies, false, false},
     {"a sum of two that disagree, with a copy of the same layout", SUM, copy_as_it_is, false, false},
