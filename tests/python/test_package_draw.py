@@ -147,12 +147,13 @@ def test_cores_have_a_limit():
 
 
 def test_no_reference_is_lost():
-    layout, other = Layout(SPYRE), Layout(SPYRE + " dim_order=[1,0,2]")
+    small = "f16[2,4,70] spyre"  # what is lost does not depend on the size, time does
+    layout, other = Layout(small), Layout(small + " dim_order=[1,0,2]")
 
     def everything():
         picture = layout.draw(diff=other, slice=(1, None, slice(None)), highlight=(1, 2, 3), view=["device", "logical"])
         str(picture), repr(picture), picture.text(colour=True), picture.about, picture.layout, picture._repr_html_()
-        tegula.draw(SPYRE, cores=4, theme="dark", width=60, ascii=True).svg(), layout._repr_html_()
+        tegula.draw(small, cores=4, theme="dark", width=60, ascii=True).svg(), layout._repr_html_()
         for bad in ({"view": "x"}, {"slice": (-1, 2, 3)}, {"diff": "f32["}, {"cores": 0}, {"highlight": (9, 9, 9)}):
             try:
                 layout.draw(**bad)
@@ -164,8 +165,8 @@ def test_no_reference_is_lost():
         everything()
     gc.collect()
     before, blocks = [sys.getrefcount(item) for item in watched], sys.getallocatedblocks()
-    for _ in range(1000):  # one block lost in each is 1000
+    for _ in range(300):  # one block lost in each is 300
         everything()
     gc.collect()
     assert [sys.getrefcount(item) for item in watched] == before
-    assert sys.getallocatedblocks() - blocks < 500
+    assert sys.getallocatedblocks() - blocks < 150
