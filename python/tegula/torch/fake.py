@@ -13,7 +13,7 @@ import weakref
 import torch
 
 from tegula import SpyreTensorLayout
-from tegula.torch import memory
+from tegula.torch import compile_hooks, memory
 
 _layouts = {}  # address of a fake storage: (a reference that knows when it is gone, its layout or None)
 
@@ -123,6 +123,7 @@ def _patch_guards(module):
 PATCHES = {
     "torch._subclasses.fake_tensor": _patch_fake_tensor,
     "torch._dynamo.guards": _patch_guards,
+    **compile_hooks.PATCHES,
 }
 
 

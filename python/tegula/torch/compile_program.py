@@ -1,0 +1,229 @@
+"""A planned graph that can be run: its steps, with the layout of every tensor and the copies that the plan wants.
+
+Arithmetic is done by a Machine. The one here is the CPU fallback of the device, which rounds each result to the
+format of the device by storing it there.
+"""
+import torch
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+
+import tegula
+from tegula import SpyreTensorLayout
+from tegula.torch import fallback, memory
+from tegula.torch.compile_lower import CompileError, Lowering, View, name_of, place_of
+from tegula.torch.operations import restickify
+
+MOST_ATTEMPTS = 50  # plans for one graph, each with more reads copied than the one before
+
+
+class Machine:
+    """What runs steps. Tensors are PyTorch's, on the device, in the layouts of the plan."""
+
+    def restickify(self, tensor, layout):
+        return restickify(tensor, layout)
+
+    def copy(self, tensor, target, layout):
+        """The elements of a view in a tensor of their own."""
+        return memory.copy(tensor, memory.make(torch.Size(target.size), target.dtype, target.stride, layout))
+
+    def compute(self, op, args, kwargs, targets, layouts):
+        """The results of an operation: those on the device in these layouts; targets are None for others."""
+        if isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims"):
+            results = fallback.results_on_cpu(op, args, kwargs)
+        else:
+            results = op(*args, **kwargs)
+        leaves, spec = tree_flatten(results)
+        placed = [leaf if target is None or _lies(leaf, target, layout) else self.copy(leaf, target, layout)
+                  for leaf, target, layout in zip(leaves, targets, layouts)]
+        return tree_unflatten(placed, spec)
+
+
+def _lies(tensor, target, layout):
+    return (memory.is_spyre(tensor) and tensor.stride() == target.stride and tensor.storage_offset() == 0 and
+            tensor.device_tensor_layout() == layout)
+
+
+# ---- planning ----------------------------------------------------------------------------------
+
+
+def _dims(size, stride):
+    return sorted((step, n) for n, step in zip(size, stride) if n > 1 and step > 0)
+
+
+def _is_plain(view, whole):
+    """Whether a view shows whole dimensions of its tensor."""
+    return view.offset == 0 and set(_dims(view.size, view.stride)) <= set(_dims(whole.size, whole.stride))
+
+
+def _worth_cutting(lowering, conflict):
+    """The reads of the operations that cannot agree that would see other sticks in a copy."""
+    steps = {index: step for step in lowering.steps for index in step.results}
+    found = set()
+    for row in conflict:
+        step = steps.get(row.node.index)
+        if step is None or step.kind != "compute":
+            continue
+        for position in step.operands:
+            view = step.reads[position]
+            repeated = row.node.kind in ("matmul", "convolution") and 0 in view.stride
+            if repeated or not _is_plain(view, lowering.tensors[view.index]):
+                found.add((step.node.name, position))
+    return found
+
+
+def _explain(error):
+    lines = [str(error).splitlines()[0]]
+    for row in error.conflict:
+        node = row.node.tag
+        lines.append(f"  {row.node.name} = {name_of(node.target)}{place_of(node)}")
+        lines.append(f"    rule: {row.rule}")
+        for obstacle in row.obstacles:
+            if obstacle.reason:
+                stick = "nothing" if obstacle.stick_loop is None else f"p{obstacle.stick_loop}"
+                lines.append(f"    operand {obstacle.operand}, {obstacle.producer.name}, as {obstacle.layout}, "
+                             f"with {stick} in the sticks: {obstacle.reason}")
+    return "\n".join(lines + str(error).splitlines()[1 + len(error.conflict):])
+
+
+def build(module, given, **options):
+    """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies."""
+    cut = set()
+    for _ in range(MOST_ATTEMPTS):
+        lowering = Lowering(module, frozenset(cut)).run(given)
+        try:
+            return Program(lowering, lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **options), given)
+        except tegula.PlanInfeasible as error:
+            more = _worth_cutting(lowering, error.conflict) - cut
+            if not more:
+                raise CompileError(_explain(error), error.conflict) from error
+            cut |= more
+    raise CompileError(f"no plan after {MOST_ATTEMPTS} attempts")
+
+
+# ---- running -----------------------------------------------------------------------------------
+
+
+class Program:
+    def __init__(self, lowering, plan, given):
+        self.steps, self.tensors, self.constants = lowering.steps, lowering.tensors, lowering.constants
+        self.inputs, self.outputs, self.copied = lowering.inputs, lowering.outputs, lowering.copied
+        self.attributes = lowering.attributes
+        self.places = {node: place for place, (node, _) in enumerate(lowering.inputs)}
+        self.graph, self.plan, self.given = lowering.graph, plan, given
+        self.views = {node: lowering.view_of(fake) for node, fake in lowering.fakes.items()
+                      if memory.is_spyre(fake)}
+        self.layouts = {index: plan.device_layout(index) for index in self.tensors}
+        self.copies = {}  # (node, operand): number of the restickify
+        self.targets = []
+        for number, copy in enumerate(plan.restickifies):
+            form = self.layouts[copy.producer.index].device_dtype
+            self.targets.append(SpyreTensorLayout(list(copy.dst.device_size), list(copy.dst.stride_map), form))
+            for reader in copy.readers:
+                self.copies[reader.node.index, reader.operand] = number
+        self._find_last_uses()
+
+    def _copy_read(self, step, position):
+        """The number of the restickify that an argument is read through, or None."""
+        first = next((i for i in step.results if i is not None), None)
+        for operand, at in enumerate(step.operands):
+            if at == position and (first, operand) in self.copies:
+                return self.copies[first, operand]
+        return None
+
+    def _find_last_uses(self):
+        last = {}
+        for number, step in enumerate(self.steps):
+            for position, view in step.reads.items():
+                last[view.index] = number
+                copy = self._copy_read(step, position)
+                if copy is not None:
+                    last["copy", copy] = number
+            for index in step.results:
+                last.setdefault(index, number)
+        for node in self.outputs:
+            if node in self.views:
+                last.pop(self.views[node].index, None)
+        self.ends = [[] for _ in self.steps]
+        for what, number in last.items():
+            self.ends[number].append(what)
+
+    def run(self, machine, values):
+        with torch.no_grad():
+            return _Run(self, machine, values).all()
+
+
+class _Run:
+    """One call of a program."""
+
+    def __init__(self, program, machine, values):
+        self.program, self.machine, self.values = program, machine, values
+        self.store = dict(program.constants)  # index, or ("copy", number): a tensor of the device
+        self.host = {}                        # torch.fx node: what is no tensor of the device
+        for (node, view), given, value in zip(program.inputs, program.given, values):
+            if view is None:
+                self.host[node] = value
+            elif view.index not in self.store:
+                self.store[view.index] = given.whole(value)
+
+    def all(self):
+        for number, step in enumerate(self.program.steps):
+            getattr(self, "_" + step.kind)(step)
+            for what in self.program.ends[number]:
+                self.store.pop(what, None)
+        return [self._output(node) for node in self.program.outputs]
+
+    def _seen(self, whole, view):
+        if tuple(whole.size()) == view.size and whole.stride() == view.stride and view.offset == 0:
+            return whole
+        return memory._as_strided._op_dk(memory.CPU, whole, view.size, view.stride, view.offset)
+
+    def _read(self, step, position):
+        view = step.reads[position]
+        copy = self.program._copy_read(step, position)
+        if copy is None:
+            return self._seen(self.store[view.index], view)
+        if ("copy", copy) not in self.store:
+            self.store["copy", copy] = self.machine.restickify(self.store[view.index], self.program.targets[copy])
+        return self._seen(self.store["copy", copy], view)
+
+    def _arguments(self, step):
+        leaves, spec = tree_flatten((step.node.args, step.node.kwargs))
+        values = [self._read(step, i) if i in step.reads else self.host[leaf] if isinstance(leaf, torch.fx.Node)
+                  else leaf for i, leaf in enumerate(leaves)]
+        return tree_unflatten(values, spec)
+
+    def _copy(self, step):
+        position, = step.reads
+        index, = step.results
+        self.store[index] = self.machine.copy(self._read(step, position), self.program.tensors[index],
+                                              self.program.layouts[index])
+
+    def _compute(self, step):
+        args, kwargs = self._arguments(step)
+        targets = [self.program.tensors.get(i) for i in step.results]
+        layouts = [self.program.layouts.get(i) for i in step.results]
+        results = self.machine.compute(step.node.target, args, kwargs, targets, layouts)
+        for index, tensor in zip(step.results, tree_leaves(results)):
+            if index is not None:
+                self.store[index] = tensor
+        if not isinstance(results, torch.Tensor):
+            self.host[step.node] = results  # some of them may be the host's
+
+    def _host(self, step):
+        if step.node.op == "get_attr":
+            self.host[step.node] = self.program.attributes[step.node]
+        else:
+            args, kwargs = self._arguments(step)
+            self.host[step.node] = step.node.target(*args, **kwargs)
+
+    def _output(self, node):
+        if not isinstance(node, torch.fx.Node) or node not in self.program.views:
+            return self.host[node] if isinstance(node, torch.fx.Node) else node
+        if node in self.program.places:
+            return self.values[self.program.places[node]]
+        view = self.program.views[node]
+        made = self._seen(self.store[view.index], view)
+        promised = node.meta.get("val")
+        if view.index in self.program.copied and promised is not None and made.stride() != promised.stride():
+            strides = tuple(map(int, promised.stride()))
+            made = memory.copy(made, memory.make(made.size(), made.dtype, strides))
+        return made
