@@ -43,8 +43,17 @@ registered = not real_torch_spyre()
 if registered:
     _register()
     from tegula.torch.operations import restickify
+
+    def explain(fn, *args, backward=False, **kwargs):
+        """How torch.compile runs fn with these arguments: docs/torch.md, "Compiling"."""
+        from tegula.torch.compile_report import explain as tell
+        return tell(fn, *args, backward=backward, **kwargs)
 else:
     def restickify(tensor, target):
         raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
 
-__all__ = ["DEVICE", "TESTED", "DataFormats", "ElementArrangement", "SpyreTensorLayout", "registered", "restickify"]
+    def explain(fn, *args, backward=False, **kwargs):
+        raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
+
+__all__ = ["DEVICE", "TESTED", "DataFormats", "ElementArrangement", "SpyreTensorLayout", "explain", "registered",
+           "restickify"]

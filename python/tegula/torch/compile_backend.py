@@ -5,6 +5,7 @@ Nothing is planned before a graph is called: only then the layouts of its inputs
 graph are what its forward graph left. A graph keeps a program for each key (compile_inputs.py), so a layout that comes
 again is not planned again. Sizes that PyTorch left open (dynamic shapes) are part of the key: each has its own program.
 """
+import re
 import threading
 
 import torch
@@ -13,26 +14,44 @@ from tegula.torch import compile_decompositions, compile_inputs, compile_log, co
 
 machine = compile_program.Machine()
 _watching = threading.local()  # .list: who wants to see the graphs of this thread
+_last = {}  # (kind, code): the inputs that it was last planned for, as describe_all tells them
 
 
 class Compiled:
     """One graph, forward or backward, and its programs."""
 
-    def __init__(self, module, kind):
-        self.module, self.kind = module, kind
+    def __init__(self, module, kind, names=(), options=None):
+        self.module, self.kind, self.names, self.options = module, kind, names, options
         self.programs = {}
 
     def program(self, values):
         """The program for these inputs, planned if it is new."""
         key = compile_inputs.key_of(values)
         program = self.programs.get(key)
+        again = []
         if program is None:
-            program = compile_program.build(self.module, compile_inputs.describe_all(values))
+            program = compile_program.build(self.module, compile_inputs.describe_all(values), self.names, self.options)
             self.programs[key] = program
-            compile_log.planned(self, program)
+            again = self._what_is_new(program)
+            compile_log.planned(self, program, again)
+            new = True
+        else:
+            new = False
         for watch in getattr(_watching, "list", ()):
-            watch(self, program)
+            watch(self, program, new, again)
         return program
+
+    def _what_is_new(self, program):
+        """Against the last program of the same code, if there was one: the inputs that are different."""
+        code = self.kind, self.module.code
+        before = _last.get(code)
+        if len(_last) > 1000:
+            _last.clear()
+        _last[code] = program.given
+        if before is None:
+            return []
+        names = [node.name if view is None else program.graph[view.index].name for node, view in program.inputs]
+        return compile_inputs.differences(names, before, program.given)
 
     def __call__(self, values):
         given = list(values)
@@ -42,7 +61,8 @@ class Compiled:
 
 
 class watching:
-    """`with watching(f):` f(compiled, program) for each graph that runs meanwhile."""
+    """`with watching(f):` f(compiled, program, new, again) for each graph that runs meanwhile: whether its program was
+    planned for this, and what was different the last time that its code was."""
 
     def __init__(self, watch):
         self.watch = watch
@@ -54,9 +74,9 @@ class watching:
         _watching.list = [w for w in _watching.list if w is not self.watch]
 
 
-def _compiler(kind):
+def _compiler(kind, names, options):
     def compiler(module, example_inputs):
-        compiled = Compiled(module, kind)
+        compiled = Compiled(module, kind, names, options)
 
         def run(values):
             return compiled(values)
@@ -66,11 +86,30 @@ def _compiler(kind):
     return compiler
 
 
-def backend(module, example_inputs, **options):
-    """What torch.compile(..., backend="spyre") calls with a graph of Dynamo's."""
+_SOURCE = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
+
+
+def _input_names(module):
+    """What the user calls the inputs of a graph of Dynamo's: x, layer.0.weight, batch['mask']."""
+    names = []
+    for node in module.graph.nodes:
+        if node.op == "placeholder":
+            source = getattr(node.meta.get("grapharg"), "source", None)
+            text = getattr(source, "name", node.name)
+            text = _SOURCE.sub(r".\1", text() if callable(text) else text)
+            text = re.sub(r"^[LG]\['([^']*)'\]", r"\1", text)
+            names.append(text.removeprefix("self."))
+    return names
+
+
+def backend(module, example_inputs, options=None, mode=None):
+    """What torch.compile(..., backend="spyre") calls with a graph of Dynamo's. options are those of Graph.plan."""
     from torch._dynamo.backends.common import aot_autograd
-    compile_graph = aot_autograd(fw_compiler=_compiler("forward"), bw_compiler=_compiler("backward"),
-                                 inference_compiler=_compiler("inference"),
+    if mode not in (None, "default"):
+        raise ValueError(f"the backend spyre has no mode {mode!r}; there is only the default one")
+    known = _input_names(module), compile_program.check_options(options or {})
+    compile_graph = aot_autograd(fw_compiler=_compiler("forward", *known), bw_compiler=_compiler("backward", *known),
+                                 inference_compiler=_compiler("inference", *known),
                                  decompositions=compile_decompositions.table())
     return compile_graph(module, example_inputs)
 

@@ -85,3 +85,21 @@ def key_of(values):
         else:
             key.append((value.device, value.dtype, tuple(value.size()), value.stride()))
     return tuple(key)
+
+
+def _in_words(given):
+    return f"{tuple(given.size)} strides {tuple(given.stride)} {given.host.layout}"
+
+
+def differences(names, before, now):
+    """What is new about the inputs, as lines of text."""
+    found = []
+    for name, a, b in zip(names, before, now):
+        if isinstance(a, Given) and isinstance(b, Given):
+            if a.host.layout != b.host.layout:
+                found.append(f"{name} has the layout {b.host.layout}, and had {a.host.layout}")
+            elif _in_words(a) != _in_words(b) or a.offset != b.offset:
+                found.append(f"{name} is {_in_words(b)}, and was {_in_words(a)}")
+        elif isinstance(b, (int, float)) and a != b:
+            found.append(f"{name} is {b}, and was {a}")
+    return found

@@ -17,9 +17,9 @@ def _chosen(text):
     return set(WORDS) if "all" in words else words
 
 
-def planned(compiled, program):
+def planned(compiled, program, again):
     """A graph has a new program."""
     words = _chosen(os.environ.get("TEGULA_LOGS", ""))
     if words:
         from tegula.torch import compile_report
-        print(compile_report.GraphReport(compiled.kind, program).text(words), file=sys.stderr)
+        print(compile_report.GraphReport(compiled.kind, program, True, again).text(words), file=sys.stderr)

@@ -140,9 +140,10 @@ class Call:
 class Lowering:
     """The planner's graph and the steps of one torch.fx graph, for inputs of one kind."""
 
-    def __init__(self, module, cut=frozenset()):
+    def __init__(self, module, names=(), cut=frozenset()):
+        """names: what the user calls the inputs; cut: (name of a node, position) of reads that go through a copy."""
         from torch._subclasses.fake_tensor import FakeTensorMode
-        self.module, self.cut = module, cut
+        self.module, self.names, self.cut = module, names, cut
         self.graph = tegula.Graph()
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fakes = {}     # torch.fx node: its value, with fake tensors
@@ -179,11 +180,16 @@ class Lowering:
         if id(host) not in self.hosts:
             whole = self.fresh(host.size, host.stride, host.dtype)
             added = self.graph.add_input(host.size, host.dtype, strides=host.stride, layout=host.layout,
-                                         name=node.name, tag=node)
+                                         name=self._input_name(node), tag=node)
             self.own(whole, added.index)
             self.hosts[id(host)] = added.index, whole
         with self.mode:
             return self.hosts[id(host)][1].as_strided(given.size, given.stride, given.offset)
+
+    def _input_name(self, node):
+        number = getattr(node.meta.get("desc"), "idx", None)
+        known = number is not None and number < len(self.names) and "Tangent" not in type(node.meta["desc"]).__name__
+        return self.names[number] if known else node.name
 
     def copy_of(self, view, fake, node, why):
         """A clone of a view, for one reader or for all: as a fake."""

@@ -84,19 +84,31 @@ def _explain(error):
     return "\n".join(lines + str(error).splitlines()[1 + len(error.conflict):])
 
 
-def build(module, given, **options):
+OPTIONS = ("model", "method", "width", "cores", "max_branches", "restickify_reductions")  # those of Graph.plan
+
+
+def check_options(options):
+    unknown = sorted(set(options) - set(OPTIONS))
+    if unknown:
+        raise ValueError(f"the backend spyre has no option {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
+    return dict(options)
+
+
+def build(module, given, names=(), options=None):
     """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies."""
-    cut = set()
+    cut, first = set(), None
     for _ in range(MOST_ATTEMPTS):
-        lowering = Lowering(module, frozenset(cut)).run(given)
+        lowering = Lowering(module, names, frozenset(cut)).run(given)
         try:
-            return Program(lowering, lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **options), given)
+            plan = lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **(options or {}))
+            return Program(lowering, plan, given)
         except tegula.PlanInfeasible as error:
+            first = first or error
             more = _worth_cutting(lowering, error.conflict) - cut
-            if not more:
-                raise CompileError(_explain(error), error.conflict) from error
-            cut |= more
-    raise CompileError(f"no plan after {MOST_ATTEMPTS} attempts")
+        if not more:
+            break
+        cut |= more
+    raise CompileError(_explain(first), first.conflict) from first
 
 
 # ---- running -----------------------------------------------------------------------------------

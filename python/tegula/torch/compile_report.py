@@ -1,0 +1,198 @@
+"""tegula.torch.explain: the graphs that a function becomes, their layouts, and the copies with the lines that caused them."""
+import collections
+import inspect
+
+import torch
+
+from tegula.torch.compile_lower import name_of, source_of
+
+
+def _bytes(count):
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1024 or unit == "GiB":
+            return f"{count} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1024
+
+
+def _count(number, word):
+    plural = word[:-1] + "ies" if word.endswith("y") else word + "s"
+    return f"{number} {word if number == 1 else plural}"
+
+
+def _source(node):
+    at = source_of(node)
+    return None if at is None else {"file": at[0], "line": at[1], "function": at[2], "text": at[3]}
+
+
+def _place(source):
+    return "" if source is None else f"{source['file']}:{source['line']}: {source['text']}"
+
+
+class GraphReport:
+    """One graph with its plan, as plain data: `nodes`, `restickifies`, `copies`, `boundaries` are lists of dicts."""
+
+    def __init__(self, kind, program, new=True, recompiled=()):
+        plan = program.plan
+        self.kind, self.plan, self.program = kind, plan, program
+        self.new, self.recompiled = new, list(recompiled)
+        self.bytes, self.bound, self.optimal = plan.cost, plan.lower_bound, plan.optimal
+        self.whys = {index: step.why for step in program.steps for index in step.results if step.why}
+        self.nodes = [self._node(node) for node in program.graph]
+        self.restickifies = [self._restickify(copy) for copy in plan.restickifies]
+        self.copies = [{"node": step.results[0], "name": program.graph[step.results[0]].name, "why": step.why,
+                        "source": _source(step.node)}
+                       for step in program.steps if step.kind == "copy" and step.why]
+        self.boundaries = [{"node": node.index, "name": node.name, "opcode": node.opcode,
+                            "why": self.whys.get(node.index, ""), "source": _source(node.tag)}
+                           for node in plan.boundaries]
+        self.on_host = [{"name": step.node.name, "opcode": name_of(step.node.target)} for step in program.steps
+                        if step.kind == "host" and step.node.op == "call_function"]
+
+    def _node(self, node):
+        layout = self.plan.layout(node)
+        return {"node": node.index, "name": node.name, "kind": node.kind, "opcode": node.opcode, "dtype": node.dtype,
+                "shape": list(node.shape), "operands": [operand.index for operand in node.inputs],
+                "layout": None if layout is None else str(layout), "bytes": None if layout is None else layout.bytes,
+                "stick_loop": self.plan.stick_loop(node), "source": _source(node.tag)}
+
+    def _restickify(self, copy):
+        reader = copy.readers[0]
+        return {"producer": copy.producer.index, "name": copy.producer.name, "bytes": copy.bytes,
+                "stick_dim": copy.stick_dim, "from": str(copy.src), "to": str(copy.dst),
+                "readers": [{"node": r.node.index, "name": r.node.name, "operand": r.operand} for r in copy.readers],
+                "rule": reader.node.rule, "source": _source(reader.node.tag)}
+
+    def to_dict(self):
+        return {"kind": self.kind, "new": self.new, "recompiled": self.recompiled, "bytes": self.bytes,
+                "lower_bound": self.bound, "optimal": self.optimal, "nodes": self.nodes,
+                "restickifies": self.restickifies, "copies": self.copies, "boundaries": self.boundaries,
+                "host": self.on_host}
+
+    # ---- text ----------------------------------------------------------------------------------
+
+    def headline(self):
+        kinds = collections.Counter(node["kind"] for node in self.nodes)
+        proof = "proven: no plan copies less" if self.optimal else f"no plan copies less than {_bytes(self.bound)}"
+        return (f"{self.kind} graph: {_count(len(self.nodes), 'node')} "
+                f"({', '.join(f'{n} {kind}' for kind, n in kinds.items())}); "
+                f"{_count(len(self.restickifies), 'restickify')}, {_bytes(self.bytes)}; {proof}")
+
+    def _restickify_lines(self):
+        for copy in self.restickifies:
+            readers = ", ".join(f"{r['name']} (operand {r['operand']})" for r in copy["readers"])
+            yield f"  restickify {copy['name']}, {_bytes(copy['bytes'])}, for {readers}"
+            yield f"    from {copy['from']}"
+            yield f"    to   {copy['to']}"
+            yield f"    why  {copy['rule']}"
+            if copy["source"]:
+                yield f"    at   {_place(copy['source'])}"
+        for copy in self.copies:
+            yield f"  copy {copy['name']}: {copy['why']}; {_place(copy['source'])}".rstrip("; ")
+        for node in self.boundaries:
+            yield (f"  boundary {node['name']} = {node['opcode']}: {node['why'] or 'reads one'}; "
+                   f"{_place(node['source'])}").rstrip("; ")
+
+    def _node_lines(self, layouts):
+        for node in self.nodes:
+            operands = ", ".join(self.nodes[i]["name"] for i in node["operands"])
+            made = f"{node['opcode']}({operands})" if node["opcode"] else node["kind"]
+            yield f"  {node['node']:4} {node['name']} = {made}, {node['kind']} {node['dtype']}{node['shape']}"
+            if layouts:
+                yield f"         {node['layout']}"
+
+    def text(self, words=("layouts", "restickify")):
+        lines = [self.headline()]
+        lines += [f"  compiled again: {why}" for why in self.recompiled]
+        if "restickify" in words:
+            lines += self._restickify_lines()
+        if "graph" in words or "layouts" in words:
+            lines += self._node_lines("layouts" in words)
+        return "\n".join(lines)
+
+
+class Explanation:
+    """What explain gives: `graphs` in the order in which they ran. str() tells it, save_html shows it."""
+
+    def __init__(self, graphs, result):
+        self.graphs, self.result = graphs, result
+
+    @property
+    def restickifies(self):
+        return [copy for graph in self.graphs for copy in graph.restickifies]
+
+    @property
+    def boundaries(self):
+        return [node for graph in self.graphs for node in graph.boundaries]
+
+    @property
+    def recompiles(self):
+        """Why graphs were compiled again: what is new about their inputs."""
+        return [why for graph in self.graphs for why in graph.recompiled]
+
+    @property
+    def bytes(self):
+        """Of all restickifies."""
+        return sum(graph.bytes for graph in self.graphs)
+
+    @property
+    def bound(self):
+        """No plans of these graphs copy less."""
+        return sum(graph.bound for graph in self.graphs)
+
+    def __str__(self):
+        return "\n\n".join(graph.text() for graph in self.graphs) or "no graph has to do with spyre"
+
+    __repr__ = __str__
+
+    def to_dict(self):
+        return {"schema": "tegula.explain/1", "bytes": self.bytes, "lower_bound": self.bound,
+                "graphs": [graph.to_dict() for graph in self.graphs]}
+
+    def html(self):
+        from tegula.torch import compile_page
+        return compile_page.page(self)
+
+    def _repr_html_(self):
+        from tegula.torch import compile_page
+        return compile_page.fragment(self)
+
+    def save_html(self, path):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.html())
+
+
+def _is_compiled(fn):
+    return hasattr(fn, "_torchdynamo_orig_callable") or isinstance(fn, torch._dynamo.OptimizedModule)
+
+
+def explain(fn, *args, backward=False, **kwargs):
+    """Run fn once with these arguments through torch.compile and tell how: an Explanation.
+
+    A function or module that torch.compile has made already is run as it is, so that a second call tells what was
+    compiled again. With backward=True the sum of the results is differentiated, and its graphs are told too.
+    """
+    from tegula.torch import compile_backend
+    graphs = []
+
+    def watch(compiled, program, new, recompiled):
+        graphs.append(GraphReport(compiled.kind, program, new, recompiled))
+
+    run = fn if _is_compiled(fn) else torch.compile(_unwrapped(fn), backend="spyre")
+    with compile_backend.watching(watch):
+        result = run(*args, **kwargs)
+        if backward:
+            leaves = [leaf for leaf in torch.utils._pytree.tree_leaves(result)
+                      if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+            if not leaves:
+                raise ValueError("backward=True, and no result needs a gradient")
+            sum(leaf.sum() for leaf in leaves).backward()
+    return Explanation(graphs, result)
+
+
+def _unwrapped(fn):
+    """A function object of its own: what Dynamo has kept for the original is not asked, nor added to."""
+    if inspect.isfunction(fn):
+        copy = type(fn)(fn.__code__.replace(), fn.__globals__, fn.__name__, fn.__defaults__, fn.__closure__)
+        copy.__kwdefaults__ = fn.__kwdefaults__
+        return copy
+    return fn
