@@ -6,14 +6,13 @@ graph are what its forward graph left. A graph keeps a program for each key (com
 again is not planned again. Sizes that PyTorch left open (dynamic shapes) are part of the key: each has its own program.
 """
 import re
-import threading
 
 import torch
 
 from tegula.torch import compile_decompositions, compile_inputs, compile_log, compile_program, memory
 
 machine = compile_program.Machine()
-_watching = threading.local()  # .list: who wants to see the graphs of this thread
+_watching = []  # who wants to see the graphs that run; those of a backward pass run in another thread
 _last = {}  # (kind, code): the inputs that it was last planned for, as describe_all tells them
 
 
@@ -37,7 +36,7 @@ class Compiled:
             new = True
         else:
             new = False
-        for watch in getattr(_watching, "list", ()):
+        for watch in list(_watching):
             watch(self, program, new, again)
         return program
 
@@ -68,10 +67,10 @@ class watching:
         self.watch = watch
 
     def __enter__(self):
-        _watching.list = [*getattr(_watching, "list", ()), self.watch]
+        _watching.append(self.watch)
 
     def __exit__(self, *error):
-        _watching.list = [w for w in _watching.list if w is not self.watch]
+        _watching.remove(self.watch)
 
 
 def _compiler(kind, names, options):

@@ -4,6 +4,7 @@ Where PyTorch's pieces calculate in float32 between others of 16 bits, ours stay
 128 bytes has half as many elements of float32, and the device rounds each result to its format in any case.
 """
 import functools
+import math
 
 import torch
 
@@ -13,8 +14,8 @@ _aten = torch.ops.aten
 _PYTORCHS = ("_softmax_backward_data", "_log_softmax_backward_data", "native_layer_norm_backward",
              "native_group_norm_backward", "native_batch_norm_backward", "_native_batch_norm_legit",
              "_native_batch_norm_legit_functional", "_native_batch_norm_legit_no_training",
-             "native_batch_norm", "batch_norm_backward", "native_group_norm", "var", "var_mean", "std", "std_mean",
-             "embedding_dense_backward", "nll_loss_forward", "nll_loss_backward", "avg_pool1d")
+             "native_batch_norm", "batch_norm_backward", "native_group_norm", "embedding_dense_backward",
+             "nll_loss_forward", "nll_loss_backward", "avg_pool1d")
 
 
 def _softmax(x, dim, half_to_float):
@@ -41,6 +42,36 @@ def _layer_norm(x, shape, weight, bias, eps):
     y = below * scale
     y = y if weight is None else y * weight
     return y if bias is None else y + bias, mean, scale
+
+
+def _moments(x, dims, correction, keepdim):
+    dims = dims or list(range(x.dim()))
+    count = math.prod(x.size(d) for d in dims) if x.dim() else 1
+    correction = 1 if correction is None else correction
+    mean = torch.mean(x, dims, keepdim=True)
+    below = x - mean
+    # no fewer than 0 degrees of freedom: the sum of no numbers by zero is NaN, as PyTorch has it
+    var = torch.sum(below * below, dims, keepdim=keepdim) / max(0, count - correction)
+    return var, (mean if keepdim else torch.mean(x, dims))
+
+
+def _var(x, dim=None, *, correction=None, keepdim=False):
+    return _moments(x, dim, correction, keepdim)[0]
+
+
+def _std(x, dim=None, *, correction=None, keepdim=False):
+    return torch.sqrt(_moments(x, dim, correction, keepdim)[0])
+
+
+def _var_mean(x, dim=None, *, correction=None, keepdim=False):
+    return _moments(x, dim, correction, keepdim)
+
+
+def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
+    if ord != 2 or dtype is not None or not x.is_floating_point():
+        return NotImplemented
+    dims = list(range(x.dim())) if dim is None else [dim] if isinstance(dim, int) else list(dim)
+    return torch.sqrt(torch.sum(x * x, dims, keepdim=keepdim))
 
 
 def _scaled(x, factor):
@@ -70,6 +101,10 @@ _OURS = {
     _aten.addmm.default: _addmm,
     _aten.baddbmm.default: _baddbmm,
     _aten.convolution.default: _convolution,
+    _aten.var.correction: _var,
+    _aten.std.correction: _std,
+    _aten.var_mean.correction: _var_mean,
+    _aten.linalg_vector_norm.default: _vector_norm,
 }
 
 

@@ -29,7 +29,14 @@ def patch_compile_fx(module):
     module.compile_fx = compile_fx
 
 
+def patch_eval_frame(module):
+    """PyTorch asks our device guard for its type while a graph runs; Dynamo would compile that question, too."""
+    from tegula.torch import device
+    module.skip_code(device._Guard.type_.__code__)
+
+
 PATCHES = {
+    "torch._dynamo.eval_frame": patch_eval_frame,
     "torch._dynamo.backends.registry": patch_registry,
     "torch._inductor.compile_fx": patch_compile_fx,
 }

@@ -81,7 +81,8 @@ def key_of(values):
             key.append((type(value), value) if isinstance(value, (int, float, bool)) else None)
         elif memory.is_spyre(value):
             same = seen.setdefault(memory.key(value), place)
-            key.append((_numbers(value), tuple(value.size()), value.stride(), value.storage_offset(), value.dtype, same))
+            key.append((_numbers(value), tuple(value.size()), value.stride(), value.storage_offset(), value.dtype,
+                        same))
         else:
             key.append((value.device, value.dtype, tuple(value.size()), value.stride()))
     return tuple(key)

@@ -13,12 +13,14 @@ _STYLE = """
 .tegula h2 { font-size: 15px; margin: 1em 0 .3em } .tegula h3 { font-size: 13px; margin: .6em 0 .3em; color: #51606f }
 .tegula .columns { display: grid; grid-template-columns: 1fr 1fr 1.3fr; gap: 12px; align-items: start }
 .tegula .column { overflow: auto; max-height: 85vh; border: 1px solid #d5dce3; border-radius: 6px; padding: 0 8px 8px }
-.tegula .part { cursor: pointer; border-radius: 3px; padding: 0 4px; white-space: pre; font: 12px/1.6 ui-monospace, monospace }
+.tegula .part { cursor: pointer; border-radius: 3px; padding: 0 4px; white-space: pre;
+  font: 12px/1.6 ui-monospace, monospace }
 .tegula .part.wrap { white-space: normal; margin-bottom: 4px } .tegula .part:focus { outline: 2px solid #2c6fbb }
 .tegula .line { padding: 0 4px; white-space: pre; font: 12px/1.6 ui-monospace, monospace; color: #7b8794 }
 .tegula .copy { background: #fdecd8 } .tegula .boundary { background: #ece7f6 } .tegula .on { background: #cfe5ff }
 .tegula small { color: #51606f; display: block }
-@media (prefers-color-scheme: dark) { .tegula { color: #dde5ec; background: #14191f } .tegula .column { border-color: #36414d }
+@media (prefers-color-scheme: dark) { .tegula { color: #dde5ec; background: #14191f }
+.tegula .column { border-color: #36414d }
 .tegula .copy { background: #4d3417 } .tegula .boundary { background: #372e52 } .tegula .on { background: #174a80 }
 .tegula small, .tegula h3 { color: #9fb0c0 } }
 @media (max-width: 900px) { .tegula .columns { grid-template-columns: 1fr } }
@@ -38,12 +40,17 @@ _SCRIPT = """
     });
     root.querySelectorAll('.column').forEach(function (column) {
       var first = column.querySelector('.on');
-      if (first && !column.contains(chosen)) column.scrollTop += first.getBoundingClientRect().top - column.getBoundingClientRect().top - 40;
+      if (!first || column.contains(chosen)) return;
+      column.scrollTop += first.getBoundingClientRect().top - column.getBoundingClientRect().top - 40;
     });
   }
   parts.forEach(function (part) {
     part.addEventListener('click', function () { choose(part); });
-    part.addEventListener('keydown', function (event) { if (event.key === 'Enter' || event.key === ' ') { event.preventDefault(); choose(part); } });
+    part.addEventListener('keydown', function (event) {
+      if (event.key !== 'Enter' && event.key !== ' ') return;
+      event.preventDefault();
+      choose(part);
+    });
   });
 })(%s);
 """
@@ -63,7 +70,8 @@ def _source(explanation):
         for node in graph.nodes:
             at = node["source"]
             if at is not None:
-                lines.setdefault(at["file"], {}).setdefault(at["line"], (at["text"], []))[1].append(f"{g}.{node['node']}")
+                of_file = lines.setdefault(at["file"], {})
+                of_file.setdefault(at["line"], (at["text"], []))[1].append(f"{g}.{node['node']}")
     for file, found in lines.items():
         yield f"<h3>{html.escape(file)}</h3>"
         shown = sorted({n + d for n in found for d in range(-_AROUND, _AROUND + 1)})
@@ -101,8 +109,8 @@ def _plan(g, graph):
     for node in graph.boundaries:
         yield _part([f"{g}.{node['node']}"], f"boundary {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
     for node in graph.nodes:
-        yield _part([f"{g}.{node['node']}"], node["name"], "wrap",
-                    [node["layout"] or "not on the device", *([] if node["bytes"] is None else [_bytes(node["bytes"])])])
+        size = [] if node["bytes"] is None else [_bytes(node["bytes"])]
+        yield _part([f"{g}.{node['node']}"], node["name"], "wrap", [node["layout"] or "not on the device", *size])
 
 
 def fragment(explanation):

@@ -1,4 +1,4 @@
-"""tegula.torch.explain: the graphs that a function becomes, their layouts, and the copies with the lines that caused them."""
+"""tegula.torch.explain: the graphs that a function becomes, their layouts, and the lines that caused their copies."""
 import collections
 import inspect
 

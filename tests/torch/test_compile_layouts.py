@@ -1,0 +1,218 @@
+"""torch.compile and layouts: published programs cost what is published, a layout is planned once, and what cannot be
+planned says why."""
+import json
+import math
+from pathlib import Path
+
+import pytest
+import torch
+
+from tegula.torch import SpyreTensorLayout, compile_backend, restickify
+from tegula.torch.compile_lower import CompileError
+
+PLANS = Path(__file__).resolve().parent.parent / "spec/spyre_plans.json"
+CASES = json.loads(PLANS.read_text())["restickify"]["cases"]
+NO_PROGRAMS = {"fallback", "fanout"}  # written in other words than PyTorch's
+LARGE = {"4d_mixed", "4d_chain"}
+NAMES = {"ones_like": torch.ones_like, "exp": torch.exp}
+
+
+def programs_of(function, *given, **options):
+    seen = []
+    with compile_backend.watching(lambda compiled, program, new, again: seen.append((program, new))):
+        result = torch.compile(function, backend="spyre", fullgraph=True, options=options)(*given)
+    (program, _), = seen
+    return result, program
+
+
+def tensor(size, order=None):
+    x = torch.rand(size).to(torch.float16)
+    return x.to("spyre") if order is None else x.to("spyre", device_layout=SpyreTensorLayout(size, x.dtype, order))
+
+
+def cases():
+    """One of each expression."""
+    chosen = {(c["expr"], str(c["layouts"])): c for c in CASES if c["name"] not in NO_PROGRAMS | LARGE}
+    return list(chosen.values())
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['name']} {case['expr']}")
+def test_published_program(case):
+    torch._dynamo.reset()
+    function = eval(f"lambda {', '.join(case['shapes'])}: {case['expr']}", NAMES)
+    given = [tensor(size, case["layouts"].get(name, {}).get("dim_order")) for name, size in case["shapes"].items()]
+    if case["cost"] is None:
+        with pytest.raises(CompileError, match="gather elements from multiple sticks"):
+            programs_of(function, *given)
+        return
+    result, program = programs_of(function, *given, model="torch-spyre")
+    assert program.plan.optimal and program.plan.restickify_elements == case["cost"]
+    assert torch.equal(result.cpu(), function(*given).cpu())
+    assert result.device_tensor_layout() == program.plan.device_layout(program.views[program.outputs[0]].index)
+
+
+def test_copies_are_what_the_plan_says():
+    """x + y.t() copies one of them: executed, into the layout of the plan, for all its readers at once."""
+    torch._dynamo.reset()
+
+    class Counting(type(compile_backend.machine)):
+        made = []
+
+        def restickify(self, value, layout):
+            copy = super().restickify(value, layout)
+            self.made.append((value.size(), copy.device_tensor_layout()))
+            return copy
+
+    before, compile_backend.machine = compile_backend.machine, Counting()
+    try:
+        x, y = tensor((128, 256)), tensor((256, 128))
+        result, program = programs_of(lambda x, y: (x + y.t()) * (x - y.t()), x, y)
+    finally:
+        compile_backend.machine = before
+    (size, layout), = Counting.made
+    copy, = program.plan.restickifies
+    assert {reader.node.opcode for reader in copy.readers} == {"aten.add.Tensor", "aten.sub.Tensor"}
+    assert size == copy.producer.shape and layout.device_size == list(copy.dst.device_size)
+    assert layout.stride_map == list(copy.dst.stride_map) != x.device_tensor_layout().stride_map
+    wanted = (x.cpu() + y.cpu().t()).double() * (x.cpu() - y.cpu().t()).double()
+    assert (result.cpu().double() - wanted).abs().max() < 2**-8
+
+
+def test_a_layout_is_planned_once():
+    torch._dynamo.reset()
+    seen = []
+    run = torch.compile(lambda x, y: x + y, backend="spyre", fullgraph=True)
+    x, y = tensor((6, 70)), tensor((6, 70))
+    with compile_backend.watching(lambda compiled, program, new, again: seen.append((new, program.plan.cost))):
+        for other in (y, restickify(y, 0), y, restickify(y, 0), tensor((6, 70))):
+            assert torch.equal(run(x, other).cpu(), (x + other).cpu())
+    assert [new for new, _ in seen] == [True, True, False, False, False]
+    assert seen[0][1] == 0 and seen[1][1] > 0
+
+
+def test_a_graph_looks_at_layouts_itself():
+    """Without the guards of Dynamo: a program is chosen for the inputs that come."""
+    torch._dynamo.reset()
+    kept = []
+    with compile_backend.watching(lambda compiled, program, new, again: kept.append(compiled)):
+        torch.compile(lambda x: x.sum(0), backend="spyre")(tensor((6, 70)))
+    compiled, = set(kept)
+    for order in ([0, 1], [1, 0], [0, 1]):
+        x = tensor((6, 70), order)
+        made, = compiled([x])
+        assert torch.allclose(made.cpu().float(), x.cpu().float().sum(0), rtol=2**-8)
+    assert len(compiled.programs) == 2
+
+
+def test_inputs_that_are_views():
+    """Of one storage, from the middle of it, and of bytes without a layout."""
+    torch._dynamo.reset()
+    whole = tensor((8, 150))
+    raw = torch.empty(0, dtype=torch.float16, device="spyre").set_(
+        torch.UntypedStorage(140, device="spyre"), 0, (70,), (1,)).copy_(torch.arange(70.0))
+    a, b = whole[1:7, 64:134], whole.t()[5:75, 2:8].t()
+    result, program = programs_of(lambda a, b, c: a * 2 + b - c, a, b, raw)
+    assert torch.equal(result.cpu(), (a * 2 + b - raw).cpu())
+    assert sum(node.kind == "input" for node in program.graph) == 2
+
+
+def test_inputs_that_are_written():
+    torch._dynamo.reset()
+    x, y = tensor((6, 70)), tensor((6, 70), [1, 0])
+    expected = (x + y.relu()).cpu()
+    layout = y.device_tensor_layout()
+
+    def run(x, y):
+        y.relu_()
+        x.add_(y)
+        return x[1:]
+
+    view = torch.compile(run, backend="spyre", fullgraph=True)(x, y)
+    assert torch.equal(x.cpu(), expected) and torch.equal(view.cpu(), expected[1:])
+    assert y.device_tensor_layout() == layout and (y.cpu() >= 0).all()
+    x.zero_()
+    assert not view.cpu().any()
+
+
+def test_sizes_left_open():
+    """Each size has a program of its own."""
+    torch._dynamo.reset()
+    run = torch.compile(lambda x: x.softmax(-1).flatten() * x.size(0), backend="spyre", fullgraph=True, dynamic=True)
+    for n in (3, 5, 65, 3):
+        x = torch.rand(n, 70)
+        torch.testing.assert_close(run(x.to("spyre")).cpu(), x.softmax(-1).flatten() * n)
+
+
+def test_why_there_is_no_plan():
+    torch._dynamo.reset()
+
+    def sparse(a, b):
+        low = a.amin(-1)
+        return low + b
+
+    given = tensor((64, 64, 64)), tensor((64, 64))
+    with pytest.raises(CompileError) as caught:
+        programs_of(sparse, *given)
+    text = str(caught.value)
+    assert "add = aten.add.Tensor at " in text and "test_compile_layouts.py" in text and "(return low + b)" in text
+    assert "no mechanism to gather elements" in text and "restickify_reductions=True" in text
+    assert caught.value.conflict[0].node.name == "add"
+    result, program = programs_of(sparse, *given, restickify_reductions=True)
+    assert torch.equal(result.cpu(), sparse(*given).cpu()) and program.plan.cost > 0
+
+
+def test_options_are_those_of_the_planner():
+    x = tensor((4, 70))
+    for words, match in (({"options": {"beams": 3}}, "no option beams"), ({"mode": "max-autotune"}, "no mode")):
+        torch._dynamo.reset()
+        with pytest.raises(Exception, match=match):
+            torch.compile(lambda x: x + 1, backend="spyre", **words)(x)
+
+
+def test_reads_of_cut_sticks_are_copied():
+    """Heads of 16 cut sticks of 64: the reshape becomes a copy, and is told."""
+    torch._dynamo.reset()
+    x = tensor((5, 48))
+    result, program = programs_of(lambda x: x.view(5, 3, 16).transpose(0, 1) @ x.view(5, 3, 16).permute(1, 2, 0), x)
+    assert {step.why for step in program.steps if step.kind == "copy"} == {"the reshape cuts sticks"}
+    heads = x.cpu().float().view(5, 3, 16).transpose(0, 1)
+    assert (result.cpu().float() - heads @ heads.mT).abs().max() < 16 * 2**-9
+
+
+def test_random_numbers_and_several_results():
+    torch._dynamo.reset()
+    x = tensor((200, 100))
+
+    def run(x):
+        kept = torch.nn.functional.dropout(x, 0.25, True)
+        return kept, *x.sort(-1)
+
+    kept, values, places = torch.compile(run, backend="spyre", fullgraph=True)(x)
+    zeros = (kept.cpu() == 0).float().mean().item()
+    assert math.isclose(zeros, 0.25, abs_tol=0.03)
+    assert torch.equal(values.cpu(), x.cpu().sort(-1)[0]) and torch.equal(x.cpu().gather(1, places.cpu()), values.cpu())
+
+
+def test_the_host_takes_part():
+    """A graph that begins and ends on the CPU."""
+    torch._dynamo.reset()
+
+    def run(x):
+        y = (x * 2).to("spyre") @ torch.ones(3, 4, device="spyre")
+        return y.cpu() + 1, y, x.sum()
+
+    x = torch.rand(2, 3)
+    for a, b in zip(torch.compile(run, backend="spyre", fullgraph=True)(x), run(x), strict=True):
+        assert a.device == b.device and torch.allclose(a.cpu(), b.cpu())
+    torch.testing.assert_close(torch.compile(torch.sin, backend="spyre")(x), x.sin())
+
+
+def test_memory_comes_back():
+    torch._dynamo.reset()
+    run = torch.compile(lambda x: ((x + 1) * 2).sum(-1), backend="spyre")
+    x = tensor((100, 100))
+    run(x)
+    before = torch.spyre.memory_allocated()
+    for _ in range(3):
+        run(x)
+    assert torch.spyre.memory_allocated() == before

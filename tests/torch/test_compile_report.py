@@ -1,0 +1,154 @@
+"""What tegula.torch.explain tells, the page that it makes, and the hooks of torch.compile."""
+import html.parser
+import json
+import subprocess
+import sys
+
+import pytest
+import torch
+
+from conftest import PACKAGE
+from tegula.torch import compile_backend, compile_hooks, compile_log, explain, restickify
+
+
+def mixed(x, y):
+    total = x + y.t()
+    best = total.topk(2)[0]
+    return best * 2
+
+
+def pair():
+    return torch.rand(128, 256).half().to("spyre"), torch.rand(256, 128).half().to("spyre")
+
+
+@pytest.fixture(scope="module")
+def told():
+    torch._dynamo.reset()
+    return explain(mixed, *pair())
+
+
+def test_explanation(told):
+    graph, = told.graphs
+    copy, = told.restickifies
+    assert copy["name"] in ("x", "y") and [r["name"] for r in copy["readers"]] == ["add"]
+    assert copy["source"]["text"] == "total = x + y.t()" and copy["source"]["file"] == __file__
+    assert told.bytes == told.bound == copy["bytes"] == 128 * 256 * 2
+    assert {node["opcode"] for node in told.boundaries} == {"aten.topk.default"} and told.recompiles == []
+    text = str(told)
+    assert "1 restickify, 64.0 KiB; proven" in text and "total = x + y.t()" in text and "boundary topk.0" in text
+    assert told.result.size() == (128, 2) and graph.new
+    data = json.loads(json.dumps(told.to_dict()))
+    assert data["schema"] == "tegula.explain/1" and len(data["graphs"][0]["nodes"]) == len(graph.nodes)
+    layouts = {node["name"]: node["layout"] for node in data["graphs"][0]["nodes"]}
+    assert layouts["x"] == "f16[128,256] spyre device_size=[4,128,64] stride_map=[64,256,1]"
+
+
+def test_explanation_of_training():
+    torch._dynamo.reset()
+    model = torch.nn.Linear(8, 4).to("spyre")
+    told = explain(model, torch.rand(3, 8).to("spyre"), backward=True)
+    assert [graph.kind for graph in told.graphs] == ["forward", "backward"]
+    assert any(node["name"].endswith("weight") for node in told.graphs[0].nodes) and model.weight.grad is not None
+    with pytest.raises(ValueError, match="no result needs a gradient"):
+        explain(lambda x: x + 1, torch.rand(3).to("spyre"), backward=True)
+    assert str(explain(lambda x: 3, 5)) == "no graph has to do with spyre"
+
+
+def test_what_was_compiled_again():
+    torch._dynamo.reset()
+    run, (x, y) = torch.compile(mixed, backend="spyre"), pair()
+    assert explain(run, x, y).graphs[0].new
+    assert not explain(run, x, y).graphs[0].new
+    why, = explain(run, x, restickify(y, 0)).recompiles
+    assert why.startswith("y has the layout") and "and had" in why
+
+
+class Parts(html.parser.HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.numbers, self.columns, self.outside = [], [], 0, []
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+        if "data-n" in values:
+            self.numbers.append((self.columns, set(values["data-n"].split())))
+        self.columns += values.get("class") == "column"
+        self.outside += [v for k, v in attributes if k in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_page(told, tmp_path):
+    """Well formed, by itself, and every node of the graph is in the columns of the graph and of the plan."""
+    told.save_html(tmp_path / "page.html")
+    text = (tmp_path / "page.html").read_text()
+    parts = Parts()
+    parts.feed(text)
+    assert parts.open == [] and parts.columns == 3 and parts.outside == [] and "http" not in text
+    nodes = {f"0.{node['node']}" for node in told.graphs[0].nodes}
+    for column in (2, 3):
+        assert set().union(*(n for c, n in parts.numbers if c == column)) == nodes
+    assert any({f"0.{told.restickifies[0]['producer']}"} < numbers for c, numbers in parts.numbers if c == 3)
+    assert "total = x + y.t()" in text
+    assert text.index(told._repr_html_()[:40]) > 0
+
+
+def test_log(monkeypatch, capsys):
+    torch._dynamo.reset()
+    monkeypatch.setenv("TEGULA_LOGS", "restickify")
+    torch.compile(mixed, backend="spyre")(*pair())
+    said = capsys.readouterr().err
+    assert "restickify " in said and "total = x + y.t()" in said and "stride_map" in said and "mul = " not in said
+    monkeypatch.setenv("TEGULA_LOGS", "graph")
+    torch.compile(lambda x: x * 3, backend="spyre")(pair()[0])
+    assert "mul = aten.mul.Tensor(x)" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="there are graph, layouts, restickify"):
+        compile_log._chosen("graphs")
+
+
+# ---- hooks -----------------------------------------------------------------------------------------
+
+
+def test_every_hook_has_its_test():
+    names = {name.removeprefix("test_") for name in globals()}
+    assert {hook.__name__ for hook in compile_hooks.PATCHES.values()} <= names
+
+
+def test_patch_registry():
+    """The name of the backend is known, and `import tegula.torch` does not load Dynamo for it."""
+    assert "spyre" in torch._dynamo.list_backends()
+    script = ("import sys, torch, tegula.torch; assert 'torch._dynamo' not in sys.modules\n"
+              "import torch._dynamo; assert 'spyre' in torch._dynamo.list_backends()")
+    subprocess.run([sys.executable, "-c", script], check=True, env={"PYTHONPATH": PACKAGE})
+
+
+def test_patch_compile_fx():
+    """The default backend: graphs that have to do with the device are ours, whatever it is that has."""
+    torch._dynamo.reset()
+    seen = []
+    held = torch.nn.Linear(3, 2).to("spyre")
+    x = torch.rand(4, 3)
+    with compile_backend.watching(lambda compiled, program, new, again: seen.append(len(program.graph))):
+        for function, given in ((lambda x: x * 2, x.to("spyre")), (lambda n: torch.arange(n, device="spyre") * 2, 5),
+                                (lambda x: held(x.to("spyre")), x), (lambda x: (x * 2).to("spyre"), x)):
+            made = torch.compile(function, fullgraph=True)(given)
+            assert made.device.type == "spyre"
+            torch.testing.assert_close(made.cpu(), function(given).cpu())
+    assert len(seen) == 4 and all(seen)
+
+
+def test_patch_eval_frame():
+    """Dynamo leaves our device guard alone: one frame is compiled, not two."""
+    torch._dynamo.reset()
+    torch._dynamo.utils.counters.clear()
+    torch.compile(lambda x: x + 1, backend="spyre")(torch.rand(3).to("spyre"))
+    assert torch._dynamo.utils.counters["frames"]["total"] == 1
+
+
+def test_graphs_of_the_cpu_stay_with_inductor():
+    assert not compile_backend.concerns_spyre(torch.fx.symbolic_trace(torch.nn.Linear(2, 2)), [torch.rand(2)])
+    graph = torch.fx.symbolic_trace(lambda n: torch.zeros(n, device="spyre"))
+    assert compile_backend.concerns_spyre(graph, [5])
