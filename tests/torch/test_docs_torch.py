@@ -11,4 +11,4 @@ def test_examples():
     assert blocks
     for number, block in enumerate(blocks):
         test = doctest.DocTestParser().get_doctest(block, {}, f"docs/torch.md block {number}", None, 0)
-        assert test.examples and doctest.DocTestRunner().run(test).failed == 0
+        assert test.examples and doctest.DocTestRunner().run(test, clear_globs=False).failed == 0
