@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from tegula.torch import SpyreTensorLayout, compile_backend, restickify
+from tegula.torch import SpyreTensorLayout, compile_backend, hint, restickify
 from tegula.torch.compile_lower import CompileError
 
 PLANS = Path(__file__).resolve().parent.parent / "spec/spyre_plans.json"
@@ -216,3 +216,48 @@ def test_memory_comes_back():
     for _ in range(3):
         run(x)
     assert torch.spyre.memory_allocated() == before
+
+
+# ---- hints -----------------------------------------------------------------------------------------
+
+
+def test_a_hint_without_compiling():
+    x = torch.rand(6, 70).to("spyre").requires_grad_()
+    y = hint(x, stick_dim=0)
+    assert y.device_tensor_layout() == restickify(x, 0).device_tensor_layout() and torch.equal(y.cpu(), x.cpu())
+    assert hint(x, dim_order=[1, 0]).device_tensor_layout() == y.device_tensor_layout()
+    hint(x * 2, stick_dim=-2).sum().backward()
+    assert (x.grad.cpu() == 2).all()
+    host = torch.rand(3)
+    assert hint(host, stick_dim=0) is host
+    for words, error in (({}, TypeError), ({"stick_dim": 2}, IndexError), ({"dim_order": [0, 0]}, ValueError)):
+        with pytest.raises(error):
+            hint(x, **words)
+
+
+def test_a_hint_chooses_the_stick():
+    """The sum is made with dimension 0 in its sticks: both operands are copied, and nothing is copied afterwards."""
+    torch._dynamo.reset()
+    x, y = tensor((128, 256)), tensor((128, 256))
+    result, program = programs_of(lambda x, y: hint(x + y, stick_dim=0) * 2, x, y)
+    assert program.plan.stick_loop("add") == 0 and len(program.plan.restickifies) == 2
+    assert not any(step.kind == "copy" for step in program.steps)
+    assert torch.equal(result.cpu(), ((x + y) * 2).cpu())
+
+
+def test_a_hint_of_an_input_is_a_copy():
+    torch._dynamo.reset()
+    x = tensor((4, 5, 70)).requires_grad_()
+    run = torch.compile(lambda x: hint(x, dim_order=[2, 0, 1]), backend="spyre", fullgraph=True)
+    result = run(x)
+    assert result.device_tensor_layout() == SpyreTensorLayout((4, 5, 70), torch.float16, [2, 0, 1])
+    assert torch.equal(result.cpu(), x.cpu())
+    result.sum().backward()
+    assert (x.grad.cpu() == 1).all()
+
+
+def test_an_impossible_hint_says_why():
+    """What no operand has in its sticks is not there to be asked for."""
+    torch._dynamo.reset()
+    with pytest.raises(CompileError, match="gather elements|as a hint asks"):
+        programs_of(lambda x: hint(x.amin(-1) + 1, stick_dim=1), tensor((64, 64, 64)))

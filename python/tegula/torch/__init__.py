@@ -42,7 +42,7 @@ from tegula.torch.device import real_torch_spyre  # noqa: E402
 registered = not real_torch_spyre()
 if registered:
     _register()
-    from tegula.torch.operations import restickify
+    from tegula.torch.operations import hint, restickify
 
     def explain(fn, *args, backward=False, **kwargs):
         """How torch.compile runs fn with these arguments: docs/torch.md, "Compiling"."""
@@ -52,8 +52,11 @@ else:
     def restickify(tensor, target):
         raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
 
+    def hint(tensor, *, stick_dim=None, dim_order=None):
+        raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
+
     def explain(fn, *args, backward=False, **kwargs):
         raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
 
-__all__ = ["DEVICE", "TESTED", "DataFormats", "ElementArrangement", "SpyreTensorLayout", "explain", "registered",
-           "restickify"]
+__all__ = ["DEVICE", "TESTED", "DataFormats", "ElementArrangement", "SpyreTensorLayout", "explain", "hint",
+           "registered", "restickify"]

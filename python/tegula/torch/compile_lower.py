@@ -20,6 +20,7 @@ from tegula import _core
 from tegula.torch import compile_rules as rules
 from tegula.torch import memory
 from tegula.torch.compile_inputs import Given, describe
+from tegula.torch.operations import hinted_layout
 
 
 class CompileError(RuntimeError):
@@ -117,7 +118,12 @@ class Call:
         """What every node of the graph is told."""
         return {"shape": tuple(self.result.size()), "strides": tuple(self.result.stride()), "dtype": self.result.dtype,
                 "device_dtype": _format(self.result.dtype), "name": self.node.name, "opcode": name_of(self.node.target),
-                "tag": self.node}
+                "tag": self.node, "no_stick": self._no_stick()}
+
+    def _no_stick(self):
+        """Where a hint has chosen the stick, no other dimension of the result."""
+        wanted = self.lowering.sticks.get(self.node.name)
+        return () if wanted is None else [d for d in range(self.result.dim()) if d != wanted]
 
     def operand(self, i):
         """Device tensor i among the arguments, as an operand."""
@@ -155,6 +161,7 @@ class Lowering:
         self.attributes = {}  # torch.fx node: what else the module holds
         self.hosts = {}      # id of a Host: its node's index, and the fake of all of its storage
         self.copied = set()  # indices of copies, whose storage is not what as_strided thinks of
+        self.sticks = {node.args[0].name: node.args[1] for node in module.graph.nodes if _asks_producer(node)}
         self.alive = []      # a storage that dies would give its address to another one
 
     # ---- tensors of the device -----------------------------------------------------------------
@@ -280,6 +287,8 @@ class Lowering:
     def _on_device(self, node, args, kwargs, result):
         if rules.is_view(node.target) and is_device(args[0]):
             return self._view(node, args[0], result)
+        if node.target is torch.ops.tegula.hint.default:
+            return args[0] if node.args[0].name in self.sticks else self._hint(node, *args)
         written = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
         if written:
             raise CompileError(f"{name_of(node.target)}{place_of(node)} writes one of its arguments")
@@ -317,6 +326,16 @@ class Lowering:
             call.operands, call.reads = [], {}
             return call.boundary(str(error))
 
+    def _hint(self, node, tensor, stick_dim, dim_order):
+        """A copy in exactly this layout: for the planner it is there, as an input is."""
+        made = self.fresh(tensor.size(), memory.dense_strides(tensor), tensor.dtype)
+        added = self.graph.add_input(tuple(made.size()), made.dtype, strides=tuple(made.stride()), name=node.name,
+                                     layout=hinted_layout(tensor, stick_dim, dim_order), tag=node)
+        view = self.view_of(tensor)
+        self.own(made, added.index)
+        self.steps.append(Step("copy", node, [added.index], {0: view}, [], "a hint asks for this layout"))
+        return made
+
     # ---- views ---------------------------------------------------------------------------------
 
     def _view(self, node, base, result):
@@ -326,6 +345,14 @@ class Lowering:
         if node.target not in rules.RESHAPES or not _cuts_sticks(base, result):
             return result
         return self.copy_of(self.view_of(result), result, node, "the reshape cuts sticks")
+
+
+def _asks_producer(node):
+    """Whether a hint is about the stick of what an operation has just made, so that it can be made that way."""
+    if node.target is not torch.ops.tegula.hint.default or node.args[1] is None:
+        return False
+    made = node.args[0]
+    return made.op == "call_function" and rules.takes_stick(made.target) and not rules.is_view(made.target)
 
 
 def _fastest(fake):

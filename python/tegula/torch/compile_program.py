@@ -131,7 +131,15 @@ class Program:
             self.targets.append(SpyreTensorLayout(list(copy.dst.device_size), list(copy.dst.stride_map), form))
             for reader in copy.readers:
                 self.copies[reader.node.index, reader.operand] = number
+        self._check_hints(lowering)
         self._find_last_uses()
+
+    def _check_hints(self, lowering):
+        for name, wanted in lowering.sticks.items():
+            node = self.graph[name]
+            if self.plan.stick_loop(node) != wanted:
+                raise CompileError(f"{name} = {node.opcode}{place_of(node.tag)} cannot have dimension {wanted} in its "
+                                   f"sticks, as a hint asks: {node.rule}")
 
     def _copy_read(self, step, position):
         """The number of the restickify that an argument is read through, or None."""

@@ -174,6 +174,13 @@ COPIES = {_overload(name) for name in ("clone", "lift_fresh_copy")}  # they move
 RESHAPES = {_overload(name) for name in ("view", "_unsafe_view", "reshape")}
 _NO_VIEWS = {_overload(name) for name in ("view.dtype", "view_as_complex", "view_as_real")}
 
+# Operations that can be told which dimension of the result lies in the sticks: loops are dimensions first.
+TAKES_STICK = {op for op, rule in RULES.items() if rule in (constant, convert, counting, matmul, cat)}
+
+
+def takes_stick(op):
+    return op in TAKES_STICK or rule_of(op) is pointwise
+
 
 def is_view(op):
     """Whether the result is elements of the operand, where they are."""

@@ -155,5 +155,5 @@ def register():
     module.__getattr__ = _layout_name
     _setup_privateuseone_for_python_backend(NAME, module, _Hooks(), _Guard())
     _core._spyre_set_threads(max(1, min(torch.get_num_threads(), os.cpu_count() or 1)))
-    from tegula.torch import autocast, fallback, kernels
-    _libraries.extend([kernels.register(), fallback.register(), autocast.register()])
+    from tegula.torch import autocast, fallback, kernels, operations
+    _libraries.extend([kernels.register(), fallback.register(), autocast.register(), operations.register()])

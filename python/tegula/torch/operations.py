@@ -25,3 +25,57 @@ def restickify(tensor, target):
     if not memory.is_spyre(tensor):
         raise ValueError(f"restickify needs a tensor on spyre, not on {tensor.device}")
     return tensor.to("spyre", device_layout=_target(tensor, target), copy=True)
+
+
+# ---- hints -------------------------------------------------------------------------------------
+
+
+def _hinted_order(rank, stick_dim, dim_order):
+    if dim_order is not None:
+        return list(dim_order)
+    return [d for d in range(rank) if d != stick_dim] + [stick_dim]
+
+
+def hinted_layout(tensor, stick_dim, dim_order):
+    """The layout that a hint asks for."""
+    order = _hinted_order(tensor.dim(), stick_dim, dim_order)
+    return SpyreTensorLayout(tensor.size(), memory.dense_strides(tensor), tensor.dtype, order)
+
+
+def hint(tensor, *, stick_dim=None, dim_order=None):
+    """The same numbers, in a layout of the caller's choice: with this dimension in the sticks, or with the device
+    dimensions in this order, the last one in the sticks. Without torch.compile it is a copy. A compiled graph makes the
+    tensor that way at once, where it can: then a stick_dim costs nothing, and the planner sees it. An impossible hint
+    is a CompileError. Tensors of other devices are left alone."""
+    if tensor.device.type != "spyre":
+        return tensor
+    rank = tensor.dim()
+    if (stick_dim is None) == (dim_order is None):
+        raise TypeError("hint needs stick_dim or dim_order, and not both")
+    if stick_dim is not None:
+        if not -rank <= stick_dim < rank:
+            raise IndexError(f"dimension {stick_dim} is not in [-{rank}, {rank})")
+        return torch.ops.tegula.hint(tensor, stick_dim % rank, None)
+    if sorted(dim_order) != list(range(rank)):
+        raise ValueError(f"dim_order {list(dim_order)} is no order of the dimensions of {list(tensor.size())}")
+    return torch.ops.tegula.hint(tensor, None, list(dim_order))
+
+
+def _hint_on_device(tensor, stick_dim, dim_order):
+    made = memory.make(tensor.size(), tensor.dtype, memory.dense_strides(tensor),
+                       hinted_layout(tensor, stick_dim, dim_order))
+    return memory.copy(tensor, made)
+
+
+def _hint_of_fake(tensor, stick_dim, dim_order):
+    return torch.empty_strided(tensor.size(), memory.dense_strides(tensor), dtype=tensor.dtype, device=tensor.device)
+
+
+def register():
+    """The operation tegula::hint, which a compiled graph sees."""
+    library = torch.library.Library("tegula", "DEF")
+    library.define("hint(Tensor tensor, int? stick_dim, int[]? dim_order) -> Tensor")
+    library.impl("hint", _hint_on_device, "PrivateUse1")
+    library.impl("hint", _hint_of_fake, "Meta")
+    torch.library.register_autograd("tegula::hint", lambda context, gradient: (gradient, None, None), lib=library)
+    return library
