@@ -161,9 +161,22 @@ def test_why_there_is_no_plan():
     assert torch.equal(result.cpu(), sparse(*given).cpu()) and program.plan.cost > 0
 
 
+def test_conflicts_can_be_boundaries():
+    """The outer product of two vectors: each has its only dimension in its sticks."""
+    torch._dynamo.reset()
+    a, b = tensor(70), tensor(5)
+    with pytest.raises(CompileError, match='conflicts="boundary"'):
+        programs_of(lambda a, b: torch.outer(a, b) + 1, a, b)
+    torch._dynamo.reset()
+    result, program = programs_of(lambda a, b: torch.outer(a, b) + 1, a, b, conflicts="boundary")
+    boundary, = program.plan.boundaries
+    assert boundary.opcode == "aten.mul.Tensor" and torch.equal(result.cpu(), (torch.outer(a, b) + 1).cpu())
+
+
 def test_options_are_those_of_the_planner():
     x = tensor((4, 70))
-    for words, match in (({"options": {"beams": 3}}, "no option beams"), ({"mode": "max-autotune"}, "no mode")):
+    for words, match in (({"options": {"beams": 3}}, "no option beams"), ({"mode": "max-autotune"}, "no mode"),
+                         ({"options": {"conflicts": "x"}}, "there are error and boundary")):
         torch._dynamo.reset()
         with pytest.raises(Exception, match=match):
             torch.compile(lambda x: x + 1, backend="spyre", **words)(x)

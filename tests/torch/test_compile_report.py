@@ -141,11 +141,12 @@ def test_patch_compile_fx():
 
 
 def test_patch_eval_frame():
-    """Dynamo leaves our device guard alone: one frame is compiled, not two."""
-    torch._dynamo.reset()
-    torch._dynamo.utils.counters.clear()
-    torch.compile(lambda x: x + 1, backend="spyre")(torch.rand(3).to("spyre"))
-    assert torch._dynamo.utils.counters["frames"]["total"] == 1
+    """Dynamo leaves the device's kernels alone, in a graph and where one breaks: what comes after is a frame, too."""
+    for function, frames in ((lambda x: x + 1, 1), (lambda x: x.sum().item() * 2, 2)):
+        torch._dynamo.reset()
+        torch._dynamo.utils.counters.clear()
+        torch.compile(function, backend="spyre")(torch.rand(3).to("spyre"))
+        assert torch._dynamo.utils.counters["frames"]["total"] == frames
 
 
 def test_graphs_of_the_cpu_stay_with_inductor():

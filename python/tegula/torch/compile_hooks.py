@@ -3,6 +3,7 @@
 fake.py puts them in when the modules that they change are loaded.
 """
 import functools
+import types
 
 
 def patch_registry(module):
@@ -29,10 +30,33 @@ def patch_compile_fx(module):
     module.compile_fx = compile_fx
 
 
+def _codes(code):
+    yield code
+    for value in code.co_consts:
+        if isinstance(value, types.CodeType):
+            yield from _codes(value)
+
+
+def _functions(module):
+    """All functions of a module, those of its classes included."""
+    for value in vars(module).values():
+        if getattr(value, "__module__", None) != module.__name__:
+            continue
+        if isinstance(value, types.FunctionType):
+            yield value
+        elif isinstance(value, type):
+            yield from (method for method in vars(value).values() if isinstance(method, types.FunctionType))
+
+
 def patch_eval_frame(module):
-    """PyTorch asks our device guard for its type while a graph runs; Dynamo would compile that question, too."""
-    from tegula.torch import device
-    module.skip_code(device._Guard.type_.__code__)
+    """PyTorch calls the device's kernels, which are Python, while Dynamo watches what Python runs: between two graphs
+    it would compile them, and all that they call."""
+    from tegula.torch import autocast, cells, device, fallback, kernels, operations
+    skip = module.FrameExecStrategy(module.FrameAction.SKIP, module.FrameAction.SKIP)
+    entries = [f for part in (autocast, cells, device, fallback, kernels) for f in _functions(part)]
+    for function in [*entries, operations._hint_on_device]:
+        for code in _codes(function.__code__):
+            module.set_code_exec_strategy(code, skip)
 
 
 PATCHES = {

@@ -146,10 +146,11 @@ class Call:
 class Lowering:
     """The planner's graph and the steps of one torch.fx graph, for inputs of one kind."""
 
-    def __init__(self, module, names=(), cut=frozenset()):
-        """names: what the user calls the inputs; cut: (name of a node, position) of reads that go through a copy."""
+    def __init__(self, module, names=(), cut=frozenset(), apart=frozenset()):
+        """names: what the user calls the inputs; cut: (name of a node, position) of reads that go through a copy;
+        apart: names of nodes that are to be boundaries."""
         from torch._subclasses.fake_tensor import FakeTensorMode
-        self.module, self.names, self.cut = module, names, cut
+        self.module, self.names, self.cut, self.apart = module, names, cut, apart
         self.graph = tegula.Graph()
         self.mode = FakeTensorMode(allow_non_fake_inputs=True)
         self.fakes = {}     # torch.fx node: its value, with fake tensors
@@ -313,6 +314,8 @@ class Lowering:
         """The planner's node of a call: by its rule, or a boundary."""
         if not _is_whole(call.result):
             return call.boundary("its result has holes")
+        if call.node.name in self.apart:
+            return call.boundary("no layouts suit it")
         rule = rules.rule_of(call.node.target)
         if rule is None:
             return call.boundary("no rule knows it")

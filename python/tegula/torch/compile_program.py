@@ -81,33 +81,43 @@ def _explain(error):
                 stick = "nothing" if obstacle.stick_loop is None else f"p{obstacle.stick_loop}"
                 lines.append(f"    operand {obstacle.operand}, {obstacle.producer.name}, as {obstacle.layout}, "
                              f"with {stick} in the sticks: {obstacle.reason}")
-    return "\n".join(lines + str(error).splitlines()[1 + len(error.conflict):])
+    lines += str(error).splitlines()[1 + len(error.conflict):]
+    return "\n".join([*lines, "with conflicts=\"boundary\" they run all the same, outside of the plan"])
 
 
-OPTIONS = ("model", "method", "width", "cores", "max_branches", "restickify_reductions")  # those of Graph.plan
+PLANNERS = ("model", "method", "width", "cores", "max_branches", "restickify_reductions")  # those of Graph.plan
+OPTIONS = (*PLANNERS, "conflicts")
+CONFLICTS = ("error", "boundary")  # what becomes of operations that cannot agree
 
 
 def check_options(options):
     unknown = sorted(set(options) - set(OPTIONS))
     if unknown:
         raise ValueError(f"the backend spyre has no option {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
+    if options.get("conflicts", "error") not in CONFLICTS:
+        raise ValueError(f"conflicts={options['conflicts']!r}: there are {' and '.join(CONFLICTS)}")
     return dict(options)
 
 
 def build(module, given, names=(), options=None):
-    """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies."""
-    cut, first = set(), None
+    """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies; with
+    conflicts="boundary", what still cannot agree is a boundary."""
+    options = dict(options or {})
+    gives_way = options.pop("conflicts", "error") == "boundary"
+    cut, apart, first = set(), set(), None
     for _ in range(MOST_ATTEMPTS):
-        lowering = Lowering(module, names, frozenset(cut)).run(given)
+        lowering = Lowering(module, names, frozenset(cut), frozenset(apart)).run(given)
         try:
-            plan = lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **(options or {}))
+            plan = lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **options)
             return Program(lowering, plan, given)
         except tegula.PlanInfeasible as error:
             first = first or error
             more = _worth_cutting(lowering, error.conflict) - cut
-        if not more:
+            last = error.conflict[-1].node.tag.name  # without one of them the others can agree
+        if not more and (not gives_way or last in apart):
             break
         cut |= more
+        apart |= set() if more else {last}
     raise CompileError(_explain(first), first.conflict) from first
 
 
