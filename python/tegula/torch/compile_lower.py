@@ -293,8 +293,8 @@ class Lowering:
         written = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
         if written:
             raise CompileError(f"{name_of(node.target)}{place_of(node)} writes one of its arguments")
-        leaves = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor)]
-        call = Call(self, node, args, kwargs, leaves[0])
+        leaves = tree_leaves(result)  # None among them, where a gradient is not wanted
+        call = Call(self, node, args, kwargs, next(leaf for leaf in leaves if is_device(leaf)))
         if len(leaves) == 1 and leaves[0] is result:
             added = [self._node(call)]
         else:
