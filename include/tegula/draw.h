@@ -49,7 +49,8 @@ typedef struct tg_cell {
     int64_t      data, padding;     /* how many elements, and places of padding */
     int64_t      from, to;          /* lowest and highest offset: of its elements in a box, of its places in a run;
                                      * of padding in a box -1 where its places are not known */
-    int64_t      core;              /* with params->splits: whose its first element is; else, and for padding, -1 */
+    bool         is_shared;         /* with params->splits: its elements are several cores' */
+    int64_t      core;              /* with params->splits: whose it is; else, if shared, and for padding, -1 */
     int64_t      unit;              /* number of the stick or tile of the layout that has all of it, -1 if none has */
     int64_t      low[TG_MAX_NDIM];  /* its elements lie in low .. high (a box of padding: its coordinates) */
     int64_t      high[TG_MAX_NDIM];

@@ -466,7 +466,8 @@ TG_API int64_t tg_desc_unit(const tg_desc *desc);
 /* Divide a Spyre tensor among cores, as torch-spyre does for an operation on single elements while a core's part is
  * within the limits of its memory span: dimensions by decreasing size, the stick's counted in sticks, each get the
  * largest divisor that the cores which are left allow. splits[d] is into how many parts dimension d is cut.
- * TG_ERR_ARGUMENT: cores not in [1, 65536], no Spyre layout, or no elements. */
+ * TG_ERR_ARGUMENT: cores not in [1, 65536], no Spyre layout, no elements, or a dimension to divide of which a stick has
+ * elements that are not side by side: its stick would belong to several cores. */
 TG_API tg_status tg_spyre_divide(int64_t *splits, const tg_desc *desc, int64_t cores, tg_error *err);
 
 /* CuTe text "(shape):(stride)", first mode fastest. *need is the length of the text (snprintf rule).

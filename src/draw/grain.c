@@ -23,20 +23,9 @@ static int32_t by_stride(int32_t order[TG_MAX_MODES], const tg_layout *l) {
     return n;
 }
 
-/* The weight of the next more significant digit of the same axis; 0 if there is none. */
-static int64_t weight_above(const tg_layout *l, int32_t m) {
-    int64_t above = 0;
-    for (int32_t k = 0; k < l->nmodes; k++) {
-        const tg_mode *other = &l->mode[k];
-        if (other->axis != l->mode[m].axis || other->weight <= l->mode[m].weight || other->count <= 1) continue;
-        if (above == 0 || other->weight < above) above = other->weight;
-    }
-    return above;
-}
-
 static bool is_inside(const tg_layout *l, int32_t m) {
     const tg_mode *mode = &l->mode[m];
-    return mode->axis < 0 || mode->size > mode->count || weight_above(l, m) > 0;
+    return mode->axis < 0 || mode->size > mode->count || tg_weight_above(l, m) > 0;
 }
 
 /* How many of the innermost modes make a unit of `wanted` places, or one by their own nature. */
@@ -52,23 +41,6 @@ static int32_t unit_modes(int64_t *unit, const tg_layout *l, const int32_t *orde
     }
     *unit = places;
     return k;
-}
-
-/* How much of dimension d the unit's modes order[0 .. n) span: their digits must be the least significant ones, without
- * one missing between, else a unit holds elements far apart, and spans one. */
-static int64_t tile_of(const tg_layout *l, const int32_t *order, int32_t n, int32_t d) {
-    int64_t places = 1, reach = 1;
-    bool    has_ones = false;
-    for (int32_t k = 0; k < n; k++) {
-        const tg_mode *mode = &l->mode[order[k]];
-        int64_t        end = weight_above(l, order[k]);
-        if (mode->axis != d) continue;
-        if (end == 0 && !tg_mul(&end, mode->weight, mode->size)) return 1;
-        reach = tg_max(reach, end);
-        places *= mode->size; /* fits: a part of the unit */
-        has_ones = has_ones || mode->weight == 1;
-    }
-    return has_ones && places >= reach ? reach : 1;
 }
 
 /* The mode of dimension d with the least weight that is more than `weight`; -1 if there is none. */
@@ -120,7 +92,7 @@ void tg_grain_find(tg_grain *out, const tg_layout *l, int64_t unit) {
     }
     for (int32_t d = 0; d < l->ndim; d++) out->padded[d] = padded_size(l, d);
     const int32_t n = by_stride(order, l), k = unit_modes(&out->unit, l, order, n, unit);
-    for (int32_t d = 0; d < l->ndim; d++) out->tile[d] = tile_of(l, order, k, d);
+    for (int32_t d = 0; d < l->ndim; d++) out->tile[d] = tg_unit_span(l, out->unit, d);
     const bool small = out->unit > 1 && out->unit <= TG_SMALL_UNIT;
     out->line = out->unit * (k < n && !small ? l->mode[order[k]].size : 1);
 }

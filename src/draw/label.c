@@ -50,9 +50,9 @@ bool tg_same_place(int64_t a, int32_t a_bits, int64_t b, int32_t b_bits) {
 
 bool tg_label_core(tg_cell *cell, const tg_scene *s) {
     tg_writer w = tg_writer_make(cell->label, sizeof cell->label);
-    if (!s->says_core || s->params->label != TG_LABEL_USUAL || cell->core < 0) return false;
-    tg_put_text(&w, "core ");
-    tg_put_int(&w, cell->core);
+    if (!s->says_core || s->params->label != TG_LABEL_USUAL || (cell->core < 0 && !cell->is_shared)) return false;
+    tg_put_text(&w, cell->is_shared ? "several cores" : "core ");
+    if (!cell->is_shared) tg_put_int(&w, cell->core);
     (void)tg_writer_end(&w);
     return true;
 }

@@ -95,7 +95,7 @@ static void see_cell(tg_signs *signs, const tg_cell *cell) {
     signs->padding |= cell->kind == TG_CELL_PADDING;
     signs->gap |= cell->kind == TG_CELL_GAP;
     signs->unknown |= cell->kind == TG_CELL_UNKNOWN;
-    signs->stays |= is_data && cell->colour < 0;
+    signs->stays |= is_data && cell->colour < 0 && !cell->is_shared;
     signs->after |= is_data && cell->padding > 0 && cell->padding_last;
     signs->among |= is_data && cell->padding > 0 && !cell->padding_last;
     signs->loose |= strchr(cell->label, '~') != NULL;

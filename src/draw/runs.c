@@ -12,6 +12,7 @@ enum { COARSE_LINES = 7 };
 typedef struct sight {
     int64_t first[TG_MAX_NDIM], last[TG_MAX_NDIM]; /* elements, in the order of memory */
     int64_t unit;                                  /* of the scene's layout that has all of them; -1: several have */
+    int64_t core;                                  /* of the first */
 } sight;
 
 /* A run of the scene's own layout lies in one unit, so its first element tells which. */
@@ -20,6 +21,12 @@ static void see_unit(const tg_scene *s, const tg_layout *l, const tg_cell *run, 
     const int64_t unit = tg_layout_offset(s->layout, coord) / s->grain.unit;
     if (run->data == 0) seen->unit = unit;
     if (unit != seen->unit) seen->unit = -1;
+}
+
+static void see_core(const tg_scene *s, tg_cell *run, sight *seen, const int64_t *coord) {
+    const int64_t core = tg_scene_core(s, coord);
+    if (run->data == 0) seen->core = core;
+    run->is_shared = run->is_shared || core != seen->core;
 }
 
 static void see_element(const tg_scene *s, tg_cell *run, sight *seen, const int64_t *coord) {
@@ -44,6 +51,7 @@ static bool look_at_places(const tg_scene *s, const tg_layout *l, tg_cell *run, 
         if (tg_layout_coord(&slot, coord, l, place, NULL) != TG_OK) return false;
         if (slot == TG_SLOT_DATA) {
             see_unit(s, l, run, seen, coord);
+            see_core(s, run, seen, coord);
             see_element(s, run, seen, coord);
         } else run->padding++;
         if (s->has_follow && tg_layout_offset(l, s->follow) == place) run->marked = true;
@@ -90,15 +98,15 @@ static void label_run(tg_cell *run, const tg_scene *s, const tg_layout *l, const
 }
 
 static void fill_run(const tg_scene *s, const tg_layout *l, tg_cell *run) {
-    sight seen = {{0}, {0}, -1};
+    sight seen = {{0}, {0}, -1, -1};
     if (!look_at_places(s, l, run, &seen)) {
         run->kind = TG_CELL_UNKNOWN;
         return;
     }
     run->kind = run->data > 0 ? TG_CELL_DATA : TG_CELL_PADDING;
     if (run->data > 0) {
-        run->colour = tg_scene_colour(s, seen.first);
-        run->core = tg_scene_core(s, seen.first);
+        run->colour = run->is_shared ? -1 : tg_scene_colour(s, seen.first);
+        run->core = run->is_shared ? -1 : seen.core;
         run->unit = seen.unit;
     }
     label_run(run, s, l, &seen);

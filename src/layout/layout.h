@@ -102,6 +102,17 @@ tg_status tg_layout_push_dims(tg_layout *l, const int32_t *dims, const int64_t *
 /* Decide f == g on [0, f->size); *x is where they differ. TG_ERR_LIMIT after 2^16 steps. */
 tg_status tg_digits_equal(bool *equal, int64_t *x, const tg_digits *f, const tg_digits *g, tg_error *err);
 
+/* ---- sticks and tiles (unit.c): the innermost `unit` places of a dense memory ---- */
+
+/* The weight of the next more significant digit of the same axis; 0 if there is none. */
+int64_t tg_weight_above(const tg_layout *l, int32_t m);
+
+/* How much of dimension d a unit spans: 1 if it has one element of it, or several that are not side by side. */
+int64_t tg_unit_span(const tg_layout *l, int64_t unit, int32_t d);
+
+/* Whether a unit has elements of dimension d that are not side by side. */
+bool tg_unit_scatters(const tg_layout *l, int64_t unit, int32_t d);
+
 /* ---- whole numbers in boxes (solve.c) ---- */
 
 /* Find values lo[i] <= v[i] <= hi[i] with sum stride[i] * v[i] == target, trying v[0], v[1], ... in

@@ -57,6 +57,10 @@ static int32_t stick_dim(const tg_layout *l) {
     return -1;
 }
 
+static int64_t elements_of_stick(const tg_layout *l, int64_t unit, int32_t d) {
+    return tg_unit_scatters(l, unit, d) ? unit : tg_unit_span(l, unit, d);
+}
+
 static int32_t largest_undivided(const int64_t *splits, const int64_t *size, int32_t ndim) {
     int32_t largest = -1;
     for (int32_t d = 0; d < ndim; d++)
@@ -67,19 +71,24 @@ static int32_t largest_undivided(const int64_t *splits, const int64_t *size, int
 tg_status tg_spyre_divide(int64_t *splits, const tg_desc *desc, int64_t cores, tg_error *err) {
     const tg_layout *l = &desc->layout;
     const int64_t    unit = tg_desc_unit(desc);
-    int64_t          size[TG_MAX_NDIM];
+    int64_t          size[TG_MAX_NDIM], parts[TG_MAX_NDIM] = {0};
     if (desc->notation != TG_NOTATION_SPYRE || unit == 0 || tg_layout_numel(l) == 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "division among cores is for tensors of Spyre that have elements");
     if (cores < 1 || cores > MOST_CORES)
         return tg_fail(err, TG_ERR_ARGUMENT, "cores are 1 to %d, not %d", (int64_t)MOST_CORES, cores);
     memcpy(size, l->shape, sizeof size);
     const int32_t stick = stick_dim(l);
-    if (stick >= 0) size[stick] = (l->shape[stick] - 1) / unit + 1;
-    memset(splits, 0, (size_t)l->ndim * sizeof splits[0]);
+    if (stick >= 0) size[stick] = tg_ceil_div(l->shape[stick], elements_of_stick(l, unit, stick));
     for (int32_t k = 0; k < l->ndim; k++) {
-        const int32_t d = largest_undivided(splits, size, l->ndim);
-        splits[d] = largest_divisor(size[d], cores);
-        cores /= splits[d];
+        const int32_t d = largest_undivided(parts, size, l->ndim);
+        parts[d] = largest_divisor(size[d], cores);
+        cores /= parts[d];
+        if (parts[d] > 1 && tg_unit_scatters(l, unit, d))
+            return tg_fail_dim(err, TG_ERR_ARGUMENT, d,
+                               "%d parts of dimension %d would share sticks: a stick has elements that are not side by "
+                               "side",
+                               parts[d], (int64_t)d);
     }
+    memcpy(splits, parts, (size_t)l->ndim * sizeof splits[0]);
     return TG_OK;
 }

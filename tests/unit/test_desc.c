@@ -278,6 +278,9 @@ static void test_divide(void **unused) {
         {"f16[100,150] spyre", 7, {5, 1}}, {"f16[4,640] spyre", 32, {2, 10}},
         {"f16[3,100] spyre", 1, {1, 1}},   {"f16[512] spyre dim_order=[0,-1]", 32, {32}},
         {"f16[] spyre", 65536, {0}},       {"f16[3,100] spyre", 65536, {3, 2}},
+        {"f16[3,100] spyre device_size=[2,3,64] stride_map=[50,100,1]", 65536, {3, 2}},
+        {"f32[64,128] spyre arrangement=DL16_TO_FP32", 8, {8, 1}},
+        {"f32[33] spyre device_size=[4,32] stride_map=[1,4]", 1, {1}},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -298,6 +301,12 @@ static void test_divide_refuses(void **unused) {
         {"f16[8,512] spyre", 65537, "cores are 1 to 65536, not 65537"},
         {"f16[8,512]", 4, "division among cores is for tensors of Spyre that have elements"},
         {"f16[8,0] spyre", 4, "division among cores is for tensors of Spyre that have elements"},
+        {"f32[256] spyre device_size=[1,4,2,32] stride_map=[-1,1,128,4]", 8,
+         "8 parts of dimension 0 would share sticks: a stick has elements that are not side by side"},
+        {"f32[33] spyre device_size=[4,32] stride_map=[1,4]", 8,
+         "2 parts of dimension 0 would share sticks: a stick has elements that are not side by side"},
+        {"f16[40,60] spyre device_size=[38,64] stride_map=[64,1]", 8,
+         "6 parts of dimension 1 would share sticks: a stick has elements that are not side by side"},
     };
     (void)unused;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -242,6 +242,23 @@ static void test_splits_of_no_elements(void **unused) {
     tg_picture_destroy(&picture);
 }
 
+/* Stick k holds the elements k, k + 4, ... of 128: half of them are the first core's. */
+static void test_a_stick_of_several_cores(void **unused) {
+    (void)unused;
+    const tg_desc           desc = read_desc("f32[256] spyre device_size=[1,4,2,32] stride_map=[-1,1,128,4]");
+    const int64_t           splits[] = {4};
+    const tg_picture_params params = {.splits = splits, .unit = 32, .views = TG_VIEW_DEVICE};
+    tg_picture             *picture = NULL;
+    assert_int_equal(tg_picture_create(&picture, &desc.layout, &params, NULL), TG_OK);
+    for (int32_t r = 0; r < picture->panel[0].nrows; r++)
+        for (int32_t c = 0; c < 2; c++) {
+            const tg_cell *cell = &picture->panel[0].cell[r][c];
+            assert_string_equal(cell->label, "several cores");
+            assert_true(cell->is_shared && cell->core == -1 && cell->colour == -1);
+        }
+    tg_picture_destroy(&picture);
+}
+
 static void test_titles(void **unused) {
     (void)unused;
     static const struct {
@@ -322,6 +339,7 @@ int main(void) {
         cmocka_unit_test(test_stories_refused),
         cmocka_unit_test(test_a_search_that_goes_back),
         cmocka_unit_test(test_example),    cmocka_unit_test(test_splits_of_no_elements),
+        cmocka_unit_test(test_a_stick_of_several_cores),
         cmocka_unit_test(test_titles),     cmocka_unit_test(test_wishes_of_a_notation),
         cmocka_unit_test(test_a_long_title_is_shortened),
         cmocka_unit_test(test_tracks),     cmocka_unit_test(test_tracks_as_told),
