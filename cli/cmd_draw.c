@@ -3,6 +3,7 @@
 
 #include <tegula/io.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -81,9 +82,10 @@ static int read_views(uint32_t *views, const char *argument) {
         memcpy(word, argument, len < sizeof word ? len : sizeof word - 1);
         const int status = choose(&which, "--view", word, names, 5);
         if (status != CLI_OK) return status;
-        *views |= which == 4 ? 0 : 1u << which;
+        *views |= 1u << which;
         argument += len + (argument[len] == ',');
     }
+    if (*views >> 4 != 0) *views = 0; /* all, whatever else is named */
     return CLI_OK;
 }
 
@@ -137,37 +139,48 @@ static int read_follow(wishes *w, const char *argument) {
     return status;
 }
 
-static int check_slice(const wishes *w) {
+static int check_slice(wishes *w, const bool *whole) {
     const tg_layout *l = &w->desc.layout;
     int32_t          nfree = 0;
     for (int32_t d = 0; d < l->ndim; d++) {
-        nfree += w->slice[d] == -1;
-        if (w->slice[d] < -1 || w->slice[d] >= l->shape[d])
+        nfree += whole[d];
+        if (!whole[d] && (w->slice[d] < 0 || w->slice[d] >= l->shape[d]))
             return cli_fail(CLI_USAGE, "--slice", "%" PRId64 " of dimension %d is not in [0, %" PRId64 ")",
                             w->slice[d], d, l->shape[d]);
+        if (whole[d]) w->slice[d] = -1;
     }
     if (nfree <= 2 && (nfree > 0 || l->ndim == 0)) return CLI_OK;
     return cli_fail(CLI_USAGE, "--slice", "a slice shows one dimension or two, not %d", nfree);
 }
 
-/* "4,:,:" with `:` as -1: the same text with numbers only is read as any list. */
+/* Whether the part of a slice that begins here is `:`; 0 is read in its place then. A part that is neither that nor a
+ * number is complained of. */
+static int read_part(bool *is_whole, char *part) {
+    part += strspn(part, " ");
+    const size_t len = strcspn(part, ",");
+    *is_whole = len == 1 && *part == ':';
+    if (*is_whole) *part = '0';
+    if (memchr(part, ':', len) == NULL) return CLI_OK;
+    return cli_fail(CLI_USAGE, "--slice", "'%.*s' is neither a coordinate nor `:`", (int)(len < 40 ? len : 40), part);
+}
+
 static int read_slice(wishes *w, const char *argument) {
+    bool    whole[TG_MAX_NDIM] = {false}, other;
     int32_t n = 0;
-    size_t  len = 0;
+    int     status = CLI_OK;
     if (argument == NULL) return CLI_OK;
-    cli_text text = {"--slice", cli_allocate(2 * strlen(argument) + 1), 0, true};
-    for (const char *c = argument; *c != '\0'; c++) {
-        if (*c == ':') text.bytes[len++] = '-';
-        text.bytes[len++] = (char)(*c == ':' ? '1' : *c);
+    cli_text text = cli_text_of("--slice", argument);
+    for (char *part = text.bytes; part != NULL && status == CLI_OK; part = strchr(part, ',')) {
+        part += *part == ',';
+        status = read_part(n < TG_MAX_NDIM ? &whole[n] : &other, part);
+        n++;
     }
-    text.bytes[len] = '\0';
-    text.len = len;
-    int status = cli_read_ints(w->slice, NULL, TG_MAX_NDIM, &n, &text);
+    if (status == CLI_OK) status = cli_read_ints(w->slice, NULL, TG_MAX_NDIM, &n, &text);
     if (status == CLI_OK && n != w->desc.layout.ndim)
         status = cli_fail(CLI_USAGE, text.name, "%d part%s for %d dimension%s, as in 4,:,:", n, n == 1 ? "" : "s",
                           w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
     free(text.bytes);
-    if (status == CLI_OK) status = check_slice(w);
+    if (status == CLI_OK) status = check_slice(w, whole);
     w->params.slice = w->slice;
     return status;
 }
@@ -192,6 +205,7 @@ static int read_other(wishes *w, const char *argument) {
     if (status != CLI_OK) return status;
     w->params.other = &w->other.layout;
     w->params.other_unit = tg_desc_unit(&w->other);
+    w->params.other_unit_name = w->other.notation == TG_NOTATION_SPYRE ? "stick" : "tile";
     return check_shape(&w->desc.layout, &w->other.layout);
 }
 
@@ -268,7 +282,11 @@ static int write_out(const drawn *d, const wishes *w, const cli_args *args) {
     const size_t len = put(NULL, 0, d, w, svg, style);
     char        *text = cli_allocate(len + 1);
     (void)put(text, len + 1, d, w, svg, style);
-    if (path == NULL || strcmp(path, "-") == 0) fwrite(text, 1, len, stdout);
+    errno = 0;
+    if (path == NULL || strcmp(path, "-") == 0) {
+        if (fwrite(text, 1, len, stdout) != len && errno != 0)
+            status = cli_fail(CLI_IO, "standard output", "%s", strerror(errno));
+    }
     else if (tg_file_write(path, text, len, &err) != TG_OK) status = cli_fail_error("output", &err);
     free(text);
     return status;

@@ -38,9 +38,10 @@ static void put_known(json_t *o, const char *key, int64_t value, bool known) {
     cli_json_put(o, key, known ? cli_json_int(value) : json_null());
 }
 
-static json_t *cell_json(const tg_cell *cell, int32_t ndim) {
+static json_t *cell_json(const tg_cell *cell, int32_t ndim, bool is_run) {
     json_t    *o = cli_json_object();
-    const bool has_offsets = cell->data > 0 || cell->from != -1 || cell->to != -1;
+    const bool has_offsets = cell->data > 0 || cell->from != -1 || cell->to != -1 ||
+                             (is_run && cell->kind != TG_CELL_NONE);
     cli_json_put(o, "kind", cli_json_text(kind_name(cell->kind)));
     put_known(o, "from", cell->from, has_offsets);
     put_known(o, "to", cell->to, has_offsets);
@@ -61,12 +62,13 @@ static json_t *cell_json(const tg_cell *cell, int32_t ndim) {
 
 /* Row by row; null where a gap is. */
 static json_t *cells_json(const tg_panel *panel, int32_t ndim) {
-    json_t *rows = cli_json_array();
+    json_t    *rows = cli_json_array();
+    const bool is_run = panel->view == TG_VIEW_HOST || panel->view == TG_VIEW_DEVICE;
     for (int32_t r = 0; r < panel->nrows; r++) {
         json_t *row = cli_json_array();
         for (int32_t c = 0; c < panel->ncols; c++) {
             const tg_cell *cell = &panel->cell[r][c];
-            cli_json_add(row, cell->kind == TG_CELL_GAP ? json_null() : cell_json(cell, ndim));
+            cli_json_add(row, cell->kind == TG_CELL_GAP ? json_null() : cell_json(cell, ndim, is_run));
         }
         cli_json_add(rows, row);
     }

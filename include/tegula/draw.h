@@ -109,7 +109,8 @@ typedef struct tg_picture_params { /* zero-initialise for defaults; read during 
                                  * Goes with labels of offsets and bytes, and not with splits */
     const char      *unit_name; /* "stick"; NULL: "tile" */
     int64_t          unit;      /* elements of a stick or tile, its padding included; 0: found from the digits */
-    int64_t          other_unit; /* the same of `other` */
+    const char      *other_unit_name; /* the same two of `other` */
+    int64_t          other_unit;
     const int64_t   *follow;    /* coordinate of the followed element; NULL: the last one */
     const int64_t   *slice;     /* ndim numbers: a coordinate, or -1 for a dimension to show, of which there are one or
                                  * two unless ndim is less; NULL: two that the tiles cut, else the last two */

@@ -166,6 +166,7 @@ static int get_other(core_picture *self, core_state *state, PyObject *diff) {
     if (self->other == NULL) return -1;
     self->params.other = &self->other->desc.layout;
     self->params.other_unit = tg_desc_unit(&self->other->desc);
+    self->params.other_unit_name = self->other->desc.notation == TG_NOTATION_SPYRE ? "stick" : "tile";
     return 0;
 }
 

@@ -15,10 +15,11 @@ typedef struct sight {
     int64_t core;                                  /* of the first */
 } sight;
 
-/* A run of the scene's own layout lies in one unit, so its first element tells which. */
+/* A run of the scene's own layout lies in one unit: that of its places, which need not be an element's first copy. */
 static void see_unit(const tg_scene *s, const tg_layout *l, const tg_cell *run, sight *seen, const int64_t *coord) {
     if (s->grain.unit <= 1 || (run->data > 0 && l == s->layout)) return;
-    const int64_t unit = tg_layout_offset(s->layout, coord) / s->grain.unit;
+    const int64_t offset = l == s->layout ? run->from : tg_layout_offset(s->layout, coord);
+    const int64_t unit = offset / s->grain.unit;
     if (run->data == 0) seen->unit = unit;
     if (unit != seen->unit) seen->unit = -1;
 }
@@ -93,7 +94,8 @@ static void label_run(tg_cell *run, const tg_scene *s, const tg_layout *l, const
         return;
     }
     tg_cell there = *run; /* where its first element is on the device */
-    there.from = there.to = tg_layout_offset(s->layout, seen->first);
+    if (l != s->layout) there.from = there.to = tg_layout_offset(s->layout, seen->first);
+    else there.to = there.from;
     tg_label_offsets(run->label, sizeof run->label, s, &there, l->elem_bits);
 }
 

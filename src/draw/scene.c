@@ -78,7 +78,7 @@ int32_t tg_scene_colour(const tg_scene *s, const int64_t *coord) {
         several = several || n > 1;
     }
     if (several) return (int32_t)index;
-    const int32_t d = s->row_dim >= 0 && l->shape[s->row_dim] > 1 ? s->row_dim : s->col_dim;
+    const int32_t d = s->colour_dim;
     return d >= 0 ? (int32_t)(coord[d] % TG_DRAW_COLOURS) : 0;
 }
 
@@ -110,8 +110,8 @@ static void put_again(tg_writer *w, bool again) {
 }
 
 static void put_rows(tg_writer *w, const tg_scene *s) {
-    const bool    has_rows = s->row_dim >= 0 && s->layout->shape[s->row_dim] > 1;
-    const int32_t d = has_rows ? s->row_dim : s->col_dim;
+    const int32_t d = s->colour_dim;
+    const bool    has_rows = d >= 0 && d == s->row_dim;
     if (d < 0) return;
     tg_put_text(w, has_rows ? "Letter and colour say which row, d" : "Letter and colour say which element along d");
     tg_put_int(w, d);
@@ -172,9 +172,11 @@ static void choose_dims(tg_scene *s) {
 tg_status tg_scene_choose_dims(tg_scene *s, tg_error *err) {
     s->row_dim = s->col_dim = -1;
     for (int32_t d = 0; d < s->layout->ndim; d++) s->at[d] = -1;
-    if (s->params->slice != NULL) return take_slice(s, err);
-    choose_dims(s);
-    return TG_OK;
+    tg_status status = TG_OK;
+    if (s->params->slice != NULL) status = take_slice(s, err);
+    else choose_dims(s);
+    s->colour_dim = s->row_dim >= 0 && s->layout->shape[s->row_dim] > 1 ? s->row_dim : s->col_dim;
+    return status;
 }
 
 /* ---- the followed element ----------------------------------------------------------------------- */

@@ -61,6 +61,7 @@ typedef struct tg_scene {
     int64_t follow[TG_MAX_NDIM];
     int64_t at[TG_MAX_NDIM];     /* of the plane that is made, -1 for the dimensions shown */
     int32_t row_dim, col_dim;    /* -1: none */
+    int32_t colour_dim;          /* what letters count where no tiles do: the same in all panels; -1: nothing */
     int32_t width;               /* characters */
     bool    says_core;           /* in the usual label */
     bool    is_inside;           /* a stick or tile: cells have little room */

@@ -50,18 +50,26 @@ static bool has_several(const tg_panel *panel, const tg_scene *s) {
     return false;
 }
 
+/* Of the memory that is shown. */
+static const char *unit_name(const tg_scene *s, const tg_stretch *m) {
+    const tg_picture_params *p = s->params;
+    if (m->layout != p->other) return tg_scene_unit_name(s);
+    if (p->other_unit > m->unit) return "piece";
+    return p->other_unit_name != NULL ? p->other_unit_name : "tile";
+}
+
 void tg_words_of_runs(tg_panel *panel, const tg_scene *s, const tg_stretch *m) {
     tg_writer w = TG_WRITER(panel->caption);
     tg_put_text(&w, "A place is ");
     put_width(&w, m->layout->elem_bits);
     if (m->unit > 1) {
         tg_put_text(&w, ", a ");
-        tg_put_text(&w, tg_scene_unit_name(s));
+        tg_put_text(&w, unit_name(s, m));
         tg_put_char(&w, ' ');
         put_count(&w, m->unit, "place");
     }
     tg_put_text(&w, ", a line ");
-    if (m->unit > 1 && m->line % m->unit == 0) put_count(&w, m->line / m->unit, tg_scene_unit_name(s));
+    if (m->unit > 1 && m->line % m->unit == 0) put_count(&w, m->line / m->unit, unit_name(s, m));
     else put_count(&w, tg_min(m->line, m->length), "place");
     tg_put_text(&w, s->params->label == TG_LABEL_BYTE ? ". Row and column add up to the byte."
                                                       : ". Row and column add up to the offset.");
@@ -170,12 +178,12 @@ static void put_percent(tg_writer *w, int64_t part, int64_t whole) {
 }
 
 /* What the storage holds. Overlapping strides are left alone: counting them can take long. */
-static bool put_padding(tg_writer *w, bool *unique, const tg_scene *s) {
-    const tg_layout *l = s->layout;
-    int64_t          data = 0;
+static bool put_padding(tg_writer *w, bool *unique, const tg_layout *l, const char *whose) {
+    int64_t data = 0, filled = 0;
     *unique = true;
-    if (!s->grain.dense && tg_layout_numel(l) > TG_LARGEST_CELL) return false;
+    if (!tg_layout_dense(&filled, l) && tg_layout_numel(l) > TG_LARGEST_CELL) return false;
     if (tg_layout_coverage(unique, NULL, &data, l, NULL) != TG_OK) return false;
+    tg_put_text(w, whose);
     put_count(w, tg_layout_numel(l), "element");
     tg_put_text(w, " in ");
     put_count(w, l->span, "place");
@@ -256,10 +264,16 @@ static void add_comparison(tg_scene *s) {
     }
 }
 
+static void add_padding(tg_picture *p, bool *unique, const tg_layout *l, const char *whose) {
+    tg_writer w = begin_note(p);
+    if (put_padding(&w, unique, l, whose)) (void)tg_writer_end(&w);
+    else p->nnotes--;
+}
+
 static void add_notes(tg_scene *s) {
     tg_picture *p = s->picture;
     tg_writer   w;
-    bool        unique = true;
+    bool        unique = true, unique_after = true;
     if (s->has_follow) {
         w = begin_note(p);
         put_follow(&w, s);
@@ -272,10 +286,9 @@ static void add_notes(tg_scene *s) {
         put_splits(&w, s);
         (void)tg_writer_end(&w);
     }
-    w = begin_note(p);
-    if (put_padding(&w, &unique, s)) (void)tg_writer_end(&w);
-    else p->nnotes--;
-    if (!unique) add_note(p, "Some places hold several elements; memory names the first of them.");
+    add_padding(p, &unique, s->layout, s->params->other != NULL ? "Before: " : "");
+    if (s->params->other != NULL) add_padding(p, &unique_after, s->params->other, "After: ");
+    if (!unique || !unique_after) add_note(p, "Some places hold several elements; memory names the first of them.");
     if (tg_layout_numel(s->layout) < 2) return;
     w = begin_note(p);
     tg_scene_put_colours(&w, s);

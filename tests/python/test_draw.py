@@ -325,6 +325,8 @@ def test_cores(shape, cores, expected):
     (["f16[4,5,6]", "--slice", "1,2,3"], "one dimension or two, not 0"),
     (["f16[4,5,6]", "--slice", "9,:,:"], "--slice: 9 of dimension 0 is not in [0, 4)"),
     (["f16[4,5,6]", "--slice", "-2,:,:"], "--slice: -2 of dimension 0 is not in [0, 4)"),
+    (["f16[4,5,6]", "--slice", "-1,0,:"], "--slice: -1 of dimension 0 is not in [0, 4)"),
+    (["f16[4,5,6]", "--slice", "4:,:,1"], "--slice: '4:' is neither a coordinate nor `:`"),
     (["f16[4]", "--view", "host"], "--view: this layout"),
     (["f16[4]", "--view", "logical,inside"], "--view: this layout"),
     (["f16[3,100] spyre", "--order", "--cores", "2"], "--order: does not go with --cores"),

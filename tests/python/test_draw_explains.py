@@ -1,10 +1,11 @@
 """`tegula draw` explains what it draws: what moves, what is left out, where cells have holes, and every sign."""
 import re
+import subprocess
 import xml.etree.ElementTree
 
 import pytest
 
-from test_draw import SVG, coords_between, picture, placed, svg, tegula, text_boxes
+from test_draw import SVG, TEGULA, coords_between, picture, placed, svg, tegula, text_boxes
 
 
 def test_diff_names_the_first_element_that_moves():
@@ -168,3 +169,54 @@ def test_a_broken_line_has_no_blank_at_its_end():
 def test_a_single_column_is_not_hidden_where_lines_are_cut_anyway():
     drawn = tegula("f32[24,300]{1,0:T(8,128)}", "--width", 60, "--view", "logical,device")
     assert "1 more" not in drawn and "B 1024..2047" in drawn and "B (0..7,128..255)" in drawn
+
+
+def device_cells(answer):
+    for panel in answer["panels"]:
+        if panel["view"] == "device":
+            yield from (cell for row in panel["cells"] for cell in row if cell)
+
+
+def test_a_stick_of_copies_has_its_own_number():
+    answer = picture("u8[16] spyre device_size=[4,4,2,32] stride_map=[4,1,0,-1]", "--view", "device")
+    cells = list(device_cells(answer))
+    assert all(cell["unit"] == cell["from"] // 32 for cell in cells) and cells[1]["unit"] == 1
+
+
+def test_both_layouts_of_a_comparison_have_their_own_words():
+    answer = picture("f16[64,150] spyre", "--diff", "f32[64,150]{1,0:T(8,128)}")
+    assert "a stick 64 places" in answer["panels"][1]["caption"]
+    assert "a tile 1024 places, a line 2 tiles" in answer["panels"][2]["caption"]
+    assert any(note.startswith("Before: 9600 elements in 12288 places: 2688") for note in answer["notes"])
+    assert any(note.startswith("After: 9600 elements in 16384 places: 6784") for note in answer["notes"])
+
+
+def test_letters_follow_one_dimension_in_all_panels():
+    answer = picture("f32[9,7,5]{2,1,0:T(8,16)}", "--slice", ":,2,2")
+    assert any("which element along d0" in note for note in answer["notes"])
+    for cell in (cell for panel in answer["panels"] for row in panel["cells"] for cell in row):
+        if cell and cell["elements"] == 1:
+            assert cell["colour"] == cell["low"][0] % 6
+
+
+def test_padding_before_the_first_element_has_its_place():
+    answer = picture("s4[1,3] strides=[0,-6]", "--view", "device")
+    places = [(cell["from"], cell["to"]) for cell in device_cells(answer) if cell["kind"] != "none"]
+    assert (-1, -1) in places and (None, None) not in places
+
+
+def test_all_views_are_all():
+    views = [panel["view"] for panel in picture("f16[3,100] spyre", "--view", "all,logical")["panels"]]
+    assert views == ["logical", "host", "device", "inside"]
+
+
+def test_the_followed_run_has_arrowheads():
+    drawn = svg("f16[5,100,150] spyre", "--transfer")
+    assert drawn.count('marker-end="url(#tegula-followed)"') == 2 and drawn.count('id="tegula-followed"') == 1
+
+
+@pytest.mark.parametrize("wish", [[], ["-o", "-"], ["--transfer"]], ids=str)
+def test_a_full_disk_is_named(wish):
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([TEGULA, "draw", "f16[5,100,150] spyre", *wish], stdout=full, stderr=subprocess.PIPE)
+    assert done.returncode != 0 and b"No space left on device" in done.stderr
