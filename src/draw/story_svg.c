@@ -292,7 +292,8 @@ static tg_area part_area(const tg_svg *s, const plan *p, int32_t side, int32_t p
 }
 
 static void put_arrow(const tg_svg *s, const tg_area *from, const tg_area *to, bool followed) {
-    const int32_t x = from->x + from->w + 1, y = from->y + from->h / 2, end = to->x - (followed ? 6 : 3), down = to->y + to->h / 2;
+    const int32_t x = from->x + from->w + 1, y = from->y + from->h / 2;
+    const int32_t end = to->x - (followed ? 5 : 3), down = to->y + to->h / 2;
     TG_PUT(s->w, "<path d=\"M% %C% % % % % %\" ", x, y, x + ARROW / 2, y, end - ARROW / 2, down, end, down);
     tg_put_text(s->w, followed ? "class=\"f\" marker-end=\"url(#tegula-followed)\"/>\n"
                                : "fill=\"none\" stroke=\"#7b8594\" stroke-width=\"1.5\" "
@@ -322,9 +323,9 @@ static void put_arrows(const tg_svg *s, const plan *p) {
 static const char way_marker[] =
     "<defs><marker id=\"tegula-way\" viewBox=\"0 0 6 6\" refX=\"5\" refY=\"3\" markerWidth=\"6\" markerHeight=\"6\" "
     "orient=\"auto\"><path fill=\"#7b8594\" d=\"M0 0L6 3L0 6z\"/></marker>\n"
-    "<marker id=\"tegula-followed\" viewBox=\"0 0 14 14\" refX=\"9\" refY=\"7\" markerWidth=\"14\" markerHeight=\"14\" "
-    "markerUnits=\"userSpaceOnUse\" orient=\"auto\"><path class=\"f\" stroke-linejoin=\"round\" d=\"M3 3L10 7L3 11z\"/>"
-    "</marker></defs>\n";
+    "<marker id=\"tegula-followed\" viewBox=\"0 0 14 14\" refX=\"9\" refY=\"7\" markerWidth=\"14\" "
+    "markerHeight=\"14\" markerUnits=\"userSpaceOnUse\" orient=\"auto\">"
+    "<path class=\"f\" stroke-linejoin=\"round\" d=\"M3 3L10 7L3 11z\"/></marker></defs>\n";
 
 static void put_columns(tg_svg *s, const plan *p) {
     s->y += HEADING;
