@@ -123,6 +123,9 @@ int  cli_columns(FILE *stream);    /* width of the terminal, 80 if it is none */
 /* "3,13,1000" */
 void cli_print_ints(const int64_t *values, int32_t n, const char *separator);
 
+/* "6.3 %" of `whole` > 0, halves up, into a buffer of 32. */
+const char *cli_percent(char *buf, int64_t part, int64_t whole);
+
 /* "187.5 KiB", into a buffer of 32. */
 const char *cli_human_bytes(char *buf, int64_t nbytes);
 

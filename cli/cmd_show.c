@@ -70,6 +70,7 @@ static void print_padded_dims(const tg_layout *layout) {
 }
 
 static void print_padding(const tg_layout *layout, const cli_coverage *c) {
+    char percent[32];
     if (!c->known) {
         printf("  padding   not counted: %s\n", c->error.message);
         return;
@@ -78,8 +79,8 @@ static void print_padding(const tg_layout *layout, const cli_coverage *c) {
         puts("  padding   none");
         return;
     }
-    printf("  padding   %lld element%s, %.1f %% of the storage", (long long)c->padding, plural(c->padding),
-           100 * (double)c->padding / (double)layout->span);
+    printf("  padding   %lld element%s, %s of the storage", (long long)c->padding, plural(c->padding),
+           cli_percent(percent, c->padding, layout->span));
     print_padded_dims(layout);
     putchar('\n');
 }

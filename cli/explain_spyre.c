@@ -177,6 +177,7 @@ static void say_padded_dim(explanation *e, int32_t d) {
 }
 
 static void explain_padding(explanation *e) {
+    char         percent[32];
     cli_coverage c;
     cli_get_coverage(&c, &e->desc->layout);
     if (!c.known || e->desc->layout.span == 0) return;
@@ -189,8 +190,8 @@ static void explain_padding(explanation *e) {
                     "holds an element.");
     if (c.padding == 0) explain_say(e, "Every slot holds an element.");
     else
-        explain_say(e, "%lld of the %lld slots hold no element (%.1f %%).", (long long)c.padding,
-                    (long long)e->desc->layout.span, 100 * (double)c.padding / (double)e->desc->layout.span);
+        explain_say(e, "%lld of the %lld slots hold no element (%s).", (long long)c.padding,
+                    (long long)e->desc->layout.span, cli_percent(percent, c.padding, e->desc->layout.span));
     for (int32_t d = 0; d < e->desc->layout.ndim; d++) say_padded_dim(e, d);
 }
 

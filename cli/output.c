@@ -21,6 +21,14 @@ void cli_print_ints(const int64_t *values, int32_t n, const char *separator) {
     for (int32_t i = 0; i < n; i++) printf("%s%lld", i > 0 ? separator : "", (long long)values[i]);
 }
 
+const char *cli_percent(char *buf, int64_t part, int64_t whole) {
+    enum { CAP = 32 };
+    for (; whole > INT64_MAX / 2000; whole /= 2) part /= 2;
+    const int64_t tenths = (part * 1000 + whole / 2) / whole;
+    (void)snprintf(buf, CAP, "%lld.%lld %%", (long long)(tenths / 10), (long long)(tenths % 10));
+    return buf;
+}
+
 const char *cli_human_bytes(char *buf, int64_t nbytes) {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     enum { CAP = 32 };

@@ -50,6 +50,10 @@ typedef enum tg_found { TG_FOUND_NONE = 0, TG_FOUND, TG_FOUND_UNKNOWN } tg_found
  * UNKNOWN if that takes more work than is left. */
 tg_found tg_find_touch(tg_teller *t, tg_side side, int64_t place, size_t *nest, int64_t index[TG_STORY_LOOPS]);
 
+/* How far the next place that is touched is from `place` on, walking by 1 or -1: at most `most`, which means none
+ * before; false if that takes more work than is left. */
+bool tg_find_next_touch(tg_teller *t, tg_side side, int64_t place, int64_t by, int64_t *most);
+
 /* ---- story_runs.c ---- */
 
 void tg_story_choose(tg_teller *t);

@@ -112,3 +112,42 @@ tg_found tg_find_touch(tg_teller *t, tg_side side, int64_t place, size_t *nest, 
     }
     return TG_FOUND_NONE;
 }
+
+/* ---- the next place ----------------------------------------------------------------------------- */
+
+/* The shortest way of loops k.. that is `least` or more, looking along `by`; *best if none is shorter. A loop that goes
+ * against `by` is counted from its last step. */
+static bool go_least(search *s, int32_t k, int64_t by, int64_t so_far, int64_t least, int64_t *best) {
+    const int64_t low = by > 0 ? s->down[k] : -s->up[k], high = by > 0 ? s->up[k] : -s->down[k];
+    if (s->teller->work-- <= 0) return false;
+    if (so_far + high < least || so_far + tg_max(low, least - so_far) >= *best) return true;
+    if (so_far + low >= least) { /* no longer a choice */
+        *best = so_far + low;
+        return true;
+    }
+    if (k == s->n) return true;
+    const tg_draw_loop *l = &s->nest->loop[s->order[k]];
+    const int64_t       step = by * tg_step_of(l, s->side), size = magnitude(step);
+    const int64_t       start = so_far + (step < 0 ? step * (l->range - 1) : 0);
+    const int64_t       rest = by > 0 ? s->up[k + 1] : -s->down[k + 1], short_of = least - start - rest;
+    for (int64_t i = short_of > 0 ? tg_ceil_div(short_of, size) : 0; i < l->range; i++) {
+        const int64_t lowest = start + i * size + (by > 0 ? s->down[k + 1] : -s->up[k + 1]);
+        if (lowest >= *best) return true;
+        if (!go_least(s, k + 1, by, start + i * size, least, best)) return false;
+        if (lowest >= least) return true;
+    }
+    return true;
+}
+
+bool tg_find_next_touch(tg_teller *t, tg_side side, int64_t place, int64_t by, int64_t *most) {
+    int64_t index[TG_STORY_LOOPS];
+    for (size_t i = 0; i < t->params->nnests && *most > 0; i++) {
+        search        s = {.teller = t, .nest = &t->params->nest[i], .side = side};
+        const int64_t least = by * (place - tg_start_of(s.nest, side));
+        int64_t       best = least + *most;
+        begin(&s, index);
+        if (!go_least(&s, 0, by, 0, least, &best)) return false;
+        *most = best - least;
+    }
+    return true;
+}

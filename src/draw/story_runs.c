@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-enum { LOOK_AHEAD = 4096, LAST_ROUND = 64 };
+enum { LAST_ROUND = 64 };
 
 /* ---- descriptors ------------------------------------------------------------------------------- */
 
@@ -122,12 +122,9 @@ static tg_story_part *add_part(tg_story_strip *strip, tg_part_kind kind, int64_t
     return &strip->part[strip->nparts++];
 }
 
-/* How many of the places from `from` on, in steps of 1 or -1, nothing touches: at most `most`, and LOOK_AHEAD. */
+/* How many of the places from `from` on, in steps of 1 or -1, nothing touches: at most `most`; 0 if not known. */
 static int64_t untouched(tg_teller *t, tg_side side, int64_t from, int64_t by, int64_t most) {
-    int64_t n = 0, index[TG_STORY_LOOPS];
-    size_t  nest;
-    while (n < tg_min(most, LOOK_AHEAD) && tg_find_touch(t, side, from + n * by, &nest, index) == TG_FOUND_NONE) n++;
-    return n;
+    return tg_find_next_touch(t, side, from, by, &most) ? most : 0;
 }
 
 /* What lies in from..to, between two runs that are shown. */

@@ -14,7 +14,7 @@ import console
 import oracle as o
 import oracle_cases as cases
 import test_draw as draw
-from test_draw import CHARACTER, SVG, boxes_of, columns, svg, tegula, text_boxes
+from test_draw import CHARACTER, SVG, TEGULA, boxes_of, columns, svg, tegula, text_boxes
 
 TEXTS = [case.text for case in draw.CASES] + [
     "f16[1024,256] spyre", "f16[60] spyre device_size=[1,512,64] stride_map=[64,0,1]", "f32[192]{0:T(64)}",
@@ -243,3 +243,17 @@ def test_arrows_join_the_same_letters():
 ])
 def test_wishes_that_cannot_be(arguments, why):
     assert why in tegula(*arguments, status=2)
+
+
+def test_long_stretches_that_nothing_touches():
+    """Not `not drawn`: between two rows of the host 19940 places are nobody's."""
+    parts = story("f16[40,60] strides=[20000,1] spyre")["host"]
+    gaps = [part["to"] - part["from"] + 1 for part in parts if part["kind"] == "untouched"]
+    assert gaps and set(gaps) == {19940}
+    assert [part["kind"] for part in parts].count("hidden") == 1, "26 runs are not drawn, and nothing else"
+
+
+def test_percentages_are_the_same_everywhere():
+    text = "f32[2,3,5]{2,1,0:T(*,4)}"
+    show = subprocess.run([TEGULA, "show", text], capture_output=True, text=True, check=True).stdout
+    assert "6.3 %" in show and "6.3 %" in tegula(text)
