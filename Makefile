@@ -47,8 +47,8 @@ check-neon:
 
 # The device spyre, in an environment of its own: PyTorch is large.
 check-torch: all .venv-torch/stamp
-	@TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) --dist worksteal \
-	    -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
+	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) \
+	    --dist worksteal -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
 
 check-torch-long: all .venv-torch/stamp
 	@PYTHONPATH=build/python .venv-torch/bin/python tests/torch/opinfo.py 1000000 0 1
