@@ -133,6 +133,38 @@ def test_optimizers(make):
     torch.testing.assert_close(*weights, rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("make", [
+    lambda: torch.nn.BatchNorm1d(4), lambda: torch.nn.BatchNorm1d(4, momentum=None),
+    lambda: torch.nn.InstanceNorm1d(4, track_running_stats=True, affine=True), lambda: torch.nn.SyncBatchNorm(4)])
+def test_running_statistics(make):
+    """PyTorch's schema of native_batch_norm does not say that its kernel writes them."""
+    x = 3 * torch.randn(8, 4, 5) + 2
+    here, there = make(), make().to("spyre")
+    if not isinstance(here, torch.nn.SyncBatchNorm):  # which refuses the CPU while it trains
+        for _ in range(3):
+            here(x), there(x.to("spyre"))
+        for name, expected in here.state_dict().items():
+            assert torch.allclose(there.state_dict()[name].cpu().to(expected.dtype), expected, rtol=1e-5), name
+        assert not torch.equal(here.running_mean, torch.zeros(4))
+    here.eval(), there.eval()
+    before = there.running_var.cpu()
+    assert torch.allclose(there(x.to("spyre")).cpu(), here(x), rtol=1e-4, atol=1e-5)
+    assert torch.equal(there.running_var.cpu(), before)
+
+
+def test_running_statistics_of_operations():
+    x = torch.randn(8, 4)
+    for run in (lambda x, mean, var: torch.native_batch_norm(x, None, None, mean, var, True, 0.5, 1e-5),
+                lambda x, mean, var: torch.native_batch_norm(x, None, None, mean, var, training=True, momentum=0.5,
+                                                             eps=1e-5, out=tuple(x.new_empty(0) for _ in range(3))),
+                lambda x, mean, var: torch.batch_norm_update_stats(x, mean, var, 0.5),
+                lambda x, mean, var: torch.ops.aten._batch_norm_with_update(x, None, None, mean, var, 0.5, 1e-5)):
+        expected, made = [torch.zeros(4), torch.ones(4)], [torch.zeros(4).to("spyre"), torch.ones(4).to("spyre")]
+        run(x, *expected)
+        run(x.to("spyre"), *made)
+        assert all(torch.allclose(a.cpu(), b, rtol=1e-5) for a, b in zip(made, expected)) and expected[0].any()
+
+
 def test_transforms_and_checkpoints():
     from torch.utils.checkpoint import checkpoint
     x = torch.rand(4, 5).to("spyre")

@@ -32,6 +32,11 @@ _OVERWRITES = {"zero_", "fill_", "normal_", "uniform_", "random_", "bernoulli_",
                "cauchy_", "log_normal_"}
 
 
+# Arguments that a kernel writes and the schema does not say so: the running statistics, while training.
+_STATISTICS = ("running_mean", "running_var")
+_UNMARKED = {"native_batch_norm": _STATISTICS, "batch_norm_update_stats": _STATISTICS}
+
+
 class _Known:
     """What the schema of an operation says."""
 
@@ -41,6 +46,8 @@ class _Known:
         self.written = [(i, a.name) for i, a in enumerate(schema.arguments)
                         if a.alias_info is not None and a.alias_info.is_write]
         name = op.overloadpacket.__name__
+        self.unmarked = [(i, a.name) for i, a in enumerate(schema.arguments) if a.name in _UNMARKED.get(name, ())]
+        self.training = [(i, a.name) for i, a in enumerate(schema.arguments) if self.unmarked and a.name == "training"]
         self.overwritten = [(i, n) for i, n in self.written
                             if schema.arguments[i].is_out or (i == 0 and name in _OVERWRITES)]
         self.mixed = name in _MIXED
@@ -159,6 +166,9 @@ def run_on_cpu(op, *args, **kwargs):
     results = op(*cpu_args, **cpu_kwargs)
     for tensor in _given(known.written, args, kwargs):
         call.store(tensor)
+    if known.unmarked and all(_given(known.training, args, kwargs)):
+        for tensor in _given(known.unmarked, args, kwargs):
+            call.store(tensor)
     leaves, spec = tree_flatten(results)
     lifted = tree_unflatten([call.lift(leaf) for leaf in leaves], spec)
     if TRACE:
