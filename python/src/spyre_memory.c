@@ -407,16 +407,18 @@ static int relay(spyre_block *block, const spyre_block *old, core_state *state) 
     return PyErr_Occurred() ? -1 : 0;
 }
 
-/* The slot of old gets the new block. Both of old's counts go: the slot's and the caller's. */
+/* The slot of old gets the new block, and lets go of the one it has: another thread's where one came first, since the
+ * GIL was away. The caller's count of old goes as well. */
 static void replace(spyre_block *block, spyre_block *old) {
     pthread_mutex_lock(&registry.lock);
-    slot *s = *place_of(old->host_image);
+    slot        *s = *place_of(old->host_image);
+    spyre_block *held = s->block;
     s->block = block;
     account(block->device_bytes);
-    (void)unref(old);
-    const bool last = unref(old);
+    const bool last_held = unref(held), last_old = unref(old);
     pthread_mutex_unlock(&registry.lock);
-    if (last) free_block(old);
+    if (last_held) free_block(held);
+    if (last_old) free_block(old);
 }
 
 /* Give a storage another layout; what it holds stays. */

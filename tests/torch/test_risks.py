@@ -184,6 +184,34 @@ def test_risk_3_stale_entries():
     assert problems == []
 
 
+_LAYOUTS_FROM_THREADS = """
+import sys, threading
+sys.path.insert(0, {package!r})
+import torch, tegula.torch
+from torch_spyre._C import SpyreTensorLayout, set_spyre_tensor_layout
+numbers = torch.arange(2048 * 1024).remainder(500).view(2048, 1024).half()
+before = torch.spyre.memory_allocated()
+x = numbers.to("spyre")
+one = torch.spyre.memory_allocated() - before
+layouts = [SpyreTensorLayout((2048, 1024), torch.float16, order) for order in ([0, 1], [1, 0])]
+def work(k):
+    for i in range(60):
+        set_spyre_tensor_layout(x, layouts[(i + k) % 2])
+threads = [threading.Thread(target=work, args=(k,)) for k in range(4)]
+[t.start() for t in threads], [t.join() for t in threads]
+assert torch.equal(x.cpu(), numbers) and torch.spyre.memory_allocated() - before == one
+del x
+assert torch.spyre.memory_allocated() == before
+"""
+
+
+def test_risk_3_layouts_set_by_many_threads():
+    """The GIL is away while elements move, so two threads may replace the same block."""
+    script = _LAYOUTS_FROM_THREADS.format(package=PACKAGE)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+
+
 def test_risk_3_leaks():
     """All storages go when their tensors do, on whatever thread."""
     gc.collect()
