@@ -485,6 +485,21 @@ static PyObject *device_bytes(PyObject *module, PyObject *key) {
     return bytes;
 }
 
+/* Device memory gets these bytes, all of it. */
+static PyObject *set_device_bytes(PyObject *module, PyObject *args) {
+    PyObject *key, *bytes;
+    if (!PyArg_ParseTuple(args, "OS:_spyre_set_device_bytes", &key, &bytes)) return NULL;
+    spyre_block *block = spyre_acquire(key);
+    if (block == NULL) return NULL;
+    const bool fits = PyBytes_Size(bytes) == (Py_ssize_t)block->device_bytes;
+    if (fits) memcpy(block->data, PyBytes_AsString(bytes), (size_t)block->device_bytes);
+    else
+        (void)core_raise_argument(core_module_state(module), "%lld bytes for a device memory of %lld",
+                                  (long long)PyBytes_Size(bytes), (long long)block->device_bytes);
+    spyre_release(block);
+    return fits ? Py_NewRef(Py_None) : NULL;
+}
+
 /* Whether elements of that type go through a format of the device, and are not bytes as the host has them. */
 static PyObject *converts(PyObject *module, PyObject *args) {
     PyObject *key, *object;
@@ -532,6 +547,7 @@ PyMethodDef spyre_memory_methods[] = {
     {"_spyre_describe", describe, METH_O, "(key) -> numbers of the layout and its host tensor, None if it has none"},
     {"_spyre_layout_of", layout_of, METH_O, "(key) -> SpyreTensorLayout or None"},
     {"_spyre_device_bytes", device_bytes, METH_O, "(key) -> device memory, padding included"},
+    {"_spyre_set_device_bytes", set_device_bytes, METH_VARARGS, "(key, bytes): device memory, padding included"},
     {"_spyre_converts", converts, METH_VARARGS, "(key, dtype) -> whether elements of it are in a format of the device"},
     {"_spyre_stats", stats, METH_NOARGS, "-> (storages, bytes, most bytes so far)"},
     {"_spyre_empty_cache", empty_cache, METH_NOARGS, "give up the memory that is kept for later tensors"},

@@ -186,13 +186,59 @@ def test_patch_saving(tmp_path):
     other = subprocess.run([sys.executable, "-c", "import torch, sys; t = torch.load(sys.argv[1], map_location='cpu'); "
                             "print(t['x'].tolist(), t['view'][0, 1].item())", path], capture_output=True, text=True)
     assert other.stdout == f"{x.cpu().tolist()} 5.0\n", other.stderr
-    plain = tmp_path / "plain.pt"
-    torch.save(torch.ones(3), plain)
-    assert torch.load(plain, map_location="spyre").device_tensor_layout() is None
     again = pickle.loads(pickle.dumps(x))
     assert again.device_tensor_layout() == COLUMNS and torch.equal(again.cpu(), x.cpu())
     x.note = "kept"
     assert pickle.loads(pickle.dumps(x)).note == "kept"
+
+
+def codes_of(x):
+    """The codes of a (2, 3) tensor in 16 bits, without padding."""
+    memory_bytes = _core._spyre_device_bytes(memory.key(x))
+    return memory_bytes[:6] + memory_bytes[128:134]
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_saving_keeps_what_the_host_has_not(dtype, tmp_path):
+    """65536 of the device is infinity to float16, and the one code is NaN: their bytes come back."""
+    largest = torch.finfo(dtype).max
+    x = torch.tensor([[largest, -largest, 1.0], [float("inf"), float("-inf"), float("nan")]], dtype=dtype).to("spyre")
+    codes = codes_of(x)
+    path = tmp_path / "x.pt"
+    torch.save({"x": x, "row": x[1], "p": torch.nn.Parameter(x)}, path)
+    for weights_only in (True, False):
+        read = torch.load(path, weights_only=weights_only)
+        assert all(codes_of(t) == codes for t in read.values())
+    again = pickle.loads(pickle.dumps(x))
+    assert codes_of(again) == codes and again.__dict__ == x.__dict__ == {}
+    assert torch.load(path, map_location="cpu")["x"].__dict__ == {}
+    function, arguments = x.__reduce_ex__(2)
+    arguments[3]["_spyre_codes"] = "0"
+    with pytest.raises(ValueError, match="bytes for a device memory of"):
+        function(*arguments)
+
+
+def test_patch_loading(tmp_path):
+    """A file of the CPU, read to the device, holds tensors of the device."""
+    base = torch.arange(12).view(3, 4)
+    saved = {"half": base.half() / 4, "view": base.half()[1:, 1:], "t": base.float().t(), "long": base - 6,
+             "p": torch.nn.Parameter(base.float()), "fp8": base.to(torch.float8_e4m3fn), "none": torch.empty(0, 3)}
+    saved["row"] = saved["half"][2]
+    path = tmp_path / "t.pt"
+    torch.save(saved, path)
+    for options in ({}, {"weights_only": False}, {"mmap": True}):
+        read = torch.load(path, map_location="spyre", **options)
+        for name, expected in saved.items():
+            assert read[name].device.type == "spyre" and torch.equal(read[name].cpu().float(), expected.float()), name
+        for name in ("half", "long", "p"):
+            assert read[name].device_tensor_layout() == saved[name].detach().to("spyre").device_tensor_layout(), name
+        assert all(t.device_tensor_layout() is not None for n, t in read.items() if n != "none")
+        assert (read["half"] + read["half"]).cpu().equal(saved["half"] * 2)
+        read["half"].zero_()
+        assert read["row"].cpu().sum() == 0
+    torch.save(torch.ones(2, dtype=torch.float64), path)
+    with pytest.raises(RuntimeError, match="does not support dtype torch.float64"):
+        torch.load(path, map_location="spyre")
 
 
 def test_state_dict_round_trip():

@@ -82,6 +82,15 @@ def _image(tensor):
     return storage, image, view
 
 
+def codes_beyond_host(tensor):
+    """The bytes of the device, if the host elements would not give them back; else None. float16 has no 65536."""
+    storage, image, _ = _image(tensor)
+    before = _core._spyre_device_bytes(storage.data_ptr())
+    again = clone_storage(storage)
+    _core._spyre_write_image(again.data_ptr(), image.data_ptr(), storage.nbytes())
+    return None if _core._spyre_device_bytes(again.data_ptr()) == before else before
+
+
 def read(src, dst):
     """Device to host, same size and dtype."""
     if not _core._spyre_copy_out(key(src), src.size(), src.stride(), src.storage_offset(), src.dtype, dst.data_ptr(),
@@ -111,7 +120,7 @@ def write(src, dst):
     return dst
 
 
-_ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
+ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
 
 
 def _preserved_strides(tensor):
@@ -153,7 +162,7 @@ def to_cpu(tensor, convert=_same):
 
 
 def _converted(tensor, convert):
-    if tensor.dtype in _ONE_CODE and _core._spyre_converts(key(tensor), tensor.dtype):
+    if tensor.dtype in ONE_CODE and _core._spyre_converts(key(tensor), tensor.dtype):
         return to_cpu(tensor, lambda copy: copy if copy.isfinite().all() else convert(copy))
     return to_cpu(tensor)
 

@@ -4,6 +4,7 @@ A patch looks at tensors of the device alone: for all others it calls what was t
 of FakeTensor are in fake.py, which waits until PyTorch loads these parts.
 """
 import functools
+import threading
 
 import torch
 
@@ -225,23 +226,29 @@ def printing():
 
 # ---- keeping the layout ------------------------------------------------------------------------
 
-_STATE = "_spyre_layout"
+_STATE, _CODES = "_spyre_layout", "_spyre_codes"
+_restoring = threading.local()  # .layout: the layout of the tensor that is read now comes later
 
 
 @_patch
 def saving():
-    """torch.save and pickle write host elements, which any PyTorch reads; the layout travels as state beside them."""
+    """torch.save and pickle write host elements, which any PyTorch reads; the layout travels as state beside them, and
+    so do the bytes of the device where its numbers are beyond the host's type."""
     def reduce(before):
         def reduce_ex(self, proto):
             numbers = _core._spyre_describe(memory.key(self)) if type(self) is torch.Tensor and is_spyre(self) else None
             if numbers is None:
                 return before(self, proto)
             self.__dict__[_STATE] = numbers
+            codes = memory.codes_beyond_host(self) if self.dtype in memory.ONE_CODE else None
+            if codes is not None:
+                self.__dict__[_CODES] = codes.decode("latin-1")  # bytes are not what weights_only reads
             try:
                 return before(self, proto)
             finally:
-                # What was returned holds the dictionary itself.
-                self.__dict__.pop(_STATE)
+                # What was returned holds a copy of the dictionary.
+                del self.__dict__[_STATE]
+                self.__dict__.pop(_CODES, None)
         return reduce_ex
 
     def rebuild(before):
@@ -249,10 +256,16 @@ def saving():
             if not isinstance(state, dict) or _STATE not in state:
                 return before(func, new_type, args, state)
             state = dict(state)
-            numbers = state.pop(_STATE)
-            made = before(func, new_type, args, state)
+            numbers, codes = state.pop(_STATE), state.pop(_CODES, None)
+            _restoring.layout = True
+            try:
+                made = before(func, new_type, args, state)
+            finally:
+                _restoring.layout = False
             if is_spyre(made):
                 _restore(made, numbers)
+                if codes is not None:
+                    _core._spyre_set_device_bytes(memory.key(made), codes.encode("latin-1"))
             return made
         return rebuild_from_type_v2
 
@@ -268,6 +281,33 @@ def saving():
     _wrap(torch.Tensor, "__reduce_ex__", with_own_state)
     _wrap(torch.Tensor, "__reduce_ex__", reduce)
     _wrap(torch._tensor, "_rebuild_from_type_v2", rebuild)
+
+
+@_patch
+def loading():
+    """torch.load(a file of another device, map_location="spyre") gives storages of host bytes: they become tensors."""
+    def make(before):
+        def rebuild(*args, **kwargs):
+            made = before(*args, **kwargs)
+            if type(made) is torch.Tensor and is_spyre(made) and not getattr(_restoring, "layout", False):
+                _settle(made)
+            return made
+        return rebuild
+
+    _wrap(torch._utils, "_rebuild_tensor", make)
+    _wrap(torch._utils, "_rebuild_tensor_v3", make)
+
+
+def _settle(tensor):
+    """A storage of host bytes gets the default layout: of the tensor if that is all of it, and else of its elements in
+    a line."""
+    key, nbytes = memory.key(tensor), tensor.untyped_storage().nbytes()
+    if _core._spyre_describe(key) is not None or nbytes == 0:
+        return
+    size, stride, item = tensor.size(), tensor.stride(), tensor.element_size()
+    if tensor.numel() * item != nbytes or tuple(memory.dense_strides(tensor)) != tuple(stride):
+        size, stride = (nbytes // item,), (1,)
+    _core._spyre_set_layout(key, size, stride, tensor.dtype, None)
 
 
 def _restore(tensor, numbers):
