@@ -145,6 +145,44 @@ def test_patch_factories_with_layout():
     assert torch.jit.script(_scripted)(torch.ones(2)).tolist() == [0.0, 0.0]
 
 
+@pytest.mark.parametrize("name", [*patches._FACTORIES, *(f"Tensor.{m}" for m in patches._METHODS), "Tensor.to",
+                                  "Tensor.clone", "Tensor.contiguous", "Tensor.is_pinned", "Tensor.__repr__"])
+def test_replaced_functions_are_found_by_name(name):
+    function = torch
+    for part in name.split("."):
+        function = getattr(function, part)
+    assert pickle.loads(pickle.dumps(function)) is function and copy.deepcopy(function) is function
+
+
+def test_replaced_functions_and_lazy_modules():
+    for conversion in ("cpu", torch.float16, "spyre"):
+        assert isinstance(torch.nn.LazyLinear(3).to(conversion).weight, torch.nn.parameter.UninitializedParameter)
+    model = torch.nn.Sequential(torch.nn.LazyLinear(3), torch.nn.LazyBatchNorm1d()).to("spyre")
+    assert model(torch.ones(2, 4, device="spyre")).shape == (2, 3) and model[0].weight.device.type == "spyre"
+
+
+class Handled(torch.Tensor):
+    seen = []
+
+    @classmethod
+    def __torch_function__(cls, function, kinds, args=(), kwargs=None):
+        cls.seen.append(function)
+        return super().__torch_function__(function, kinds, args, kwargs or {})
+
+
+@pytest.mark.parametrize("name", ["zeros_like", "empty_like", "ones_like", "full_like", "Tensor.is_pinned",
+                                  "Tensor.clone", "Tensor.to", "Tensor.contiguous", "Tensor.new_zeros"])
+def test_replaced_functions_and_subclasses(name):
+    """__torch_function__ is given what torch has by the name, and its answer counts."""
+    x = torch.ones(2).as_subclass(Handled)
+    further = {"Tensor.to": (torch.float16,), "Tensor.new_zeros": ((2,),), "full_like": (3.0,)}.get(name, ())
+    function = getattr(torch.Tensor, name.removeprefix("Tensor."), None) if "." in name else getattr(torch, name)
+    Handled.seen.clear()
+    made = function(x, *further)
+    assert Handled.seen == [function]
+    assert made is False if name == "Tensor.is_pinned" else type(made) is Handled
+
+
 def _scripted(x):
     return torch.zeros(2) + torch.empty(0).sum() * x
 

@@ -9,6 +9,8 @@ Here what they stand for is swapped, whoever knows of them: the Parameter stays 
 forward pass has kept stays what it was. Its backward pass would leave the gradient where nobody looks, so it raises.
 """
 import torch
+from torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
+
 
 def _poison(parameter):
     """A backward pass of results from before the move is an error."""
@@ -61,10 +63,19 @@ class _Move:
                 else:
                     self.convert(torch.empty(0, dtype=tensor.dtype, device=tensor.device))
 
+    def lazy(self, tensor):
+        """One of LazyModule, which has no size yet: it is told where it will be."""
+        moved = self.convert(torch.empty(0, dtype=tensor.dtype, device=tensor.device))
+        made = type(tensor)(requires_grad=tensor.requires_grad, device=moved.device, dtype=moved.dtype)
+        torch._C._swap_tensor_impl(tensor, made)
+
     def parameter(self, parameter):
         if id(parameter) in self.done:  # tied to one of another part
             return
         self.done[id(parameter)] = parameter
+        if is_lazy(parameter):
+            self.lazy(parameter)
+            return
         moved, gradient = self(parameter), parameter.grad
         if moved is parameter:
             return
@@ -82,7 +93,9 @@ class _Move:
             if parameter is not None:
                 self.parameter(parameter)
         for name, buffer in module._buffers.items():
-            if buffer is not None:
+            if is_lazy(buffer):
+                self.lazy(buffer)
+            elif buffer is not None:
                 module._buffers[name] = self(buffer)
         return module
 
@@ -106,7 +119,8 @@ def _moves_here(module, convert):
 
 def _plain(module, convert):
     """Tensors are plain ones: a class of somebody else's, or FakeTensor, knows itself how it is moved."""
-    return (all(type(t) in (torch.nn.Parameter, torch.Tensor) for t in _tensors(module))
+    kinds = (torch.nn.Parameter, torch.Tensor, UninitializedParameter, UninitializedBuffer)
+    return (all(type(t) in kinds for t in _tensors(module))
             and type(_converted(convert)) in (torch.Tensor, type(None)))
 
 

@@ -5,6 +5,7 @@ of FakeTensor are in fake.py, which waits until PyTorch loads these parts.
 """
 import functools
 import threading
+import types
 
 import torch
 
@@ -29,7 +30,25 @@ def _wrap(owner, name, make):
     original = getattr(owner, name)
     replacement = functools.update_wrapper(make(original), original)
     del replacement.__wrapped__  # who asks for the source of a function must not be sent to one without
+    if not isinstance(original, types.FunctionType):  # PyTorch's own in C: pickle looks for it by this name
+        of_class = isinstance(owner, type)
+        replacement.__module__ = owner.__module__ if of_class else owner.__name__
+        replacement.__qualname__ = f"{owner.__qualname__}.{name}" if of_class else name
     setattr(owner, name, replacement)
+    # What LazyModule may do with a Parameter without a size is a list of functions.
+    allowed = torch.nn.parameter.UninitializedTensorMixin._allowed_methods
+    if original in allowed:
+        allowed[allowed.index(original)] = replacement
+
+
+def _for_subclasses(before):
+    """A function of torch whose first argument is a tensor: __torch_function__ is given what torch has by that name."""
+    def function(*args, **kwargs):
+        if args and torch.overrides.has_torch_function(args[:1]):
+            known = getattr(torch, before.__name__)
+            return torch.overrides.handle_torch_function(known, args[:1], *args, **kwargs)
+        return before(*args, **kwargs)
+    return function
 
 
 # ---- storages ----------------------------------------------------------------------------------
@@ -161,7 +180,8 @@ def _fill_value(args, kwargs):
 _FACTORIES = {
     "empty": lambda args, kwargs: None, "empty_strided": lambda args, kwargs: None,
     "zeros": lambda args, kwargs: 0, "ones": lambda args, kwargs: 1, "full": _fill_value,
-    "empty_like": lambda args, kwargs: None, "zeros_like": lambda args, kwargs: 0,
+    "empty_like": lambda args, kwargs: None, "zeros_like": lambda args, kwargs: 0, "ones_like": lambda args, kwargs: 1,
+    "full_like": _fill_value,
 }
 _METHODS = {
     "new_empty": lambda args, kwargs: None, "new_empty_strided": lambda args, kwargs: None,
@@ -177,6 +197,9 @@ def factories_with_layout():
     for name, fill in _FACTORIES.items():
         _wrap(torch, name, functools.partial(_factory, fill=fill))
     _wrap(torch, "empty", _contiguous_only)
+    for name in _FACTORIES:
+        if name.endswith("_like"):
+            _wrap(torch, name, _for_subclasses)
     for name in _FACTORIES:  # torch.jit.script knows PyTorch's functions as objects
         torch.jit._builtins._register_builtin(getattr(torch, name), f"aten::{name}")
     for name, fill in _METHODS.items():
@@ -403,18 +426,25 @@ def accelerator():
                 _wrap(owner, name, make(ours))
 
 
+def _wanted(tensor, device):
+    """The device that memory is pinned for; None where a subclass has its own answer."""
+    if torch.overrides.has_torch_function_unary(tensor):
+        return None
+    return device if device is not None else torch.accelerator.current_accelerator()
+
+
 @_patch
 def pinning():
     """x.pin_memory() and DataLoader(pin_memory=True) raise: there is no allocator of pinned memory, nor a need."""
     def pin(before):
         def method(self, device=None):
-            wanted = device if device is not None else torch.accelerator.current_accelerator()
+            wanted = _wanted(self, device)
             return self if _on_spyre(wanted) else before(self) if device is None else before(self, device)
         return method
 
     def pinned(before):
         def method(self, device=None):
-            wanted = device if device is not None else torch.accelerator.current_accelerator()
+            wanted = _wanted(self, device)
             return False if _on_spyre(wanted) else before(self) if device is None else before(self, device)
         return method
 
