@@ -102,7 +102,8 @@ def read(src, dst):
 def _plain(tensor):
     """A tensor of the host as memory has it: nothing lazy about it."""
     if tensor.layout != torch.strided or tensor.is_nested:
-        raise RuntimeError(f"Spyre backend only supports strided tensors, not {tensor.layout}")
+        kind = "nested ones" if tensor.is_nested else tensor.layout
+        raise RuntimeError(f"Spyre backend only supports strided tensors, not {kind}")
     if tensor._is_zerotensor():  # autograd's: it has no memory at all
         return torch.zeros(tensor.size(), dtype=tensor.dtype)
     return tensor.detach().resolve_conj().resolve_neg()
