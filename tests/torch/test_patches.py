@@ -1,6 +1,8 @@
 """One test for each change that patches.py and fake.py make in PyTorch, and for what PyTorch itself must keep doing."""
+import argparse
 import copy
 import io
+import multiprocessing.reduction
 import os
 import pickle
 import subprocess
@@ -203,6 +205,76 @@ def test_patch_printing():
     assert repr(torch.nn.Parameter(x.detach())).startswith("Parameter containing:\ntensor([[ 0.,")
     assert f"{x[0, 1]:.2f}" == "1.00"
     assert "spyre" in repr(torch.func.vmap(lambda v: (repr(v), v)[1])(x.detach()))
+
+
+def test_printing_of_subclasses():
+    class Named(torch.Tensor):
+        pass
+
+    x = torch.ones(2, device="spyre")
+    assert repr(x.as_subclass(Named)) == "Named([1., 1.], device='spyre:0')"
+    assert torch._tensor_str._str(x) == "tensor([1., 1.], device='spyre:0')"
+    assert repr(torch.nn.Parameter(x)).startswith("Parameter containing:\ntensor([1., 1.], device='spyre:0'")
+    handled = x.as_subclass(Handled)
+    assert repr(handled) == "Handled([1., 1.], device='spyre:0')"
+
+
+def test_patch_grad_scaler():
+    weights = []
+    for device in ("cpu", "spyre"):
+        torch.manual_seed(0)
+        model = torch.nn.Linear(4, 2).to(device)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        scaler = torch.amp.GradScaler(device, init_scale=128.0, growth_interval=2)
+        for step in range(5):
+            optimizer.zero_grad()
+            loss = model(torch.ones(2, 4, device=device)).square().mean()
+            scaler.scale(loss * (float("inf") if step == 3 else 1.0)).backward()
+            if step % 2:
+                scaler.unscale_(optimizer)
+            scaler.step(optimizer)
+            scaler.update()
+        assert scaler.get_scale() == 128.0  # twice up to 256, and once back
+        weights.append(model.weight.detach().cpu())
+    torch.testing.assert_close(*weights)
+    with torch.autocast("spyre", dtype=torch.float16):
+        loss = model(torch.ones(2, 4, device="spyre")).square().mean()
+    scaler.scale(loss).backward()
+    scaler.step(optimizer)
+    scaler.update()
+    assert not torch.equal(model.weight.cpu(), weights[1])
+
+
+class OnDevice(torch.utils.data.Dataset):
+    def __init__(self, wrap):
+        self.wrap = wrap
+
+    def __len__(self):
+        return 4
+
+    def __getitem__(self, i):
+        return self.wrap(torch.full((2,), float(i), device="spyre"))
+
+
+class Stream(torch.utils.data.IterableDataset):
+    def __iter__(self):
+        yield {"x": torch.ones(2, device="spyre")}
+
+
+def _in_object(batch):
+    return argparse.Namespace(x=batch[0])
+
+
+@pytest.mark.parametrize("data, collate", [
+    (OnDevice(lambda x: x), None), (OnDevice(lambda x: {"x": [x]}), None), (OnDevice(lambda x: x), _in_object),
+    (Stream(), None)])
+def test_patch_sharing(data, collate):
+    loader = torch.utils.data.DataLoader(data, batch_size=2, num_workers=1, collate_fn=collate, timeout=60)
+    with pytest.raises(RuntimeError, match="cannot go to another process"):
+        list(loader)
+    assert len(list(torch.utils.data.DataLoader(data, batch_size=2, collate_fn=collate))) >= 1
+    with pytest.raises(RuntimeError, match="cannot go to another process"):
+        multiprocessing.reduction.ForkingPickler.dumps(torch.nn.Parameter(sample()))
 
 
 def test_patch_saving(tmp_path):

@@ -228,14 +228,17 @@ def clone_with_layout():
 
 @_patch
 def printing():
-    """A tensor prints from one copy on the CPU, and not from twenty operations of the device."""
+    """A tensor prints from one copy on the CPU, and not from twenty operations, some in float64, of the device."""
     def make(before):
         def text(self, *, tensor_contents=None):
-            if type(self) not in (torch.Tensor, torch.nn.Parameter) or not is_spyre(self):
+            if not is_spyre(self) or type(self).__torch_dispatch__ is not torch.Tensor.__torch_dispatch__:
                 return before(self, tensor_contents=tensor_contents)
             if torch._C._functorch.is_functorch_wrapped_tensor(self):
                 return before(self, tensor_contents=tensor_contents)
-            said = before(self.detach().cpu(), tensor_contents=tensor_contents)
+            with torch._C.DisableTorchFunctionSubclass():
+                copy = self.detach().cpu()
+                copy = copy if isinstance(self, torch.nn.Parameter) else copy.as_subclass(type(self))
+            said = before(copy, tensor_contents=tensor_contents)
             suffix = f", device='{self.device}'"
             if self.grad_fn is not None:
                 suffix += f", grad_fn=<{type(self.grad_fn).__name__}>"
@@ -244,7 +247,7 @@ def printing():
             return said[:-1] + suffix + ")"
         return text
 
-    _wrap(torch.Tensor, "__repr__", make)
+    _wrap(torch._tensor_str, "_str", make)
 
 
 # ---- keeping the layout ------------------------------------------------------------------------
@@ -467,6 +470,67 @@ def tracing():
         return check
 
     _wrap(trace, "_check_trace", make)
+
+
+@_patch
+def grad_scaler():
+    """GradScaler("spyre") takes the reciprocal of its scale in float64, which the device has not: the CPU does that."""
+    def make(before):
+        def unscale_(self, optimizer):
+            scale = self._scale
+            if scale is None or not is_spyre(scale):
+                return before(self, optimizer)
+            self._scale = scale.cpu()
+            try:
+                return before(self, optimizer)
+            finally:
+                self._scale = scale
+        return unscale_
+
+    _wrap(torch.amp.GradScaler, "unscale_", make)
+
+
+# ---- other processes ---------------------------------------------------------------------------
+
+
+_NOT_SHARED = ("a tensor on spyre cannot go to another process, since its memory is not shared; send x.cpu(), and move "
+               "it to the device where it arrives")
+
+
+def _holds_spyre(batch):
+    leaves = torch.utils._pytree.tree_leaves(batch)
+    inside = [v for leaf in leaves if not isinstance(leaf, torch.Tensor) for v in getattr(leaf, "__dict__", {}).values()]
+    return any(map(is_spyre, leaves)) or any(map(is_spyre, torch.utils._pytree.tree_leaves(inside)))
+
+
+@_patch
+def sharing():
+    """A queue between processes refuses a tensor in a thread of its own: whoever waits for it, as DataLoader does for
+    its workers, would wait forever. So workers refuse what they have fetched."""
+    from multiprocessing.reduction import ForkingPickler
+    from torch.utils.data._utils import fetch as fetching
+
+    def refusing(before):
+        def reduce(tensor):
+            if is_spyre(tensor):
+                raise RuntimeError(_NOT_SHARED)
+            return before(tensor)
+        return reduce
+
+    def checked(before):
+        def fetch(self, index):
+            batch = before(self, index)
+            if torch.utils.data.get_worker_info() is not None and _holds_spyre(batch):
+                raise RuntimeError(f"{_NOT_SHARED}. Or let DataLoader have num_workers=0")
+            return batch
+        return fetch
+
+    reductions = torch.multiprocessing.reductions
+    _wrap(reductions, "reduce_tensor", refusing)
+    for kind in (torch.Tensor, torch.nn.Parameter):
+        ForkingPickler.register(kind, reductions.reduce_tensor)
+    _wrap(fetching._MapDatasetFetcher, "fetch", checked)
+    _wrap(fetching._IterableDatasetFetcher, "fetch", checked)
 
 
 # ---- modules -----------------------------------------------------------------------------------
