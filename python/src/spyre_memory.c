@@ -342,6 +342,17 @@ static PyObject *alloc(PyObject *module, PyObject *args) {
     return NULL;
 }
 
+/* Whether alloc would take these: None, or its exception. */
+static PyObject *check(PyObject *module, PyObject *args) {
+    PyObject *size, *strides, *dtype, *layout;
+    if (!PyArg_ParseTuple(args, "OOOO:_spyre_check", &size, &strides, &dtype, &layout)) return NULL;
+    spyre_block *block = new_block();
+    if (block == NULL) return NULL;
+    const int failed = get_tensor(block, core_module_state(module), size, strides, dtype, layout, 0);
+    free(block);
+    return failed != 0 ? NULL : Py_NewRef(Py_None);
+}
+
 static PyObject *alloc_raw(PyObject *module, PyObject *arg) {
     const long long bytes = PyLong_AsLongLong(arg);
     (void)module;
@@ -541,6 +552,7 @@ static PyObject *reset_peak(PyObject *module, PyObject *unused) {
 
 PyMethodDef spyre_memory_methods[] = {
     {"_spyre_alloc", alloc, METH_VARARGS, "(size, strides or None, dtype, layout or None, keep unit dims) -> capsule"},
+    {"_spyre_check", check, METH_VARARGS, "(size, strides or None, dtype, layout or None): what _spyre_alloc refuses"},
     {"_spyre_alloc_raw", alloc_raw, METH_O, "(bytes) -> capsule of a storage without layout"},
     {"_spyre_clone", copy_storage, METH_O, "(key) -> capsule of a copy in the same layout"},
     {"_spyre_set_layout", set_layout, METH_VARARGS, "(key, size, strides, dtype, layout)"},

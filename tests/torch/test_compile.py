@@ -1,9 +1,11 @@
 """FakeTensor, torch.compile and export: layouts where there is no memory, and graphs that come through unharmed."""
+import contextlib
+
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from tegula.torch import SpyreTensorLayout
+from tegula.torch import SpyreTensorLayout, restickify
 
 ROWS, COLUMNS = (SpyreTensorLayout((6, 70), torch.float16, order) for order in ([0, 1], [1, 0]))
 
@@ -112,3 +114,43 @@ def test_export():
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).to("spyre")
     x = torch.rand(2, 4).to("spyre")
     assert torch.equal(torch.export.export(model, (x,)).module()(x).cpu(), model(x).cpu())
+
+
+def test_layouts_of_fakes_are_checked():
+    """In the mode and outside, a fake takes the layouts that a real tensor takes, and stays a fake."""
+    from torch._subclasses.fake_tensor import FakeTensor
+    layout = SpyreTensorLayout((3, 4), torch.float32, [1, 0])
+    mode = FakeTensorMode()
+    real = torch.ones(3, 4, device="spyre")
+    ways = {
+        "to": lambda x, to: x.to("spyre", device_layout=to), "clone": lambda x, to: x.clone(device_layout=to),
+        "contiguous": lambda x, to: x.contiguous(device_layout=to),
+        "new_empty": lambda x, to: x.new_empty((3, 4), device_layout=to),
+        "new_full": lambda x, to: x.new_full((3, 4), 2.0, device_layout=to),
+        "empty_like": lambda x, to: torch.empty_like(x, device_layout=to),
+    }
+    fake = mode.from_tensor(real)
+    bad = {"size": SpyreTensorLayout((5, 4), torch.float32, [1, 0]), "nonsense": "nonsense",
+           "dtype": SpyreTensorLayout((3, 4), torch.float16, [1, 0])}
+    for inside in (False, True):
+        with mode if inside else contextlib.nullcontext():
+            for name, way in ways.items():
+                made = way(fake, layout)
+                assert isinstance(made, FakeTensor) and made.device_tensor_layout() == layout, name
+                for wrong in bad.values():
+                    with pytest.raises((RuntimeError, ValueError, TypeError)) as expected:
+                        unfaked(way, real, wrong, mode if inside else None)
+                    with pytest.raises(type(expected.value)) as found:
+                        way(fake, wrong)
+                    assert str(found.value) == str(expected.value), name
+            assert isinstance(restickify(fake, 0), FakeTensor)
+            assert restickify(fake, 0).device_tensor_layout() == layout
+    with mode:
+        parameter = torch.nn.Parameter(torch.empty(3, 4, device="spyre", device_layout=layout))
+    assert parameter.device_tensor_layout() == layout
+
+
+def unfaked(way, real, layout, mode):
+    from torch._subclasses.fake_tensor import unset_fake_temporarily
+    with unset_fake_temporarily() if mode is not None else contextlib.nullcontext():
+        return way(real, layout)

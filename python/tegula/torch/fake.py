@@ -12,7 +12,7 @@ import weakref
 
 import torch
 
-from tegula import SpyreTensorLayout
+from tegula import SpyreTensorLayout, _core
 from tegula.torch import compile_hooks, memory
 
 _layouts = {}  # address of a fake storage: (a reference that knows when it is gone, its layout or None)
@@ -23,9 +23,11 @@ def is_fake(tensor):
     return loaded is not None and isinstance(tensor, loaded.FakeTensor)
 
 
-def is_active(tensor):
-    """Whether tensors that are made now have no memory."""
-    return is_fake(tensor) or torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
+def mode_for(tensor):
+    """The mode in which tensors are made from this one: its own, or the one that is active; None: they are real."""
+    if is_fake(tensor):
+        return tensor.fake_mode
+    return torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
 
 
 def _remember(tensor, layout):
@@ -62,8 +64,15 @@ def layout_of(tensor):
     return layout if known else _default(tensor)
 
 
-def empty(like, layout):
-    made = torch.empty_strided(like.size(), like.stride(), dtype=like.dtype, device="spyre")
+def empty(mode, like, layout):
+    """An uninitialised fake with the size, strides and dtype of `like`. Errors are those of a real one."""
+    size, stride = tuple(like.size()), tuple(like.stride())
+    if all(type(n) is int for n in (*size, *stride)):
+        _core._spyre_check(size, stride, like.dtype, layout)
+    elif not isinstance(layout, SpyreTensorLayout):
+        raise TypeError(f"device_layout is a SpyreTensorLayout, not {layout!r}")
+    with mode:
+        made = torch.empty_strided(size, stride, dtype=like.dtype, device="spyre")
     _remember(made, layout)
     return made
 

@@ -99,7 +99,7 @@ def device_tensor_layout():
         """The SpyreTensorLayout of a tensor on spyre, else None."""
         if self.device.type != "spyre":
             return None
-        if type(self) is not torch.Tensor and not isinstance(self, torch.nn.Parameter):
+        if type(self) not in (torch.Tensor, torch.nn.Parameter):
             from tegula.torch import fake
             if fake.is_fake(self):
                 return fake.layout_of(self)
@@ -108,13 +108,15 @@ def device_tensor_layout():
     torch.Tensor.device_tensor_layout = layout
 
 
-def _place(like, device_layout):
-    """An uninitialised tensor on the device with the size, strides and dtype of `like`, which may be on any device."""
+def _place(like, device_layout, source=None):
+    """An uninitialised tensor on the device with the size, strides and dtype of `like`, which may be on any device; a
+    fake one where the tensor that it is made from is."""
     if not _on_spyre(like.device) and like.device.type != "meta":
         raise ValueError(f"device_layout needs the device spyre, not {like.device}")
     from tegula.torch import fake
-    if fake.is_active(like):
-        return fake.empty(like, device_layout)
+    mode = fake.mode_for(like if source is None else source)
+    if mode is not None:
+        return fake.empty(mode, like, device_layout)
     return memory.make(like.size(), like.dtype, like.stride(), device_layout)
 
 
@@ -136,7 +138,7 @@ def to_with_layout():
                 return self
             stride = memory.strides_for(self, device_layout)
             like = torch.empty_strided(self.size(), stride, dtype=dtype, device="meta")
-            return _place(like, device_layout).copy_(self, non_blocking)
+            return _place(like, device_layout, self).copy_(self, non_blocking)
         return to
 
     _wrap(torch.Tensor, "to", make)
