@@ -6,12 +6,13 @@ TEGULA_SPYRE=1 in the environment, or `python -m tegula.torch enable` for this e
 import os
 import sys
 
+OFF = ("", "0", "false", "no", "off")
 MARKER = os.path.join(sys.prefix, "tegula-spyre-on")
 
 
 def enabled():
     said = os.environ.get("TEGULA_SPYRE")
-    return said not in ("", "0") if said is not None else os.path.exists(MARKER)
+    return said.strip().lower() not in OFF if said is not None else os.path.exists(MARKER)
 
 
 def autoload():

@@ -36,9 +36,11 @@ int spyre_get_dtype(tg_dtype *dtype, tg_format *format, core_state *state, PyObj
     for (size_t i = 0; name != NULL && i < sizeof quantised / sizeof quantised[0]; i++)
         if (strncmp(name, "torch.", 6) == 0 && strcmp(name + 6, quantised[i].name) == 0)
             *dtype = quantised[i].dtype, *format = quantised[i].format;
-    if (name != NULL && *format == TG_FORMAT_INVALID && core_get_dtype(dtype, state, object) == 0) {
-        *format = tg_format_for_dtype(*dtype);
-        if (*format == TG_FORMAT_INVALID)
+    if (name != NULL && *format == TG_FORMAT_INVALID) {
+        const bool known = core_get_dtype(dtype, state, object) == 0;
+        if (known) *format = tg_format_for_dtype(*dtype);
+        else if (strncmp(name, "torch.", 6) == 0) PyErr_Clear(); /* a type of PyTorch's that Tegula has no name for */
+        if (*format == TG_FORMAT_INVALID && !PyErr_Occurred())
             PyErr_Format(PyExc_RuntimeError, "Spyre backend does not support dtype %U", text);
     }
     Py_XDECREF(text);

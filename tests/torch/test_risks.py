@@ -288,7 +288,8 @@ def test_risk_6_tied_weights():
     assert torch.__future__.get_swap_module_params_on_conversion() is False
 
 
-@pytest.mark.parametrize("switch, expected", [(None, "None"), ("0", "None"), ("1", "spyre")])
+@pytest.mark.parametrize("switch, expected", [(None, "None"), ("0", "None"), ("False", "None"), ("no", "None"),
+                                              ("OFF", "None"), ("1", "spyre")])
 def test_risk_7_the_accelerator(switch, expected):
     """`import torch` alone makes nothing the accelerator of the process, unless it is told to."""
     code = ("import torch, tegula_autoload; tegula_autoload.MARKER = '/nowhere'; tegula_autoload.autoload(); "
@@ -297,6 +298,13 @@ def test_risk_7_the_accelerator(switch, expected):
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
                           env=environment | ({} if switch is None else {"TEGULA_SPYRE": switch}))
     assert done.stdout.strip() == expected, done.stderr
+
+
+@pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64, torch.float64, torch.uint16, torch.bits8,
+                                   torch.float8_e8m0fnu])
+def test_risk_8_types_without_a_format(dtype):
+    with pytest.raises(RuntimeError, match=f"Spyre backend does not support dtype {dtype}"):
+        torch.empty(2, dtype=dtype, device="spyre")
 
 
 def test_risk_8_errors_not_crashes():

@@ -501,7 +501,7 @@ _NOT_SHARED = ("a tensor on spyre cannot go to another process, since its memory
 
 def _holds_spyre(batch):
     leaves = torch.utils._pytree.tree_leaves(batch)
-    inside = [v for leaf in leaves if not isinstance(leaf, torch.Tensor) for v in getattr(leaf, "__dict__", {}).values()]
+    inside = [list(getattr(leaf, "__dict__", {}).values()) for leaf in leaves if not isinstance(leaf, torch.Tensor)]
     return any(map(is_spyre, leaves)) or any(map(is_spyre, torch.utils._pytree.tree_leaves(inside)))
 
 
