@@ -240,10 +240,17 @@ static PyObject *read_image(PyObject *module, PyObject *args) { return run_image
 
 static PyObject *write_image(PyObject *module, PyObject *args) { return run_image(module, args, true); }
 
-/* Both are whole tensors of one shape and type. */
+/* A coordinate is the same host element to both. */
+static bool same_elements(const tg_host *a, const tg_host *b) {
+    if (a->dtype != b->dtype || a->ndim != b->ndim || a->offset != b->offset) return false;
+    for (int32_t d = 0; d < a->ndim; d++)
+        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return false;
+    return true;
+}
+
+/* Both map every element of their storages, and each as the same coordinate. */
 static bool alike(const spyre_block *a, const spyre_block *b) {
-    return !a->raw && !b->raw && a->host.dtype == b->host.dtype && a->map.ndim == b->map.ndim &&
-           memcmp(a->map.shape, b->map.shape, (size_t)a->map.ndim * sizeof a->map.shape[0]) == 0;
+    return !a->raw && !b->raw && !a->gaps && !b->gaps && same_elements(&a->host, &b->host);
 }
 
 /* One plan between two layouts, in the format of the device. */

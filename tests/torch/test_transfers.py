@@ -1,4 +1,5 @@
 """Transfers: what lies in device memory, by an oracle of its own, and every view of it."""
+import itertools
 import json
 import math
 from pathlib import Path
@@ -249,3 +250,63 @@ def test_many_dimensions():
     y = torch.arange(2.0**10).to("spyre").view((2,) * 10 + (1,) * 20)
     assert torch.equal(y.cpu(), x)
     assert torch.equal(y.view(-1).cpu(), x.view(-1))
+
+
+def blocks_of_one_shape(r, size):
+    """The same numbers on the CPU and on the device, in permuted dimensions and with room between them. Both as the
+    tensor, and as all elements of its storage in order."""
+    order = r.permutation(len(size))
+    stride, step = [0] * len(size), 1
+    for d in order:
+        stride[d] = step * int(r.integers(1, 3))
+        step = stride[d] * size[d]
+    both = []
+    total = 1 + sum((n - 1) * s for n, s in zip(size, stride))
+    numbers = torch.from_numpy(r.permutation(total)).to(torch.float32)
+    for device in ("cpu", "spyre"):
+        made = torch.empty_strided(size, stride, device=device)
+        line = made.as_strided((total,), (1,))
+        line.copy_(numbers)
+        both.append((made, line))
+    return both
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_copies_between_blocks_of_equal_shapes(seed):
+    """A coordinate of one block need not be the same element of the storage as in the other."""
+    r = np.random.default_rng(seed)
+    size = [int(n) for n in ([3, 3], [2, 3, 4], [4, 4, 4], [5, 1, 5], [70, 70], [2, 3])[seed % 6]]
+    (x, line_x), (y, line_y) = blocks_of_one_shape(r, size)
+    (to_x, to_line_x), (to_y, to_line_y) = blocks_of_one_shape(r, size)
+    perm = [int(d) for d in r.permutation(len(size))]
+    assert torch.equal(y.permute(perm).clone().cpu(), x.permute(perm).clone())
+    assert torch.equal(line_y.clone().cpu(), line_x)
+    assert torch.equal(y.contiguous().cpu(), x)
+    to_x.copy_(x)
+    to_y.copy_(y)
+    assert torch.equal(to_line_y.cpu(), to_line_x)
+    n = min(line_x.numel(), to_line_x.numel())
+    to_line_x[:n].copy_(line_x[:n])
+    to_line_y[:n].copy_(line_y[:n])
+    assert torch.equal(to_line_y.cpu(), to_line_x)
+    assert torch.equal(to_y.cpu(), to_x)
+
+
+@pytest.mark.parametrize("size", ((3, 3), (70, 70), (3, 3, 3)), ids=str)
+def test_copies_of_transposed_blocks(size):
+    """All permutations of a dense block onto all others: the storages are lines of as many elements."""
+    x = torch.arange(float(math.prod(size))).view(size)
+    for axes in itertools.permutations(range(len(size))):
+        y = x.permute(axes).to("spyre")
+        for view in itertools.permutations(range(len(size))):
+            turned, expected = y.permute(view), x.permute(axes).permute(view)
+            assert torch.equal(turned.clone().cpu(), expected)
+            assert torch.equal(torch.zeros(size, device="spyre").copy_(turned).cpu(), expected)
+
+
+def test_what_lies_between_strides_is_copied():
+    line = torch.empty_strided((2, 3), (4, 1), device="spyre").as_strided((7,), (1,))
+    line.copy_(torch.arange(7.))
+    other = torch.empty_strided((2, 3), (4, 1), device="spyre").as_strided((7,), (1,)).fill_(9)
+    assert line.clone().tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert other.copy_(line).tolist() == [0, 1, 2, 3, 4, 5, 6]
