@@ -58,6 +58,29 @@ def test_patch_storage_clone():
     assert both["view"].sum().item() == 0 and x[1].sum().item() == 22
 
 
+def test_patch_parameter_deepcopy():
+    for data in (sample(), sample().t(), sample()[1:, ::2], torch.empty(0, 3, device="spyre")):
+        p = torch.nn.Parameter(data, requires_grad=data.numel() > 6)
+        q = copy.deepcopy(p)
+        assert type(q) is torch.nn.Parameter and q.requires_grad == p.requires_grad and q.stride() == p.stride()
+        assert q.device_tensor_layout() == p.device_tensor_layout() and torch.equal(q.cpu(), p.cpu())
+        before = p.detach().cpu()
+        q.data.zero_()
+        assert torch.equal(p.cpu(), before)
+    negated = torch.nn.Parameter(torch._neg_view(sample()))
+    assert torch.equal(copy.deepcopy(negated).cpu(), negated.cpu())
+    layer = torch.nn.Linear(4, 3, device="spyre")
+    layer.weight.data = sample()
+    layer.register_buffer("kept", sample())
+    layer.tied = layer.weight
+    other = copy.deepcopy(layer)
+    assert other.tied is other.weight and other.weight is not layer.weight
+    assert other.weight.device_tensor_layout() == other.kept.device_tensor_layout() == COLUMNS
+    assert torch.equal(other.weight.cpu(), layer.weight.cpu())
+    on_host = torch.nn.Parameter(torch.ones(2, 3).t())
+    assert torch.equal(copy.deepcopy(on_host), on_host)
+
+
 def test_patch_device_tensor_layout():
     x = sample()
     assert x.device_tensor_layout() == x.t().device_tensor_layout() == x[1, 2:].device_tensor_layout() == COLUMNS

@@ -47,6 +47,13 @@ def clone_storage(storage):
     return _from_dlpack(_core._spyre_clone(storage.data_ptr())).untyped_storage()
 
 
+def clone_block(tensor):
+    """A tensor like this one, in memory of its own of the same layout."""
+    storage = clone_storage(tensor.untyped_storage())
+    made = make((0,), tensor.dtype)
+    return made.set_(storage, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
 def dense_strides(tensor):
     """The strides of a tensor if every element has a place of its own and none is between; else row-major ones."""
     size, stride = tensor.size(), tensor.stride()

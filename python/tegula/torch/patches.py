@@ -89,6 +89,28 @@ def storage_clone():
     _wrap(torch.UntypedStorage, "clone", make)
 
 
+@_patch
+def parameter_deepcopy():
+    """copy.deepcopy of a Parameter is a clone of its numbers, in the default layout; here it keeps its own."""
+    def make(before):
+        def deepcopy(self, memo):
+            data = self.data
+            if type(data) is not torch.Tensor or not is_spyre(data) or data.is_neg() or id(self) in memo:
+                return before(self, memo)
+            if torch._C._functorch.is_functorch_wrapped_tensor(self) or _in_a_mode(self):
+                return before(self, memo)
+            memo[id(self)] = made = type(self)(memory.clone_block(data), self.requires_grad)
+            return made
+        return deepcopy
+
+    _wrap(torch.nn.Parameter, "__deepcopy__", make)
+
+
+def _in_a_mode(tensor):
+    from tegula.torch import fake
+    return fake.is_active(tensor)
+
+
 # ---- layouts in the interface ------------------------------------------------------------------
 
 
