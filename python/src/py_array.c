@@ -43,6 +43,11 @@ int core_memory_describe(core_memory *m, core_state *state, tg_dtype dtype, int3
     memcpy(m->host.shape, shape, (size_t)ndim * sizeof shape[0]);
     memcpy(m->host.strides, strides, (size_t)ndim * sizeof strides[0]);
     tg_status s = make_layout(m, &err);
+    if (s == TG_OK && m->bytes == NULL && tg_layout_numel(&m->layout) != 0) {
+        (void)core_raise_argument(state, "an array of %lld elements at the address 0",
+                                  (long long)tg_layout_numel(&m->layout));
+        return -1;
+    }
     const int64_t lowest = s == TG_OK ? core_lowest_offset(&m->layout, &m->host) : 0;
     if (lowest < 0) {
         m->bytes += lowest * (tg_dtype_storage_bits(dtype) / 8);
@@ -166,7 +171,8 @@ static int open_buffer(core_memory *m, core_state *state, PyObject *object, cons
     core_buffer   *buffer = (core_buffer *)object;
     const tg_desc *desc = &buffer->layout->desc;
     if (!buffer->is_array) {
-        (void)core_raise_argument(state, "%s: a tiled Buffer is no array; relayout it, or take its .storage", what);
+        (void)core_raise_argument(
+            state, "%s: only a Buffer of a strided layout is an array; relayout it, or take its .storage", what);
         return -1;
     }
     m->owner = Py_NewRef(object);
@@ -203,7 +209,10 @@ int core_memory_open(core_memory *out, core_state *state, PyObject *object, bool
     return -1;
 }
 
+/* A deleter may run Python code, which must not find an exception under way. */
 void core_memory_close(core_memory *memory) {
+    PyObject *type, *value, *traceback;
+    PyErr_Fetch(&type, &value, &traceback);
     if (memory->has_view) PyBuffer_Release(&memory->view);
     if (memory->managed != NULL && memory->managed->deleter != NULL) memory->managed->deleter(memory->managed);
     if (memory->versioned != NULL && memory->versioned->deleter != NULL)
@@ -212,6 +221,7 @@ void core_memory_close(core_memory *memory) {
     memory->managed = NULL;
     memory->versioned = NULL;
     Py_CLEAR(memory->owner);
+    PyErr_Restore(type, value, traceback);
 }
 
 /* ---- as the storage of a layout -------------------------------------------------------------------- */

@@ -31,7 +31,7 @@ void core_memory_close(core_memory *memory);
 int core_memory_open_as(core_memory *out, core_state *state, PyObject *object, const core_layout *layout, bool writable,
                         const char *what);
 
-/* Fill host, layout, nbytes and contiguous for an array whose element 0 is at bytes. 0, or -1. */
+/* Fill host, layout, nbytes and contiguous for an array whose element 0 is at bytes, NULL if it has none. 0, or -1. */
 int core_memory_describe(core_memory *m, core_state *state, tg_dtype dtype, int32_t ndim, const int64_t *shape,
                          const int64_t *strides);
 

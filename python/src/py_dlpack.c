@@ -10,17 +10,19 @@
 
 /* ---- theirs ---------------------------------------------------------------------------------- */
 
+static int check_kind(core_state *state, int64_t type, const char *what) {
+    if (type == DL_CPU || type == DL_CUDA_HOST || type == DL_ROCM_HOST) return 0;
+    (void)core_raise_argument(state, "%s is in the memory of another device (DLPack type %lld)", what, (long long)type);
+    return -1;
+}
+
 static int check_device(core_state *state, PyObject *object, const char *what) {
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     PyObject *kind = device != NULL && PyTuple_Check(device) ? PyTuple_GetItem(device, 0) : NULL;
     int64_t   type = 0;
     int       failed = kind == NULL || core_get_int(&type, state, kind) != 0;
     Py_XDECREF(device);
-    if (!failed && type != DL_CPU && type != DL_CUDA_HOST && type != DL_ROCM_HOST) {
-        (void)core_raise_argument(state, "%s is in the memory of another device (DLPack type %lld)", what,
-                                  (long long)type);
-        failed = 1;
-    }
+    if (!failed) failed = check_kind(state, type, what) != 0;
     if (failed && !PyErr_Occurred())
         (void)core_raise_argument(state, "%s: its __dlpack_device__ gives no device", what);
     return failed ? -1 : 0;
@@ -63,6 +65,7 @@ static int describe_tensor(core_memory *m, core_state *state, const dl_tensor *t
     const tg_dtype dtype = core_dtype_of_dl(t->dtype, flags);
     tg_host        dense;
     tg_error       err;
+    if (check_kind(state, t->device.type, what) != 0) return -1;
     if (dtype == TG_INVALID) {
         (void)core_raise_argument(state, "%s: DLPack type %d of %d bits in %d lanes is no type of ours", what,
                                   (int)t->dtype.code, (int)t->dtype.bits, (int)t->dtype.lanes);
@@ -160,7 +163,7 @@ static PyObject *make_capsule(const core_buffer *buffer, bool versioned) {
     dl_type  type;
     uint64_t flags = 0;
     if (!buffer->is_array || !core_dl_of_dtype(&type, &flags, buffer->layout->desc.host.dtype))
-        return PyErr_Format(PyExc_BufferError, "DLPack has strided arrays only; this Buffer is tiled (see .storage)");
+        return PyErr_Format(PyExc_BufferError, "DLPack has arrays of strided layouts only (see Buffer.storage)");
     if (flags != 0 && !versioned)
         return PyErr_Format(PyExc_BufferError, "elements of %d bits need DLPack 1.1 (max_version)", (int)type.bits);
     export *e = calloc(1, sizeof *e);

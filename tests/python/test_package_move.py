@@ -1,4 +1,5 @@
 """relayout, Plan and Buffer: arrays of NumPy, ml_dtypes, JAX and PyTorch against the definition of both layouts."""
+import ctypes
 import gc
 import itertools
 import math
@@ -375,8 +376,9 @@ def test_dlpack_refuses():
     buffer = Buffer("f32[4]")
     with pytest.raises(tegula.ArgumentError, match="another device"):
         relayout(Capsule(buffer, device=(2, 0)), "f32[4]")
-    with pytest.raises(BufferError, match="tiled"):
-        Buffer("f32[4]{0:T(8)}").__dlpack__()
+    for other in ("f32[4]{0:T(8)}", "f16[5,100]{0,1}"):
+        with pytest.raises(BufferError, match="strided"):
+            Buffer(other).__dlpack__()
     with pytest.raises(BufferError, match="1.1"):
         Buffer("s4[4]").__dlpack__()
     with pytest.raises(BufferError):
@@ -395,6 +397,63 @@ def test_dlpack_refuses():
                    {"__dlpack__": lambda self, **w: 1 / 0, "__dlpack_device__": lambda self: (1, 0)}):
         with pytest.raises((tegula.ArgumentError, ZeroDivisionError)):
             relayout(type("Broken", (), broken)(), "f32[4]")
+
+
+class Tensor(ctypes.Structure):
+    """DLManagedTensor. Source: dlpack.h."""
+    _fields_ = [("data", ctypes.c_void_p), ("device", ctypes.c_int32), ("device_id", ctypes.c_int32),
+                ("ndim", ctypes.c_int32), ("code", ctypes.c_uint8), ("bits", ctypes.c_uint8),
+                ("lanes", ctypes.c_uint16), ("shape", ctypes.POINTER(ctypes.c_int64)),
+                ("strides", ctypes.POINTER(ctypes.c_int64)), ("byte_offset", ctypes.c_uint64),
+                ("manager_ctx", ctypes.c_void_p), ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p))]
+
+
+class Exporter:
+    """float32 of any shape, from memory that it says; its deleter is Python code."""
+
+    def __init__(self, shape, data=None, device=1, lanes=1):
+        self.deleted = 0
+        self.memory = ctypes.create_string_buffer(4 * math.prod(shape) + 4)
+        self.shape = (ctypes.c_int64 * len(shape))(*shape)
+        self.tensor = Tensor(ctypes.addressof(self.memory) if data is None else data, device, 0, len(shape), 2, 32,
+                             lanes, self.shape, None, 0, None, Tensor._fields_[-1][1](self.delete))
+
+    def delete(self, address):
+        sorted([2, 1], key=lambda n: int(str(n)))  # calls that notice an exception under way
+        self.deleted += 1
+
+    def __dlpack__(self, **words):
+        make = ctypes.pythonapi.PyCapsule_New
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
+        return make(ctypes.addressof(self.tensor), b"dltensor", None)
+
+    def __dlpack_device__(self):
+        return (1, 0)
+
+
+def test_dlpack_deleters_run_once_and_without_an_exception():
+    for words, layout, error in (({}, "f32[2,3]", None), ({}, "f32[3,2]", tegula.ArgumentError),
+                                 ({"lanes": 4}, "f32[2,3]", tegula.ArgumentError)):
+        source = Exporter((2, 3), **words)
+        if error is None:
+            assert relayout(source, layout).numpy().tolist() == [[0] * 3] * 2
+        else:
+            with pytest.raises(error):
+                relayout(source, layout)
+        assert source.deleted == 1
+
+
+def test_dlpack_memory_that_cannot_be_read():
+    for words, message in (({"data": 0}, "6 elements at the address 0"), ({"device": 2}, "another device")):
+        source = Exporter((2, 3), **words)
+        with pytest.raises(tegula.ArgumentError, match=message):
+            relayout(source, "f32[2,3]")
+        assert source.deleted == 1
+    assert relayout(Exporter((0, 3), data=0), "f32[0,3]").numpy().shape == (0, 3)
+    interface = {"__array_interface__": {"data": (0, False), "shape": (2, 3), "typestr": "<f4", "version": 3},
+                 "dtype": numpy.dtype("float32")}
+    with pytest.raises(tegula.ArgumentError, match="address 0"):
+        relayout(type("Interface", (), interface)(), "f32[2,3]")
 
 
 def test_jax():
