@@ -314,7 +314,7 @@ typedef struct tg_xla_layout {
     int64_t  tail_padding;                   /* L(n), in elements; 1 if absent */
     tg_dtype index_type, pointer_type;       /* #(type), *(type): remnants; TG_INVALID if absent */
     int64_t  element_size_in_bits;           /* E(n); 0 if absent */
-    int64_t  memory_space;                   /* S(n) */
+    int64_t  memory_space;                   /* S(n), -128 .. 127 */
     int64_t  split_dim[TG_XLA_MAX_SPLITS];   /* SC(d: ...): physical dimension, 0 = most major */
     int32_t  split_nindices[TG_XLA_MAX_SPLITS];
     int64_t  split_indices[TG_XLA_MAX_SPLIT_INDICES]; /* of all splits in turn */

@@ -168,6 +168,8 @@ tg_status tg_layout_from_xla(tg_layout *out, const tg_xla_shape *array, tg_error
             return tg_fail_dim(err, TG_ERR_UNREPRESENTABLE, d, "dimension %d is unbounded: its layout has no size",
                                (int64_t)d);
     const tg_xla_layout *x = &array->layout;
+    if (x->memory_space < INT8_MIN || x->memory_space > INT8_MAX)
+        return tg_fail(err, TG_ERR_ARGUMENT, "memory space does not fit int8: %d", x->memory_space);
     enum { MAX_ELEMENT_BITS = 4096 }; /* as tg_layout_validate */
     if (x->element_size_in_bits > MAX_ELEMENT_BITS)
         return tg_fail(err, TG_ERR_LIMIT, "an element size of %d bits is over the limit of %d", x->element_size_in_bits,

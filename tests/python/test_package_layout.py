@@ -100,6 +100,15 @@ def test_constructors_are_what_the_text_says():
     assert Layout.xla((16,), "s4", element_size_in_bits=4) == Layout("s4[16]{0:E(4)}")
 
 
+def test_memory_spaces_that_the_text_can_say():
+    for space in (-128, -1, 0, 1, 127):
+        layout = Layout.xla((8,), "f32", memory_space=space)
+        assert layout.memory_space == space and Layout(str(layout)).memory_space == space
+    for space in (-300, -129, 128, 2**32, 2**63 - 1, -2**63):
+        with pytest.raises(tegula.ArgumentError, match="memory space does not fit int8"):
+            Layout.xla((8,), "f32", memory_space=space)
+
+
 @pytest.mark.parametrize("dtype, name", [
     (numpy.float16, "f16"), (numpy.dtype("int8"), "s8"), (numpy.bool_, "pred"),
     (numpy.dtype(ml_dtypes.bfloat16), "bf16"),
