@@ -370,3 +370,11 @@ def test_risk_10_layouts_in_graphs():
     y = torch.compile(lambda v: v.t() + v.t(), backend=look)(x)
     assert seen[0] == COLUMNS and x.device_tensor_layout() == COLUMNS
     assert torch.equal(y.cpu(), 2 * x.cpu().t())
+
+
+def test_is_set_to():
+    """A question about the memory of both, which copies on the CPU cannot answer."""
+    x = torch.arange(6.0, device="spyre").view(2, 3)
+    assert x.is_set_to(x.view(2, 3)) and x.is_set_to(torch.empty(0, device="spyre").set_(x))
+    for other in (x.clone(), x[:1], x.t(), x.view(3, 2), torch.empty(2, 3, device="spyre")):
+        assert not x.is_set_to(other)

@@ -136,7 +136,8 @@ def _on_cpu(run):
     return wrapped
 
 
-VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Tensor", "set_")
+VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Tensor", "set_",
+         "is_set_to")
 
 
 # Keys under which PyTorch has made an operation from others; where the CPU has a kernel for the whole, that is taken.
