@@ -239,8 +239,11 @@ def test_overlapping_and_gappy_strides():
             x[1:].fill_(7)
             assert torch.equal(y.cpu(), x)
         elif 0 in stride:
+            y.fill_(7)
+            x.fill_(7)
+            assert torch.equal(y.cpu(), x)
             with pytest.raises(RuntimeError, match="single memory location"):
-                y.fill_(7)
+                y.copy_(torch.zeros(size))
 
 
 def test_many_dimensions():
@@ -310,3 +313,33 @@ def test_what_lies_between_strides_is_copied():
     other = torch.empty_strided((2, 3), (4, 1), device="spyre").as_strided((7,), (1,)).fill_(9)
     assert line.clone().tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert other.copy_(line).tolist() == [0, 1, 2, 3, 4, 5, 6]
+
+
+INTO_REPEATED = {
+    "fill_": lambda x, at: x.fill_(2), "zero_": lambda x, at: x.zero_(),
+    "masked_fill_": lambda x, at: x.masked_fill_(at([True, False, True]), 5),
+    "masked_fill_ rows": lambda x, at: x.masked_fill_(at([[False], [False], [True], [False]]), 5),
+    "masked_fill_ tensor": lambda x, at: x.masked_fill_(at([True, False, True]), at(5.0)),
+    "index_fill_": lambda x, at: x.index_fill_(1, at([1]), 5), "a row": lambda x, at: x[1].fill_(5),
+    "index_put_": lambda x, at: x.index_put_((at([1]),), at(5.0)),
+    "fill_ negated": lambda x, at: torch._neg_view(x).fill_(2), "fill_ tensor": lambda x, at: x.fill_(at(2.0)),
+    "copy_": lambda x, at: x.copy_(at([1.0, 2.0, 3.0])), "add_": lambda x, at: x.add_(1),
+    "copy_ repeated": lambda x, at: x.copy_(x.clone()[:1].expand(4, 3)), "uniform_": lambda x, at: x.uniform_(),
+    "masked_scatter_": lambda x, at: x.masked_scatter_(at([True, False, True]), at([1.0] * 12)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Use of")
+@pytest.mark.parametrize("name", INTO_REPEATED)
+def test_writing_where_elements_stand_for_many(name):
+    """What the CPU writes the device writes, and the rest of the memory stays; what the CPU refuses it refuses."""
+    found = []
+    for device in ("cpu", "spyre"):
+        base = torch.arange(6.0).view(2, 3).to(device)
+        try:
+            result = INTO_REPEATED[name](base[1:].expand(4, 3), lambda value: torch.tensor(value, device=device))
+            found.append((base.tolist(), result.tolist()))
+        except RuntimeError as error:
+            assert "single memory location" in str(error)
+            found.append(None)
+    assert found[0] == found[1]

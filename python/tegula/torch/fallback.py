@@ -117,7 +117,7 @@ class _Call:
         copy = self.copies[id(tensor)][1]
         if copy.size() != tensor.size():
             tensor.resize_(copy.size())
-        memory.copy(copy, tensor)
+        memory.copy(*memory.once(copy, tensor))
 
     def lift(self, leaf):
         if not isinstance(leaf, torch.Tensor) or leaf.device.type != "cpu":

@@ -169,6 +169,15 @@ def to_cpu(tensor, convert=_same):
     return convert(copy).expand(size)
 
 
+def once(copy, tensor):
+    """Both without what repeats in both of them: an element that stands for many is written once."""
+    if copy.size() != tensor.size() or 0 not in copy.stride():
+        return copy, tensor
+    size = [1 if a == b == 0 else n for n, a, b in zip(copy.size(), copy.stride(), tensor.stride())]
+    return (copy.as_strided(size, copy.stride()),
+            _as_strided._op_dk(CPU, tensor, size, tensor.stride(), tensor.storage_offset()))
+
+
 def _converted(tensor, convert):
     if tensor.dtype in ONE_CODE and _core._spyre_converts(key(tensor), tensor.dtype):
         return to_cpu(tensor, lambda copy: copy if copy.isfinite().all() else convert(copy))
