@@ -108,7 +108,7 @@ def parameter_deepcopy():
 
 def _in_a_mode(tensor):
     from tegula.torch import fake
-    return fake.is_active(tensor)
+    return fake.mode_for(tensor) is not None
 
 
 # ---- layouts in the interface ------------------------------------------------------------------
