@@ -4,8 +4,8 @@
     tools/check_wheel.py [--root DIR] [--keep DIR]
 
 As `pip install .` does, with the meson-python beside the Python that runs this instead of one that pip fetches. The
-wheel must be for every CPython from 3.11 on, hold one extension and no other binary, ask for libc alone, and show
-nothing to other libraries.
+wheel must be for every CPython from 3.11 on, hold one extension and no other binary, ask for the C library alone
+(with its libm: the planner takes logarithms), and show nothing to other libraries.
 """
 
 import argparse
@@ -59,7 +59,7 @@ def install(wheel, folder):
 
 def needed(extension, folder):
     names = re.findall(r"\(NEEDED\).*\[(.*)\]", run(["readelf", "-d", extension], folder) or "")
-    return all(name.startswith(("libc.so", "ld-linux", "libpthread.so")) for name in names) and names
+    return all(name.startswith(("libc.so", "libm.so", "ld-linux", "libpthread.so")) for name in names) and names
 
 
 def shown(extension, folder):
