@@ -177,8 +177,9 @@ static void put_percent(tg_writer *w, int64_t part, int64_t whole) {
     tg_put_text(w, " %");
 }
 
-/* What the storage holds. Overlapping strides are left alone: counting them can take long. */
-static bool put_padding(tg_writer *w, bool *unique, const tg_layout *l, const char *whose) {
+/* What the storage holds, of which *padding places nothing. Overlapping strides are left alone: counting them can take
+ * long. */
+static bool put_padding(tg_writer *w, bool *unique, int64_t *padding, const tg_layout *l, const char *whose) {
     int64_t data = 0, filled = 0;
     *unique = true;
     if (!tg_layout_dense(&filled, l) && tg_layout_numel(l) > TG_LARGEST_CELL) return false;
@@ -187,15 +188,42 @@ static bool put_padding(tg_writer *w, bool *unique, const tg_layout *l, const ch
     put_count(w, tg_layout_numel(l), "element");
     tg_put_text(w, " in ");
     put_count(w, l->span, "place");
-    if (l->span == data) tg_put_text(w, ", no padding.");
+    *padding = l->span - data;
+    if (*padding == 0) tg_put_text(w, ", no padding.");
     else {
         tg_put_text(w, ": ");
-        tg_put_int(w, l->span - data);
+        tg_put_int(w, *padding);
         tg_put_text(w, " are padding, ");
-        put_percent(w, l->span - data, l->span);
+        put_percent(w, *padding, l->span);
         tg_put_char(w, '.');
     }
     return true;
+}
+
+/* Padding that the planes of the tensor draw, all planes together: it goes past the end of a row or a column. */
+static int64_t count_beside(const tg_scene *s) {
+    const tg_layout *l = s->layout;
+    int64_t          places = count_copies(l);
+    const int64_t    data = places * tg_layout_numel(l); /* fits: they have places of their own, as all below */
+    for (int32_t d = 0; d < l->ndim; d++)
+        places *= d == s->row_dim || d == s->col_dim ? s->grain.padded[d] : l->shape[d];
+    return places - data;
+}
+
+/* " 1536 of these belong to no row or column of the tensor: only memory has them." */
+static void put_unseen(tg_writer *w, const tg_scene *s, int64_t padding) {
+    const tg_picture_params *p = s->params;
+    if (!s->grain.dense || (p->views != 0 && (p->views & TG_VIEW_LOGICAL) == 0)) return;
+    const int64_t unseen = padding - count_beside(s);
+    if (unseen == 0) return;
+    tg_put_char(w, ' ');
+    if (unseen == padding) tg_put_text(w, unseen == 1 ? "It belongs" : "They belong");
+    else {
+        tg_put_int(w, unseen);
+        tg_put_text(w, unseen == 1 ? " of these belongs" : " of these belong");
+    }
+    tg_put_text(w, " to no row or column of the tensor: only memory has ");
+    tg_put_text(w, unseen == 1 ? "it." : "them.");
 }
 
 /* "25 cores: d1 in 25 parts." */
@@ -264,10 +292,13 @@ static void add_comparison(tg_scene *s) {
     }
 }
 
-static void add_padding(tg_picture *p, bool *unique, const tg_layout *l, const char *whose) {
-    tg_writer w = begin_note(p);
-    if (put_padding(&w, unique, l, whose)) (void)tg_writer_end(&w);
-    else p->nnotes--;
+static void add_padding(const tg_scene *s, bool *unique, const tg_layout *l, const char *whose) {
+    tg_writer w = begin_note(s->picture);
+    int64_t   padding = 0;
+    if (put_padding(&w, unique, &padding, l, whose)) {
+        if (l == s->layout && *unique) put_unseen(&w, s, padding);
+        (void)tg_writer_end(&w);
+    } else s->picture->nnotes--;
 }
 
 static void add_notes(tg_scene *s) {
@@ -286,8 +317,8 @@ static void add_notes(tg_scene *s) {
         put_splits(&w, s);
         (void)tg_writer_end(&w);
     }
-    add_padding(p, &unique, s->layout, s->params->other != NULL ? "Before: " : "");
-    if (s->params->other != NULL) add_padding(p, &unique_after, s->params->other, "After: ");
+    add_padding(s, &unique, s->layout, s->params->other != NULL ? "Before: " : "");
+    if (s->params->other != NULL) add_padding(s, &unique_after, s->params->other, "After: ");
     if (!unique || !unique_after) add_note(p, "Some places hold several elements; memory names the first of them.");
     if (tg_layout_numel(s->layout) < 2) return;
     w = begin_note(p);

@@ -55,6 +55,30 @@ def test_labels_tell_all_dimensions():
                 assert cell["label"] == "(" + ",".join(map(str, cell["low"])) + ")"
 
 
+# Every place is an element, or padding that a plane draws beside the tensor, or padding that the note counts.
+@pytest.mark.parametrize("text, shape, unseen", [
+    ("bf16[1,130]{1,0:T(8,128)(2,1)}", (1, 130), 2 * (8 - 2) * 128),  # two tiles; pairs of rows
+    ("f32[2,3,5]{2,1,0:T(4,4,4)}", (2, 3, 5), 2 * 4 * 8),             # two planes of 4 x 8 do not exist
+    ("f32[3]{0:T(8,128)}", (3,), 7 * 128),                            # seven rows of the tile
+    ("s8[3,7]{1,0:T(2,4)(2)(3)}", (3, 7), None),                      # pairs in places for three
+    ("f16[3,7]{1,0:T(2,4)}", (3, 7), 0),
+    ("f16[2,3,5] spyre", (2, 3, 5), 0),
+])
+def test_padding_that_no_plane_draws_is_counted(text, shape, unseen):
+    planes = [["--slice", f"{x},:,:"] for x in range(shape[0])] if len(shape) == 3 else [[]]
+    drawn = 0
+    for plane in planes:
+        answer = picture(text, "--view", "logical", *plane)
+        assert not any(track["hidden"] for track in answer["panels"][0]["rows"] + answer["panels"][0]["columns"])
+        drawn += sum(cell["padding"] for row in answer["panels"][0]["cells"] for cell in filter(None, row))
+    note = next(note for note in answer["notes"] if " places" in note)
+    padding = int(re.search(r"(\d+) are padding", note).group(1))
+    said = re.search(r"(\d+) of these belong", note)
+    assert drawn + (int(said.group(1)) if said else 0) == padding
+    assert unseen is None or padding - drawn == unseen
+    assert "of these" not in tegula(text, "--view", "device")
+
+
 # A tile of 8 x 44 elements lies in 8 pieces: 2048..2091, 2176..2219 and so on.
 def test_holes_are_said():
     cells = picture("f32[20,300]{1,0:T(8,128)}")["panels"][0]["cells"]
