@@ -1,6 +1,7 @@
 /* How fast moves are, against memcpy and against a copy that goes around the caches, in the same run.
  *
- *   bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--json FILE]
+ *   bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
+ *                  [--json FILE]
  *   bench_relayout --list
  *
  * GB/s counts bytes read once and written once, padding included. memcpy moves (in + out) / 2 bytes between the
@@ -11,6 +12,9 @@
  * verified by tg_plan_verify before it is timed, on one thread; on more threads, and from oneDNN, it must be the
  * same bytes.
  *
+ * --lines adds a copy of the lines that the move touches, in its order and without any work on elements (touched.h), on
+ * one thread: what is left to win.
+ *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
 #include "copies.h"
@@ -19,6 +23,7 @@
 #include "pinning.h"
 #include "rounds.h"
 #include "subject.h"
+#include "touched.h"
 #include "workloads.h"
 
 #include <stdio.h>
@@ -29,7 +34,7 @@ enum { POOL_NONE, POOL_OURS, POOL_OPENMP };
 enum { TEXT_MAX = 96, FLUSH_BYTES = 256 << 20 };
 
 typedef struct options {
-    bool        quick, list;
+    bool        quick, list, lines;
     const char *sizes, *filter, *json;
     bool        threads[3]; /* by number */
     int         rounds;     /* 0: by size */
@@ -40,7 +45,7 @@ typedef struct options {
 typedef struct stage {
     options           opt;
     uint8_t          *src, *dst, *flush;
-    size_t            flush_bytes;
+    size_t            side, flush_bytes; /* of src, and of dst; of flush */
     const tg_executor *executor;
     FILE             *json;
     int               rows, wrong;
@@ -54,6 +59,7 @@ typedef struct row {
     int32_t         threads;
     subject         tegula;
     onednn         *peer;
+    lines          *lines;
     bool            verified;
     uint64_t        sum; /* of the right result */
     rounds          r;
@@ -128,6 +134,10 @@ static void add_contenders(row *x, copy_job *jobs) {
     }
     if (tiny) rounds_add(r, "plan", subject_plan, &x->tegula, POOL_NONE);
     if (tiny) rounds_add(r, "plan+run", subject_plan_and_run, &x->tegula, POOL_NONE);
+    if (x->lines != NULL) {
+        rounds_add(r, "lines", lines_run, x->lines, POOL_NONE);
+        rounds_add(r, "lines around", lines_run_around, x->lines, POOL_NONE);
+    }
     if (x->peer != NULL) rounds_add(r, "onednn", onednn_run, x->peer, x->threads == 1 ? POOL_NONE : POOL_OPENMP);
 }
 
@@ -145,6 +155,8 @@ static void row_measure(row *x, const stage *st) {
     copy_job jobs[4];
     memset(&x->r, 0, sizeof x->r);
     if (!st->opt.quick || x->threads == 1) row_onednn(x, st);
+    if (st->opt.lines && x->threads == 1)
+        x->lines = lines_create(&x->tegula.dst_layout, &x->tegula.src_layout, st->dst, st->src, st->side);
     add_contenders(x, jobs);
     pin_threads(x->threads);
     set_method(x, st);
@@ -152,6 +164,8 @@ static void row_measure(row *x, const stage *st) {
     pin_threads(1);
     onednn_destroy(x->peer);
     x->peer = NULL;
+    lines_destroy(x->lines);
+    x->lines = NULL;
 }
 
 /* ---- output ---- */
@@ -161,18 +175,18 @@ static double ratio_to(const row *x, const char *name) {
     return c == NULL ? 0 : contender_ratio(c, rounds_find(&x->r, "tegula"), x->r.count);
 }
 
-/* The better one of one stream and eight. */
-static double ratio_to_ntcopy(const row *x) {
-    const double one = ratio_to(x, "ntcopy"), eight = ratio_to(x, "ntcopy8");
-    return eight > 0 && eight < one ? eight : one;
+/* To the faster one. */
+static double ratio_to_both(const row *x, const char *name, const char *other) {
+    const double a = ratio_to(x, name), b = ratio_to(x, other);
+    return b > 0 && b < a ? b : a;
 }
 
 static double row_bytes(const row *x) { return (double)(x->tegula.src_bytes + x->tegula.dst_bytes); }
 
 static void print_head(bool quick) {
     if (quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
-    printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s", "ns",
-           "x memcpy", "x ntcopy", "x oneDNN", "spread");
+    printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s",
+           "ns", "x memcpy", "x ntcopy", "x lines", "x oneDNN", "spread");
 }
 
 static void print_ratio(double x) {
@@ -186,7 +200,8 @@ static void print_row(const row *x) {
     printf("%-22s %-11s %-4c %3d %9.1f %9.0f", x->w->name, x->w->type, size_letters[x->size], (int)x->threads,
            row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
-    print_ratio(ratio_to_ntcopy(x));
+    print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
+    print_ratio(ratio_to_both(x, "lines", "lines around"));
     print_ratio(ratio_to(x, "onednn"));
     printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
            x->r.noisy > 0 ? ", noisy" : "");
@@ -314,10 +329,11 @@ static void list_all(const options *opt) {
 
 static int usage(void) {
     fprintf(stderr, "usage: bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
-                    "                      [--cpu MASK] [--json FILE]\n"
+                    "                      [--cpu MASK] [--lines] [--json FILE]\n"
                     "       bench_relayout --list\n"
                     "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, T 4 KiB; --filter: part of the name\n"
-                    "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n");
+                    "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
+                    "--lines: also copy the lines that a move touches, without work on elements\n");
     return 2;
 }
 
@@ -335,11 +351,12 @@ static bool set_option(options *o, const char *name, const char *value) {
 }
 
 static bool read_options(options *o, int argc, char **argv) {
-    const options defaults = {false, false, "LNMST", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
+    const options defaults = {false, false, false, "LNMST", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
     bool          sizes_given = false;
     *o = defaults;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--quick") == 0) o->quick = true;
+        else if (strcmp(argv[i], "--lines") == 0) o->lines = true;
         else if (strcmp(argv[i], "--list") == 0) o->list = true;
         else if (i + 1 < argc && set_option(o, argv[i], argv[i + 1])) sizes_given |= strcmp(argv[i++], "--size") == 0;
         else return false;
@@ -371,6 +388,7 @@ static bool close_json(stage *st) {
 
 static void make_buffers(stage *st, size_t most) {
     const bool cold = strpbrk(st->opt.sizes, "LN") != NULL && !st->opt.quick;
+    st->side = most;
     st->src = buffer_make(most);
     st->dst = buffer_make(most);
     st->flush_bytes = cold ? FLUSH_BYTES : 0;

@@ -19,6 +19,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 PEERS = ("onednn", "numpy", "torch", "torch new")
+RATIOS = ("memcpy", "ntcopy", "lines", "onednn", "numpy", "torch")
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
 
 
@@ -57,8 +58,9 @@ def merged(row, peers, targets):
     """A row of bench_relayout with the peers' ratios and its targets."""
     seconds = row["seconds"]
     ratios = {name: s["x"] for name, s in seconds.items() if name not in ("tegula", "plan", "plan+run")}
-    if "ntcopy8" in ratios:
-        ratios["ntcopy"] = min(ratios["ntcopy"], ratios.pop("ntcopy8"))
+    for name, other in (("ntcopy", "ntcopy8"), ("lines", "lines around")):  # to the faster one
+        if other in ratios:
+            ratios[name] = min(ratios[name], ratios.pop(other))
     peer = peers.get(key(row), {"seconds": {}, "noisy": False})
     for name in PEERS[1:]:
         if name in peer["seconds"]:
@@ -119,12 +121,11 @@ def trailer(row):
 
 def print_rows(rows):
     print(f"{'workload':21} {'type':11} {'size':4} {'thr':>3} {'GB/s':>6} {'x memcpy':>8} {'x ntcopy':>8} "
-          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6}  target")
+          f"{'x lines':>8} {'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6}  target")
     for row in rows:
         ratios = row["ratios"]
         print(f"{row['workload']:21} {row['type']:11} {row['size']:4} {row['threads']:3} {cell(row['gb_per_s'], 6, 1)} "
-              f"{cell(ratios['memcpy'], 8)} {cell(ratios.get('ntcopy'), 8)} {cell(ratios.get('onednn'), 8)} "
-              f"{cell(ratios.get('numpy'), 8)} {cell(ratios.get('torch'), 8)} {cell(ratios.get('torch new'), 9)} "
+              + " ".join(cell(ratios.get(name), 8) for name in RATIOS) + f" {cell(ratios.get('torch new'), 9)} "
               f"{cell(row['spread'], 6)}{trailer(row)}".rstrip())
 
 

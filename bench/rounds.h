@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 8 };
+enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 10 };
 
 typedef struct contender {
     const char *name;
