@@ -43,6 +43,53 @@ tg_status spyre_write_image(const spyre_block *block, const void *image, tg_erro
     return s != TG_OK ? s : move(&block->map, block->data, &host, image, NULL, NULL, err);
 }
 
+/* ---- padding ---- */
+
+enum { SMALL_BYTES = 1 << 14 }; /* up to here, and where most is padding, clearing all is quicker than a plan */
+
+/* Positions of memory that dimension d has, or 0 if it has no more than coordinates. */
+static int64_t positions_beyond(const tg_layout *map, int32_t d) {
+    int64_t n = 1;
+    for (int32_t i = 0; i < map->nmodes; i++)
+        if (map->mode[i].axis == d) n *= map->mode[i].size;
+    return n > map->shape[d] ? n : 0;
+}
+
+/* Nothing but the positions of dimensions beyond their coordinates is padding. */
+static bool ends_alone(const tg_layout *map) {
+    for (int32_t i = 0; i < map->nmodes; i++)
+        if (map->mode[i].axis == TG_AXIS_PAD && map->mode[i].size > 1) return false;
+    return map->naxes == map->ndim;
+}
+
+/* The last coordinates of dimension d, and the padding behind them. */
+static tg_status zero_end(const spyre_block *block, int32_t d) {
+    static const unsigned char zero[16];
+    const tg_layout *map = &block->map;
+    tg_layout        source;
+    tg_plan          plan;
+    int64_t          begin[TG_MAX_NDIM] = {0}, none[TG_MAX_NDIM] = {0};
+    begin[d] = map->shape[d] - 1;
+    const tg_plan_params params = {.dst = map, .src = &source, .pad = zero, .begin = begin, .end = map->shape};
+    tg_status s = tg_layout_strided(&source, map->dtype, map->ndim, map->shape, none, 0, NULL);
+    if (s == TG_OK) s = tg_plan_init(&plan, &params, NULL);
+    return s != TG_OK ? s : tg_plan_run(&plan, block->data, zero, NULL, NULL);
+}
+
+void spyre_zero_padding(const spyre_block *block) {
+    const tg_layout *map = &block->map;
+    tg_status        s = TG_OK;
+    const int64_t    elements = tg_layout_numel(map);
+    const bool       all = block->host.dtype == TG_U8;
+    if (elements == map->span && !all) return;
+    if (block->device_bytes > SMALL_BYTES && elements > map->span / 2 && ends_alone(map) && !all) {
+        for (int32_t d = 0; d < map->ndim && s == TG_OK; d++)
+            if (positions_beyond(map, d) != 0) s = zero_end(block, d);
+        if (s == TG_OK) return;
+    }
+    memset(block->data, 0, (size_t)block->device_bytes);
+}
+
 /* ---- boxes ---- */
 
 typedef struct transfer {

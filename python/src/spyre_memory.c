@@ -243,12 +243,6 @@ static tg_status map_block(spyre_block *block, tg_error *err) {
     return s;
 }
 
-/* Memory that is handed out again holds what its last owner left. Every code of a format is a number of the host type,
- * but for the 32 bits that uint8 has on the device: there it must not show. */
-static void define(const spyre_block *block) {
-    if (!block->raw && block->host.dtype == TG_U8) memset(block->data, 0, (size_t)block->device_bytes);
-}
-
 /* Fills data and host_image; the one allocation of a storage is the larger of both. */
 static bool allocate_block(spyre_block *block) {
     const int64_t device = block->raw ? block->nbytes : block->device_bytes;
@@ -261,8 +255,14 @@ static bool allocate_block(spyre_block *block) {
         spyre_give(block->host_image, slot_bytes(block));
         return false;
     }
-    define(block);
     return true;
+}
+
+/* Memory that is handed out again holds what its last owner left. Elements are the caller's to write, but nobody writes
+ * what lies between them, and files have it. */
+static void define(const spyre_block *block) {
+    if (block->raw || block->gaps) memset(block->host_image, 0, (size_t)block->nbytes);
+    if (!block->raw) spyre_zero_padding(block);
 }
 
 static PyObject *no_memory(int64_t bytes) {
@@ -333,9 +333,11 @@ static PyObject *alloc(PyObject *module, PyObject *args) {
     spyre_block *block = new_block();
     if (block == NULL) return NULL;
     if (get_tensor(block, core_module_state(module), size, strides, dtype, layout, keep_unit_dims) == 0) {
-        if (allocate_block(block))
+        if (allocate_block(block)) {
+            define(block);
             return make_capsule(block, block->host.dtype,
                                 block->nbytes / (tg_dtype_storage_bits(block->host.dtype) / 8));
+        }
         (void)no_memory(block->device_bytes);
     }
     free(block);
@@ -366,7 +368,7 @@ static PyObject *alloc_raw(PyObject *module, PyObject *arg) {
         free(block);
         return no_memory(bytes);
     }
-    memset(block->data, 0, (size_t)bytes);
+    define(block);
     return make_capsule(block, TG_U8, bytes);
 }
 
@@ -407,6 +409,7 @@ static int relay(spyre_block *block, const spyre_block *old, core_state *state) 
     void *image = spyre_take(old->nbytes);
     if (block->data != NULL && image != NULL) {
         Py_BEGIN_ALLOW_THREADS
+        if (!block->raw) spyre_zero_padding(block);
         s = spyre_read_image(old, image, &err);
         if (s == TG_OK) s = spyre_write_image(block, image, &err);
         Py_END_ALLOW_THREADS
