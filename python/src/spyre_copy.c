@@ -287,35 +287,65 @@ static PyObject *read_image(PyObject *module, PyObject *args) { return run_image
 
 static PyObject *write_image(PyObject *module, PyObject *args) { return run_image(module, args, true); }
 
-/* A coordinate is the same host element to both. */
-static bool same_elements(const tg_host *a, const tg_host *b) {
-    if (a->dtype != b->dtype || a->ndim != b->ndim || a->offset != b->offset) return false;
-    for (int32_t d = 0; d < a->ndim; d++)
-        if (a->shape[d] != b->shape[d] || (a->shape[d] > 1 && a->strides[d] != b->strides[d])) return false;
-    return true;
+/* The dimensions of the box in the order of the view's; those of the frame that the view has not are left out. */
+static tg_status in_order(tg_layout *out, const spyre_box *box, const spyre_view *view, tg_error *err) {
+    int32_t order[TG_MAX_NDIM], n = 0;
+    for (int32_t i = 0; i < view->ndim; i++)
+        for (int32_t d = 0; d < box->layout.ndim; d++)
+            if (box->dim[d] == i) order[n++] = d;
+    for (int32_t d = 0; d < box->layout.ndim; d++)
+        if (box->dim[d] < 0) order[n++] = d;
+    tg_status s = tg_layout_permute(out, &box->layout, order, err);
+    while (s == TG_OK && out->ndim > view->ndim) s = tg_layout_squeeze(out, out, out->ndim - 1, err);
+    return s;
 }
 
-/* Both map every element of their storages, and each as the same coordinate. */
-static bool alike(const spyre_block *a, const spyre_block *b) {
-    return !a->raw && !b->raw && !a->gaps && !b->gaps && same_elements(&a->host, &b->host);
+/* One plan between two views in the format of the device; TG_ERR_UNSUPPORTED if no plan says it. */
+static tg_status move_views(spyre_block *dst, const spyre_view *to, spyre_block *src, const spyre_view *from,
+                            tg_error *err) {
+    spyre_box box;
+    tg_layout dst_layout, src_layout;
+    if (!spyre_view_box(&box, dst, to) || !box.whole) return TG_ERR_UNSUPPORTED;
+    tg_status s = in_order(&dst_layout, &box, to, err);
+    if (s != TG_OK || !spyre_view_box(&box, src, from) || !box.whole) return TG_ERR_UNSUPPORTED;
+    s = in_order(&src_layout, &box, from, err);
+    return s != TG_OK ? s : move(&dst_layout, dst->data, &src_layout, src->data, NULL, NULL, err);
 }
 
-/* One plan between two layouts, in the format of the device. */
+/* Both are of that type, in formats of the device, and no byte is of both. */
+static bool in_formats(const spyre_block *a, const spyre_block *b, tg_dtype dtype) {
+    return a != b && !a->raw && !b->raw && a->host.dtype == dtype && b->host.dtype == dtype;
+}
+
+/* (key, stride, offset, key of the source, its stride, its offset, size, dtype) */
 static PyObject *copy_device(PyObject *module, PyObject *args) {
-    PyObject *to, *from;
-    tg_error  err;
-    tg_status s = TG_ERR_UNSUPPORTED;
-    if (!PyArg_ParseTuple(args, "OO:_spyre_copy_device", &to, &from)) return NULL;
+    PyObject   *to, *from, *to_stride, *from_stride, *size, *object;
+    long long   to_offset, from_offset;
+    transfer    t;
+    tg_error    err;
+    tg_status   s = TG_ERR_UNSUPPORTED;
+    core_state *state = core_module_state(module);
+    if (!PyArg_ParseTuple(args, "OOLOOLOO:_spyre_copy_device", &to, &to_stride, &to_offset, &from, &from_stride,
+                          &from_offset, &size, &object) ||
+        core_get_dtype(&t.dtype, state, object) != 0)
+        return NULL;
+    const int known = get_view(&t, state, size, to_stride, from_stride);
+    if (known <= 0) return known < 0 ? NULL : Py_NewRef(Py_False);
+    spyre_view source = t.view;
+    memcpy(source.stride, t.stride, sizeof source.stride);
+    t.view.offset = to_offset;
+    source.offset = from_offset;
     spyre_block *dst = spyre_acquire(to), *src = dst != NULL ? spyre_acquire(from) : NULL;
-    if (src != NULL && dst != src && alike(dst, src)) {
+    if (src != NULL && is_empty(&source)) s = TG_OK;
+    else if (src != NULL && in_formats(dst, src, t.dtype) && !repeats(&t.view)) {
         Py_BEGIN_ALLOW_THREADS
-        s = move(&dst->map, dst->data, &src->map, src->data, NULL, NULL, &err);
+        s = move_views(dst, &t.view, src, &source, &err);
         Py_END_ALLOW_THREADS
     }
     if (src != NULL) spyre_release(src);
     if (dst != NULL) spyre_release(dst);
     if (src == NULL) return NULL;
-    if (s != TG_OK && s != TG_ERR_UNSUPPORTED) return core_raise(core_module_state(module), &err, NULL);
+    if (s != TG_OK && s != TG_ERR_UNSUPPORTED && s != TG_ERR_ARGUMENT) return core_raise(state, &err, NULL);
     return PyBool_FromLong(s == TG_OK);
 }
 
@@ -332,7 +362,8 @@ PyMethodDef spyre_copy_methods[] = {
     {"_spyre_copy_in", copy_in, METH_VARARGS,
      "(key, size, stride, offset, dtype, address, strides) -> False if it has to go through the image"},
     {"_spyre_copy_out", copy_out, METH_VARARGS, "as spyre_copy_in, from the device"},
-    {"_spyre_copy_device", copy_device, METH_VARARGS, "(key, key of the source) -> False if it has to go another way"},
+    {"_spyre_copy_device", copy_device, METH_VARARGS,
+     "(key, stride, offset, key, stride, offset of the source, size, dtype) -> False if it has to go another way"},
     {"_spyre_read_image", read_image, METH_VARARGS, "(key, address, bytes): the storage as host elements"},
     {"_spyre_write_image", write_image, METH_VARARGS, "(key, address, bytes)"},
     {"_spyre_set_threads", set_threads, METH_O, "how many threads large transfers use"},

@@ -343,3 +343,57 @@ def test_writing_where_elements_stand_for_many(name):
             assert "single memory location" in str(error)
             found.append(None)
     assert found[0] == found[1]
+
+
+DIRECT = {
+    "transposed": lambda x: x.t().contiguous(), "clone": lambda x: x.t().clone(), "rows": lambda x: x[3:9].contiguous(),
+    "sticks": lambda x: x[:, 64:128].contiguous(), "one row": lambda x: x[5].clone(),
+    "every other": lambda x: x[::2].contiguous(), "repeated": lambda x: x[:1].expand(4, -1).contiguous(),
+    "cut": lambda x: x.view(6, 10, 2, 64).permute(2, 0, 1, 3).contiguous(),
+    "into strides": lambda x: torch.empty_strided(x.size(), (1, 60), dtype=x.dtype, device=x.device).copy_(x),
+    "into gaps": lambda x: torch.empty_strided(x.size(), (300, 2), dtype=x.dtype, device=x.device).copy_(x),
+    "into a part": lambda x: torch.empty(80, 3, 128, dtype=x.dtype, device=x.device)[10:70, 1].copy_(x),
+    "into a stick": lambda x: torch.empty(60, 128, dtype=x.dtype, device=x.device)[:, :64].copy_(x[:, 64:]),
+    "broadcast": lambda x: torch.empty(3, 60, 128, dtype=x.dtype, device=x.device).copy_(x),
+    "none": lambda x: x[:0].clone(), "number": lambda x: x[2, 3].clone(),
+}
+
+
+@pytest.mark.parametrize("name", DIRECT)
+@pytest.mark.parametrize("dtype", (torch.float16, torch.float32, torch.int64), ids=str)
+def test_copies_of_one_type_stay_on_the_device(name, dtype, monkeypatch):
+    """One plan from layout to layout: nothing is read by the host, and no number is rounded."""
+    x = (torch.randperm(60 * 128) % 2000).to(dtype).view(60, 128)
+    y = x.to("spyre")
+    expected = DIRECT[name](y.cpu())
+
+    def on_host(*args):
+        raise AssertionError("the copy went through the host")
+
+    for function in ("read", "write", "to_cpu"):
+        monkeypatch.setattr(memory, function, on_host)
+    made = DIRECT[name](y)
+    monkeypatch.undo()
+    assert made.stride() == expected.stride() and torch.equal(made.cpu(), expected)
+
+
+def test_copies_keep_what_the_host_has_not():
+    """The codes of the device, also those that float16 has no number for."""
+    x = torch.tensor([[65504.0, -65504.0, float("inf")], [float("-inf"), 1.0, 0.0]], dtype=torch.float16).to("spyre")
+    codes = sorted(device_memory(x, np.uint16).tolist())
+    for copied in (x.t().contiguous(), x.clone(), torch.empty_strided((2, 3), (7, 2), dtype=x.dtype,
+                                                                     device="spyre").copy_(x)):
+        assert sorted(c for c in device_memory(copied, np.uint16).tolist() if c) == [c for c in codes if c]
+
+
+def test_copies_onto_themselves():
+    """Elements that are read and written: as if all were read before."""
+    line, x = torch.arange(200.0), torch.arange(200.0).to("spyre")
+    for to, at in ((slice(1, None), slice(None, -1)), (slice(None, -64), slice(64, None))):
+        line[to] = line[at].clone()
+        x[to].copy_(x[at])
+        assert torch.equal(x.cpu(), line)
+    square = torch.arange(4900.0).view(70, 70).to("spyre")
+    expected = square.cpu().t().clone()
+    square.copy_(square.t())
+    assert torch.equal(square.cpu(), expected)

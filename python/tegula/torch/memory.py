@@ -210,10 +210,11 @@ def to_spyre(tensor, layout=None):
     return write(tensor, make(tensor.size(), tensor.dtype, dense_strides(tensor), layout))
 
 
-def _is_line(tensor):
-    """The tensor is its whole storage, in order."""
-    return (tensor.storage_offset() == 0 and tensor.is_contiguous()
-            and tensor.numel() * tensor.element_size() == tensor.untyped_storage().nbytes())
+def _copied_on_device(src, dst):
+    """Device to device in one plan, in the format of the device; False if no plan says it."""
+    return (src.dtype == dst.dtype and src.is_neg() == dst.is_neg() and _core._spyre_copy_device(
+        key(dst), dst.stride(), dst.storage_offset(), key(src), src.stride(), src.storage_offset(), dst.size(),
+        dst.dtype))
 
 
 def copy(src, dst):
@@ -225,8 +226,7 @@ def copy(src, dst):
             return read(src, dst)
         return dst.copy_(to_cpu(src))
     if is_spyre(src):
-        if (src.dtype == dst.dtype and src.is_neg() == dst.is_neg() and _is_line(src) and _is_line(dst)
-                and _core._spyre_copy_device(key(dst), key(src))):
+        if _copied_on_device(src, dst):
             return dst
         src = value(src)
     src = _plain(src)
