@@ -98,7 +98,13 @@ int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, Py
 /* A name, or what has one: dtypes of NumPy and PyTorch, scalar types of NumPy, JAX and ml_dtypes. */
 int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object);
 
-/* By name, or by torch-spyre's number. */
+/* The bytes of a str; NULL with TypeError, in which `what` calls the argument, if the object is none. */
+const char *core_get_word(Py_ssize_t *len, PyObject *object, const char *what);
+
+/* An enumeration of tegula._spyre_names: "DataFormats", "ElementArrangement". Borrowed, or NULL with an exception. */
+PyObject *core_enumeration(core_state *state, const char *name);
+
+/* By name, by torch-spyre's number, or a member of the enumeration. */
 int core_get_format(tg_format *out, core_state *state, PyObject *object);
 int core_get_arrangement(tg_arrangement *out, core_state *state, PyObject *object);
 

@@ -327,6 +327,14 @@ PyObject *layout_html(PyObject *self, PyObject *unused) {
     return html;
 }
 
+PyObject *layout_svg(PyObject *self, PyObject *unused) {
+    const wishes usual = {.order = 0};
+    PyObject    *picture = new_picture(core_get_state(self), (core_layout *)self, &usual);
+    PyObject    *svg = picture != NULL ? picture_svg(picture, unused) : NULL;
+    Py_XDECREF(picture);
+    return svg;
+}
+
 /* ---- the type ------------------------------------------------------------------------------------------------ */
 
 #define CALL(function) ((PyCFunction)(void (*)(void))(function))
@@ -346,6 +354,7 @@ static PyMethodDef methods[] = {
     {"text", CALL(picture_text), METH_VARARGS | METH_KEYWORDS,
      "text(*, colour=False)\n--\n\nAs str() has it; with colour, in the escape sequences of terminals."},
     {"svg", picture_svg, METH_NOARGS, "svg()\n--\n\nThe picture as one SVG file."},
+    {"_repr_svg_", picture_svg, METH_NOARGS, "_repr_svg_()\n--\n\nThe SVG file, for notebooks."},
     {"_repr_html_", picture_html, METH_NOARGS, "_repr_html_()\n--\n\nAn image, for notebooks."},
     {NULL, NULL, 0, NULL},
 };

@@ -41,7 +41,7 @@ static bool has_name(const tg_graph *graph, int64_t id, const char *name, size_t
 /* The first one with this name; -1 if none has it, -2 with an exception. */
 static int64_t find_name(const core_graph *self, PyObject *name, int64_t count) {
     Py_ssize_t  len = 0;
-    const char *chars = PyUnicode_AsUTF8AndSize(name, &len);
+    const char *chars = core_get_word(&len, name, "the name of a node");
     if (chars == NULL) return -2;
     const size_t skipped = len > 0 && *chars == '%'; /* HLO writes it before names */
     for (int64_t id = 0; len > 0 && id < count; id++)

@@ -29,7 +29,7 @@ tg_hlo_computation hlo_computation_of(const tg_hlo_module *module, int64_t instr
 static int get_word(tg_hlo_text *out, PyObject *object) {
     Py_ssize_t len = 0;
     if (object == NULL || object == Py_None) return 0;
-    const char *word = PyUnicode_AsUTF8AndSize(object, &len);
+    const char *word = core_get_word(&len, object, "a name of HLO");
     if (word == NULL) return -1;
     const size_t skipped = len > 0 && *word == '%';
     *out = (tg_hlo_text){word + skipped, (size_t)len - skipped};

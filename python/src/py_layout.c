@@ -224,6 +224,7 @@ static PyMethodDef methods[] = {
     {"draw", FAST(layout_draw), METH_VARARGS | METH_KEYWORDS,
      "draw(*, view=None, highlight=None, slice=None, label=None, order=False, diff=None, cores=None, theme='auto',\n"
      "     width=None, ascii=False)\n--\n\nA tegula.Picture: print it, or take its svg()."},
+    {"_repr_svg_", layout_svg, METH_NOARGS, "_repr_svg_()\n--\n\nIts picture as an SVG file, for notebooks."},
     {"_repr_html_", layout_html, METH_NOARGS, "_repr_html_()\n--\n\nIts picture as an image, for notebooks."},
     {"__reduce__", layout_reduce, METH_NOARGS, NULL},
     {"__copy__", layout_copy, METH_NOARGS, NULL},

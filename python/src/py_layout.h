@@ -31,6 +31,7 @@ PyObject *layout_from_modes(PyObject *type, PyObject *args, PyObject *kwargs);
 
 /* py_draw.c */
 PyObject *layout_draw(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *layout_svg(PyObject *self, PyObject *none);
 PyObject *layout_html(PyObject *self, PyObject *none);
 
 /* py_layout_view.c */

@@ -85,18 +85,28 @@ typedef struct spyre_words {
     tg_spyre_params params;
 } spyre_words;
 
+/* One of the library's words: its number, or else its name. 0, or -1. */
+static int get_member(int64_t *value, const char **name, Py_ssize_t *len, core_state *state, PyObject *object,
+                      const char *enumeration) {
+    *name = NULL;
+    if (PyUnicode_Check(object)) {
+        *name = PyUnicode_AsUTF8AndSize(object, len);
+        return *name != NULL ? 0 : -1;
+    }
+    PyObject *type = PyLong_Check(object) ? (PyObject *)&PyLong_Type : core_enumeration(state, enumeration);
+    const int known = type != NULL ? PyObject_IsInstance(object, type) : -1;
+    if (known == 0)
+        PyErr_Format(PyExc_TypeError, "a member of %s is needed, its name or its number, not %R", enumeration, object);
+    return known == 1 ? core_get_int(value, state, object) : -1;
+}
+
 int core_get_format(tg_format *out, core_state *state, PyObject *object) {
     Py_ssize_t  len = 0;
-    const char *name = NULL;
-    if (PyLong_Check(object)) {
-        int64_t value = 0;
-        if (core_get_int(&value, state, object) != 0) return -1;
-        *out = value >= 0 && value <= TG_SEN18F_FP24 ? (tg_format)value : TG_FORMAT_INVALID;
-    } else {
-        name = PyUnicode_AsUTF8AndSize(object, &len);
-        if (name == NULL) return -1;
-        *out = tg_format_from_name(name, (size_t)len);
-    }
+    int64_t     value = 0;
+    const char *name;
+    if (get_member(&value, &name, &len, state, object, "DataFormats") != 0) return -1;
+    if (name != NULL) *out = tg_format_from_name(name, (size_t)len);
+    else *out = value >= 0 && value <= TG_SEN18F_FP24 ? (tg_format)value : TG_FORMAT_INVALID;
     if (tg_format_bits(*out) > 0) return 0;
     (void)core_raise_argument(state, "%R is not a device format with stick geometry, such as SEN169_FP16 or IEEE_FP32",
                               object);
@@ -104,17 +114,13 @@ int core_get_format(tg_format *out, core_state *state, PyObject *object) {
 }
 
 int core_get_arrangement(tg_arrangement *out, core_state *state, PyObject *object) {
-    Py_ssize_t len = 0;
-    int64_t    value = -1;
-    if (PyLong_Check(object)) {
-        if (core_get_int(&value, state, object) != 0) return -1;
-        *out = (tg_arrangement)value;
-        if (value >= 0 && value <= TG_QFP8WT) return 0;
-    } else {
-        const char *name = PyUnicode_AsUTF8AndSize(object, &len);
-        if (name == NULL) return -1;
-        if (tg_arrangement_from_name(out, name, (size_t)len)) return 0;
-    }
+    Py_ssize_t  len = 0;
+    int64_t     value = 0;
+    const char *name;
+    if (get_member(&value, &name, &len, state, object, "ElementArrangement") != 0) return -1;
+    if (name != NULL && tg_arrangement_from_name(out, name, (size_t)len)) return 0;
+    *out = (tg_arrangement)value;
+    if (name == NULL && value >= 0 && value <= TG_QFP8WT) return 0;
     (void)core_raise_argument(state,
                               "%R is not an element arrangement; there are STANDARD, DL16_TO_FP32, QFP8CH, EXX2, "
                               "FP32_TO_DL16, QFP8WT",
@@ -124,7 +130,7 @@ int core_get_arrangement(tg_arrangement *out, core_state *state, PyObject *objec
 
 static int get_unit_dims(bool *keep, core_state *state, PyObject *object) {
     Py_ssize_t  len = 0;
-    const char *word = PyUnicode_AsUTF8AndSize(object, &len);
+    const char *word = core_get_word(&len, object, "unit_dims");
     if (word == NULL) return -1;
     *keep = strcmp(word, "keep") == 0;
     if (*keep || strcmp(word, "drop") == 0) return 0;

@@ -304,7 +304,7 @@ PyObject *layout_coalesce(PyObject *self, PyObject *none) {
 
 static int get_notation(tg_notation *out, PyObject *self, PyObject *name) {
     Py_ssize_t  len = 0;
-    const char *word = PyUnicode_AsUTF8AndSize(name, &len);
+    const char *word = core_get_word(&len, name, "a notation");
     if (word == NULL) return -1;
     for (int n = TG_NOTATION_STRIDED; n < TG_NOTATION_CUTE; n++)
         if (strcmp(word, tg_notation_name((tg_notation)n)) == 0) {

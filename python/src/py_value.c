@@ -58,6 +58,14 @@ int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, Py
     return 0;
 }
 
+/* ---- words ---------------------------------------------------------------------------- */
+
+const char *core_get_word(Py_ssize_t *len, PyObject *object, const char *what) {
+    if (PyUnicode_Check(object)) return PyUnicode_AsUTF8AndSize(object, len);
+    PyErr_Format(PyExc_TypeError, "%s must be a str, not %R", what, Py_TYPE(object));
+    return NULL;
+}
+
 /* ---- dtypes -------------------------------------------------------------------------- */
 
 /* The attribute as a str, or NULL without an exception if there is none. */

@@ -87,8 +87,9 @@ static int get_unit_dims(bool *keep, PyObject *object) {
 
 /* ---- the constructors ---- */
 
-/* The enumeration of that name, kept in *slot from then on. Borrowed. */
-static PyObject *enumeration(PyObject **slot, const char *name) {
+/* Kept from then on. */
+PyObject *core_enumeration(core_state *state, const char *name) {
+    PyObject **slot = strcmp(name, "DataFormats") == 0 ? &state->spyre_formats : &state->spyre_arrangements;
     if (*slot == NULL) {
         PyObject *names = PyImport_ImportModule("tegula._spyre_names");
         if (names != NULL) *slot = PyObject_GetAttrString(names, name);
@@ -98,18 +99,18 @@ static PyObject *enumeration(PyObject **slot, const char *name) {
 }
 
 static PyObject *format_member(core_state *state, tg_format format) {
-    PyObject *type = enumeration(&state->spyre_formats, "DataFormats");
+    PyObject *type = core_enumeration(state, "DataFormats");
     return type != NULL ? PyObject_CallFunction(type, "i", (int)format) : NULL;
 }
 
 static PyObject *arrangement_member(core_state *state, tg_arrangement arrangement) {
-    PyObject *type = enumeration(&state->spyre_arrangements, "ElementArrangement");
+    PyObject *type = core_enumeration(state, "ElementArrangement");
     return type != NULL ? PyObject_CallFunction(type, "i", (int)arrangement) : NULL;
 }
 
 /* 1 if the object is a DataFormats, 0 if not, -1 with an exception. */
 static int is_format(core_state *state, PyObject *object) {
-    PyObject *type = enumeration(&state->spyre_formats, "DataFormats");
+    PyObject *type = core_enumeration(state, "DataFormats");
     return type != NULL ? PyObject_IsInstance(object, type) : -1;
 }
 

@@ -102,6 +102,14 @@ def test_a_notebook_shows_the_picture():
     assert base64.b64decode(dark.split(",")[1]).decode() == Layout(SPYRE).draw(theme="dark").svg()
 
 
+def test_a_notebook_that_takes_svg():
+    """IPython asks for both, and what shows the cell chooses: one file, the same that the image has."""
+    for shown in (Layout(SPYRE), Layout(SPYRE).draw()):
+        assert shown._repr_svg_() == Layout(SPYRE).draw().svg()
+    assert Layout(SPYRE).draw(theme="dark")._repr_svg_() == Layout(SPYRE).draw(theme="dark").svg()
+    assert Layout("f16[8]").split(0, 4)._repr_svg_().startswith("<svg ")
+
+
 def test_a_notebook_shows_every_layout():
     for text in ("f32[]", "f32[0,3]", "f32[4] strides=[600000000000000000]", "f16[512] spyre dim_order=[0,-1]"):
         assert len(Images(Layout(text)._repr_html_()).found) == 1
@@ -153,6 +161,7 @@ def test_no_reference_is_lost():
     def everything():
         picture = layout.draw(diff=other, slice=(1, None, slice(None)), highlight=(1, 2, 3), view=["device", "logical"])
         str(picture), repr(picture), picture.text(colour=True), picture.about, picture.layout, picture._repr_html_()
+        picture._repr_svg_(), layout._repr_svg_()
         tegula.draw(small, cores=4, theme="dark", width=60, ascii=True).svg(), layout._repr_html_()
         for bad in ({"view": "x"}, {"slice": (-1, 2, 3)}, {"diff": "f32["}, {"cores": 0}, {"highlight": (9, 9, 9)}):
             try:

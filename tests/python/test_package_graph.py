@@ -17,6 +17,7 @@ import plan_oracle as o
 import tegula
 import tegula.hlo
 from tegula import Graph, Layout, SpyreTensorLayout
+from tegula._spyre_names import DataFormats
 
 ATTENTION = console.ROOT / "examples" / "attention.hlo"
 SPARSE = """HloModule sparse
@@ -262,7 +263,7 @@ def test_results_may_be_strided_and_of_other_dtypes():
     assert larger.loops == (5, 128) and larger.operands[0].terms == ((1, 1, 0, 128),)
     less = graph.pointwise([a, b], dtype="pred")
     assert less.on_device and graph.reduce(less, None, "and").shape == ()
-    half = graph.pointwise([], kind="constant", shape=(3,), dtype="f16", device_dtype="IEEE_FP32")
+    half = graph.pointwise([], kind="constant", shape=(3,), dtype="f16", device_dtype=DataFormats.IEEE_FP32)
     assert half.kind == "constant" and half.inputs == ()
     assert graph.plan().layout(half).device_dtype == "IEEE_FP32"
     assert graph.reduce(a, (0, -1), "max", keep_dims=True).shape == (1, 1)

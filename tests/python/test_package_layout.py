@@ -19,6 +19,7 @@ import oracle
 import tegula
 import tegula.hlo
 from tegula import Layout
+from tegula._spyre_names import DataFormats, ElementArrangement
 
 TEXTS = [
     "f16[5,100,150]", "f16[5,100,150] strides=[15000,150,1] offset=3", "f32[4,8]{0,1}", "f32[]", "f32[]{:}", "u8[0,3]",
@@ -93,6 +94,9 @@ def test_constructors_are_what_the_text_says():
     assert Layout.spyre((5, 100, 150), "f16", device_size=[100, 3, 5, 64], stride_map=[150, 64, 15000, 1]) == explicit
     assert Layout.spyre((5, 100, 150), "f16", device_size=[100, 3, 5, 64], dim_map=[1, 2, 0, 2]) == explicit
     assert (Layout.spyre((64,), "f16", device_dtype="IEEE_FP32", arrangement="DL16_TO_FP32")
+            == Layout.spyre((64,), "f16", device_dtype=DataFormats.IEEE_FP32,
+                            arrangement=ElementArrangement.DL16_TO_FP32)
+            == Layout.spyre((64,), "f16", device_dtype=1, arrangement=1)
             == Layout("f16[64] spyre arrangement=DL16_TO_FP32 device_dtype=IEEE_FP32"))
     assert (Layout.xla((32, 4096), "bf16", (1, 0), [(8, 128), (2, 1)], memory_space=1)
             == Layout("bf16[32,4096]{1,0:T(8,128)(2,1)S(1)}"))
@@ -370,7 +374,7 @@ def test_positions_count_characters():
     (lambda l: l.merge(99), tegula.ArgumentError, "99"),
     (lambda l: l.reorder(1), tegula.ArgumentError, "1 numbers for 4 modes"),
     (lambda l: l.convert("numpy"), tegula.ArgumentError, "there are 'strided', 'xla' and 'spyre'"),
-    (lambda l: l.convert(3), TypeError, ""),
+    (lambda l: l.convert(3), TypeError, "a notation must be a str, not <class 'int'>"),
     (lambda l: l.equal(3), TypeError, "a Layout or its text"),
     (lambda l: Layout(), TypeError, ""),
     (lambda l: Layout(b"f32[2]"), TypeError, ""),
@@ -386,6 +390,11 @@ def test_positions_count_characters():
     (lambda l: Layout.spyre((3,), "f16", [0, 0, 0]), tegula.Error, ""),
     (lambda l: Layout.spyre((3,), "f16", unit_dims="no"), tegula.ArgumentError, "'keep' or 'drop'"),
     (lambda l: Layout.spyre((3,), "f16", device_dtype="FP99"), tegula.ArgumentError, "FP99"),
+    (lambda l: Layout.spyre((3,), "f16", device_dtype=2.5), TypeError, "DataFormats is needed, its name or its number"),
+    (lambda l: Layout.spyre((3,), "f16", device_dtype=ElementArrangement.STANDARD), TypeError, "DataFormats"),
+    (lambda l: Layout.spyre((3,), "f16", arrangement=DataFormats.IEEE_FP32), TypeError, "ElementArrangement"),
+    (lambda l: Layout.spyre((3,), "f16", device_dtype=DataFormats.INVALID), tegula.ArgumentError, "INVALID"),
+    (lambda l: Layout.spyre((3,), "f16", unit_dims=3), TypeError, "unit_dims must be a str"),
     (lambda l: Layout.spyre((3,), "f16", arrangement="X"), tegula.ArgumentError, "arrangement"),
     (lambda l: Layout.spyre((3,), "f16", device_size=[64]), tegula.ArgumentError, "go together"),
     (lambda l: Layout.spyre((3,), "f16", device_size=[64], stride_map=[1], dim_map=[0]), tegula.ArgumentError,
