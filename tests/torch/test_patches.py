@@ -16,7 +16,7 @@ import torch
 import tegula.torch
 from conftest import PACKAGE, ROOT
 from tegula import _core
-from tegula.torch import DataFormats, SpyreTensorLayout, memory, patches
+from tegula.torch import DataFormats, SpyreTensorLayout, memory, patch_layouts, patches
 
 COLUMNS = SpyreTensorLayout((3, 4), torch.float32, [1, 0])
 
@@ -170,8 +170,9 @@ def test_patch_factories_with_layout():
     assert torch.jit.script(_scripted)(torch.ones(2)).tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize("name", [*patches._FACTORIES, *(f"Tensor.{m}" for m in patches._METHODS), "Tensor.to",
-                                  "Tensor.clone", "Tensor.contiguous", "Tensor.is_pinned", "Tensor.__repr__"])
+@pytest.mark.parametrize("name", [*patch_layouts._FACTORIES, *(f"Tensor.{m}" for m in patch_layouts._METHODS),
+                                  "Tensor.to", "Tensor.clone", "Tensor.contiguous", "Tensor.is_pinned",
+                                  "Tensor.__repr__"])
 def test_replaced_functions_are_found_by_name(name):
     function = torch
     for part in name.split("."):

@@ -24,7 +24,7 @@ def _check_factory(layout, device, pin_memory):
 
 
 def _strides(size, memory_format):
-    """The host strides of a memory format; None for row-major ones. torch.empty itself refuses the others (patches.py):
+    """The host strides of a memory format; None for row-major ones. torch.empty refuses the others (patch_layouts.py):
     here they are what operations ask for that keep the format of their input."""
     if memory_format in (None, torch.contiguous_format, torch.preserve_format):
         return None

@@ -11,6 +11,8 @@ forward pass has kept stays what it was. Its backward pass would leave the gradi
 import torch
 from torch.nn.parameter import UninitializedBuffer, UninitializedParameter, is_lazy
 
+from tegula.torch.patching import patch, wrap
+
 
 def _poison(parameter):
     """A backward pass of results from before the move is an error."""
@@ -134,7 +136,7 @@ def _swapping(before, module, convert, recurse):
         future.set_swap_module_params_on_conversion(False)
 
 
-def apply(before):
+def _apply(before):
     """Module._apply, for modules that come to the device or leave it."""
     def method(self, fn, recurse=True):
         if isinstance(fn, _Move):
@@ -147,3 +149,10 @@ def apply(before):
         move.check(self)
         return move.run(self, recurse)
     return method
+
+
+@patch
+def module_apply():
+    """Module.to("spyre") must keep its Parameters: else tied weights come apart, and an optimizer that was made
+    before holds the old ones."""
+    wrap(torch.nn.Module, "_apply", _apply)
