@@ -1,7 +1,9 @@
 """One test for each change that patches.py and fake.py make in PyTorch, and for what PyTorch itself must keep doing."""
 import argparse
+import concurrent.futures
 import copy
 import io
+import multiprocessing
 import multiprocessing.reduction
 import os
 import pickle
@@ -299,6 +301,51 @@ def test_patch_sharing(data, collate):
     assert len(list(torch.utils.data.DataLoader(data, batch_size=2, collate_fn=collate))) >= 1
     with pytest.raises(RuntimeError, match="cannot go to another process"):
         multiprocessing.reduction.ForkingPickler.dumps(torch.nn.Parameter(sample()))
+
+
+class Holder:
+    def __init__(self, inside):
+        self.inside = [{"here": inside}]
+
+    def __reduce__(self):
+        return Holder, (self.inside[0]["here"],)
+
+
+@pytest.mark.parametrize("kind", ["Queue", "JoinableQueue", "SimpleQueue"])
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+def test_patch_queues(kind, start, capfd):
+    """put() raises; before, a thread printed something, and whoever waited for the tensor did so forever."""
+    queue = getattr(torch.multiprocessing.get_context(start), kind)()
+    x = sample()
+    for sent in (x, {"x": [x]}, Holder(x), torch.nn.Parameter(x), torch.nn.Linear(2, 2).to("spyre"), (1, x.t()),
+                 x.untyped_storage()):
+        with pytest.raises(RuntimeError, match="cannot go to another process"):
+            queue.put(sent)
+    ours, theirs = multiprocessing.Pipe()
+    for sent in (Holder(torch.ones(2)), np.ones(3), "word", theirs):
+        queue.put(sent)
+    assert torch.equal(queue.get().inside[0]["here"], torch.ones(2))
+    assert queue.get().sum() == 3 and queue.get() == "word"
+    queue.get().send("through a connection")
+    assert ours.recv() == "through a connection"
+    if kind != "SimpleQueue":
+        queue.put(lambda: None)  # no tensor: as ever
+        queue.close()
+        queue.join_thread()
+        assert "an't pickle" in (said := capfd.readouterr().err) and "spyre" not in said
+
+
+def test_executors_and_pools_get_the_error():
+    x = sample()
+    context = multiprocessing.get_context("fork")
+    with concurrent.futures.ProcessPoolExecutor(1, mp_context=context) as executor:
+        with pytest.raises(RuntimeError, match="cannot go to another process"):
+            executor.submit(abs, x).result(60)
+        assert executor.submit(abs, -3).result(60) == 3
+    with context.Pool(1) as pool:
+        with pytest.raises(RuntimeError, match="cannot go to another process"):
+            pool.apply_async(abs, (x,)).get(60)
+        assert pool.apply(abs, (-3,)) == 3
 
 
 def test_patch_saving(tmp_path):
