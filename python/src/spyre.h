@@ -38,6 +38,8 @@ extern PyMethodDef spyre_memory_methods[];
 void *spyre_take(int64_t bytes); /* NULL without memory; never for 0 bytes */
 void  spyre_give(void *memory, int64_t bytes); /* as many as were taken; memory may be NULL */
 void  spyre_give_up(void); /* all that is kept for later goes back to the operating system */
+void  spyre_held(int64_t *bytes, int64_t *peak); /* that the operating system has given, kept or in use; the most */
+void  spyre_forget_peak(void);
 
 /* ---- spyre_view.c: strided views as layouts ---- */
 

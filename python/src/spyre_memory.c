@@ -44,11 +44,17 @@ typedef struct slot {
     int64_t        shape[1], strides[1];
 } slot;
 
+/* Blocks of device memory, or their bytes. */
+typedef struct tally {
+    int64_t now, peak; /* held; the most so far */
+    int64_t came, went; /* all that ever did */
+} tally;
+
 static struct {
     pthread_mutex_t lock;
     slot          **buckets;
     size_t          nbuckets, count;
-    int64_t         bytes, peak; /* of device memory that is held */
+    tally           blocks, bytes;
 } registry = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static size_t hash_of(const void *key) { return ((uintptr_t)key >> 8) * (size_t)0x9E3779B97F4A7C15u >> 16; }
@@ -78,10 +84,17 @@ static bool grow(void) {
     return true;
 }
 
-/* With the lock held: memory that came or went. */
-static void account(int64_t bytes) {
-    registry.bytes += bytes;
-    if (registry.bytes > registry.peak) registry.peak = registry.bytes;
+static void count(tally *of, int64_t n) {
+    of->now += n;
+    if (n > 0) of->came += n;
+    else of->went -= n;
+    if (of->now > of->peak) of->peak = of->now;
+}
+
+/* With the lock held: a block that came (1) or went (-1). */
+static void account(const spyre_block *block, int sign) {
+    count(&registry.blocks, sign);
+    count(&registry.bytes, sign * block->device_bytes);
 }
 
 static bool insert(slot *s) {
@@ -92,7 +105,7 @@ static bool insert(slot *s) {
         s->next = *bucket;
         *bucket = s;
         registry.count++;
-        account(s->block->device_bytes);
+        account(s->block, 1);
     }
     pthread_mutex_unlock(&registry.lock);
     return ok;
@@ -106,7 +119,7 @@ static void free_block(spyre_block *block) {
 /* With the lock held: true if the caller has to free the block. */
 static bool unref(spyre_block *block) {
     if (--block->refs > 0) return false;
-    account(-block->device_bytes);
+    account(block, -1);
     return true;
 }
 
@@ -428,7 +441,7 @@ static void replace(spyre_block *block, spyre_block *old) {
     slot        *s = *place_of(old->host_image);
     spyre_block *held = s->block;
     s->block = block;
-    account(block->device_bytes);
+    account(block, 1);
     const bool last_held = unref(held), last_old = unref(old);
     pthread_mutex_unlock(&registry.lock);
     if (last_held) free_block(held);
@@ -531,10 +544,32 @@ static PyObject *stats(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
     pthread_mutex_lock(&registry.lock);
-    const size_t  count = registry.count;
-    const int64_t bytes = registry.bytes, peak = registry.peak;
+    const size_t  n = registry.count;
+    const int64_t bytes = registry.bytes.now, peak = registry.bytes.peak;
     pthread_mutex_unlock(&registry.lock);
-    return Py_BuildValue("nLL", (Py_ssize_t)count, (long long)bytes, (long long)peak);
+    return Py_BuildValue("nLL", (Py_ssize_t)n, (long long)bytes, (long long)peak);
+}
+
+/* All that is counted, by PyTorch's names for it. */
+static PyObject *memory_stats(PyObject *module, PyObject *unused) {
+    int64_t reserved = 0, reserved_peak = 0;
+    (void)module;
+    (void)unused;
+    pthread_mutex_lock(&registry.lock);
+    const tally blocks = registry.blocks, bytes = registry.bytes;
+    pthread_mutex_unlock(&registry.lock);
+    spyre_held(&reserved, &reserved_peak);
+    const struct { const char *name; int64_t value; } rows[] = {
+        {"allocation.all.current", blocks.now},         {"allocation.all.peak", blocks.peak},
+        {"allocation.all.allocated", blocks.came},      {"allocation.all.freed", blocks.went},
+        {"allocated_bytes.all.current", bytes.now},     {"allocated_bytes.all.peak", bytes.peak},
+        {"allocated_bytes.all.allocated", bytes.came},  {"allocated_bytes.all.freed", bytes.went},
+        {"reserved_bytes.all.current", reserved},       {"reserved_bytes.all.peak", reserved_peak},
+    };
+    PyObject *dict = PyDict_New();
+    for (size_t i = 0; dict != NULL && i < sizeof rows / sizeof rows[0]; i++)
+        if (core_put(dict, rows[i].name, PyLong_FromLongLong(rows[i].value)) != 0) Py_CLEAR(dict);
+    return dict;
 }
 
 static PyObject *empty_cache(PyObject *module, PyObject *unused) {
@@ -548,7 +583,18 @@ static PyObject *reset_peak(PyObject *module, PyObject *unused) {
     (void)module;
     (void)unused;
     pthread_mutex_lock(&registry.lock);
-    registry.peak = registry.bytes;
+    registry.blocks.peak = registry.blocks.now;
+    registry.bytes.peak = registry.bytes.now;
+    pthread_mutex_unlock(&registry.lock);
+    spyre_forget_peak();
+    Py_RETURN_NONE;
+}
+
+static PyObject *reset_accumulated(PyObject *module, PyObject *unused) {
+    (void)module;
+    (void)unused;
+    pthread_mutex_lock(&registry.lock);
+    registry.blocks.came = registry.blocks.went = registry.bytes.came = registry.bytes.went = 0;
     pthread_mutex_unlock(&registry.lock);
     Py_RETURN_NONE;
 }
@@ -565,7 +611,9 @@ PyMethodDef spyre_memory_methods[] = {
     {"_spyre_set_device_bytes", set_device_bytes, METH_VARARGS, "(key, bytes): device memory, padding included"},
     {"_spyre_converts", converts, METH_VARARGS, "(key, dtype) -> whether elements of it are in a format of the device"},
     {"_spyre_stats", stats, METH_NOARGS, "-> (storages, bytes, most bytes so far)"},
+    {"_spyre_memory_stats", memory_stats, METH_NOARGS, "-> dict by the names of torch.accelerator.memory_stats()"},
     {"_spyre_empty_cache", empty_cache, METH_NOARGS, "give up the memory that is kept for later tensors"},
     {"_spyre_reset_peak", reset_peak, METH_NOARGS, "forget the most bytes so far"},
+    {"_spyre_reset_accumulated", reset_accumulated, METH_NOARGS, "forget what ever came and went"},
     {NULL, NULL, 0, NULL},
 };

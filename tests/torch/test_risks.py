@@ -149,7 +149,7 @@ def test_no_other_kind_of_tensor_ends_the_process():
         "qint8": lambda: torch.empty(4, dtype=torch.qint8, device="spyre"),
         "nested": lambda: torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]).to("spyre"),
         "cuda": x.cuda, "legacy": lambda: torch.Tensor(3, device="spyre"),
-        "array": lambda: x.__array_interface__, "record_stream": lambda: x.record_stream(torch.Stream("spyre")),
+        "array": lambda: x.__array_interface__,
         "dlpack": lambda: torch.utils.dlpack.to_dlpack(x),
     })
     assert "None" not in said.values(), said

@@ -1,4 +1,5 @@
 """The device: its name, its place in PyTorch, and the module torch.spyre."""
+import collections
 import importlib.util
 import os
 import sys
@@ -7,6 +8,8 @@ import types
 import torch
 
 from tegula import _core
+from tegula.torch import device_memory, device_streams
+from tegula.torch.device_index import index
 
 NAME = "spyre"
 _libraries = []  # registrations end when these objects die
@@ -41,11 +44,11 @@ class _Guard(torch._C._acc.DeviceGuard):
         return torch._C._autograd.DeviceType.PrivateUse1
 
 
-class _Device:
+class device:
     """`with torch.spyre.device(0)`: there is one device, so nothing changes."""
 
     def __init__(self, device):
-        self.idx = _index(device)
+        self.idx = index(device)
 
     def __enter__(self):
         return None
@@ -54,60 +57,82 @@ class _Device:
         return False
 
 
-def _index(device):
-    """0, or an error: there is one device."""
-    if device is None:
-        return 0
-    index = device if isinstance(device, int) else torch.device(device).index or 0
-    if index not in (0, -1):
-        raise RuntimeError(f"there is one Spyre device, with index 0; {index} was asked for")
-    return 0
+class device_of(device):
+    """The same, with the device of a tensor, if that is one of this kind."""
+
+    def __init__(self, tensor):
+        super().__init__(tensor.device if tensor.device.type == NAME else None)
 
 
-def _rng_state(device=NAME):
+DeviceProperties = collections.namedtuple("DeviceProperties", "name total_memory stick_bytes simulated")
+
+
+def get_device_name(device=None):
+    index(device)
+    return "Spyre, simulated by Tegula"
+
+
+def get_device_properties(device=None):
+    """Name, bytes of memory (the machine's), bytes of a stick, and that it is simulated."""
+    return DeviceProperties(get_device_name(device), device_memory.total_memory(), 128, True)
+
+
+def get_device_capability(device=None):
+    """What torch.accelerator.get_device_capability() tells: the types that have a format on the device."""
+    index(device)
+    return {"supported_dtypes": {dtype for dtype in vars(torch).values()
+                                 if isinstance(dtype, torch.dtype) and _has_format(dtype)}}
+
+
+def _has_format(dtype):
+    try:
+        _core._spyre_check((1,), None, dtype, None)
+    except (RuntimeError, ValueError):
+        return False
+    return True
+
+
+def set_device(device):
+    index(device)
+
+
+def synchronize(device=None):
+    """Nothing is ever under way: every operation ends before it returns."""
+    index(device)
+
+
+# ---- random numbers: they come from the generator of the CPU ----
+
+
+def get_rng_state(device=NAME):
+    index(device)
     return torch.default_generator.get_state()
 
 
-def _set_rng_state(state, device=NAME):
-    torch.default_generator.set_state(state)
+def set_rng_state(new_state, device=NAME):
+    index(device)
+    torch.default_generator.set_state(new_state)
 
 
-def _manual_seed(seed, device=None):
-    """Random numbers of the device come from the generator of the CPU, which torch.manual_seed has seeded."""
-    _index(device)
+def manual_seed(seed):
+    """Seeds the generator of the CPU, whose numbers the device has."""
+    torch.default_generator.manual_seed(int(seed))
 
 
-def _synchronize(device=None):
-    """Nothing is ever under way: every operation ends before it returns."""
-    _index(device)
+def seed():
+    torch.default_generator.seed()
 
 
-def memory_allocated(device=None):
-    """Bytes of device memory in use, padding included."""
-    _index(device)
-    return _core._spyre_stats()[1]
-
-
-def max_memory_allocated(device=None):
-    _index(device)
-    return _core._spyre_stats()[2]
-
-
-def memory_stats(device=None):
-    """The same as a dictionary, with PyTorch's names."""
-    _index(device)
-    _, current, peak = _core._spyre_stats()
-    return {"allocated_bytes.all.current": current, "allocated_bytes.all.peak": peak}
-
-
-def reset_peak_memory_stats(device=None):
-    _index(device)
-    _core._spyre_reset_peak()
+def initial_seed():
+    return torch.default_generator.initial_seed()
 
 
 def _module():
     module = types.ModuleType(f"torch.{NAME}", "The simulated Spyre device of Tegula; see docs/torch.md.")
-    functions = {
+    named = (device, device_of, get_device_name, get_device_properties, get_device_capability, set_device, synchronize,
+             get_rng_state, set_rng_state, manual_seed, seed, initial_seed, *device_memory.NAMES, *device_streams.NAMES)
+    table = {value.__name__: value for value in named}
+    table |= {
         "is_available": lambda: True,
         "is_initialized": lambda: True,
         "is_built": lambda: True,
@@ -117,24 +142,16 @@ def _module():
         "_is_in_bad_fork": lambda: False,
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": lambda device: _index(device) and None,
-        "get_device_name": lambda device=None: "Spyre, simulated by Tegula",
-        "synchronize": _synchronize,
-        "manual_seed": _manual_seed,
-        "manual_seed_all": lambda seed: None,
-        "initial_seed": torch.initial_seed,
-        "get_rng_state": _rng_state,
-        "set_rng_state": _set_rng_state,
+        "manual_seed_all": manual_seed,
+        "seed_all": seed,
+        "get_rng_state_all": lambda: [get_rng_state()],
+        "set_rng_state_all": lambda states: set_rng_state(states[0]),
+        "is_bf16_supported": lambda: True,
+        "is_current_stream_capturing": lambda: False,
         "get_amp_supported_dtype": lambda: [torch.float16, torch.bfloat16],
-        "memory_allocated": memory_allocated,
-        "max_memory_allocated": max_memory_allocated,
-        "memory_stats": memory_stats,
-        "reset_peak_memory_stats": reset_peak_memory_stats,
-        "empty_cache": _core._spyre_empty_cache,
-        "device": _Device,
         "__tegula__": True,
     }
-    for name, value in functions.items():
+    for name, value in table.items():
         setattr(module, name, value)
     return module
 

@@ -111,6 +111,10 @@ def _local_scalar_dense(tensor):
     return memory.to_cpu(tensor).item()
 
 
+def _record_stream(tensor, stream):
+    """Memory must outlive what a stream still does with it: nothing is under way in any."""
+
+
 def _mask_is_left_aligned(tensor, mask):
     """nn.TransformerEncoder asks before it makes a nested tensor, which the device has not: then it makes none."""
     return False
@@ -175,6 +179,7 @@ def register():
         "_copy_from": _copy_from,
         "_copy_from_and_resize": _copy_from_and_resize,
         "_local_scalar_dense": _local_scalar_dense,
+        "record_stream": _record_stream,
         "_nested_tensor_from_mask_left_aligned": _mask_is_left_aligned,
         "convolution_overrideable": _on_cpu(_convolution),
         "convolution_backward_overrideable": _on_cpu(_convolution_backward),

@@ -11,25 +11,21 @@ def _ours(device):
                                                                 or on_spyre(device))
 
 
-def _no_memory_info(device=None):
-    raise NotImplementedError("the memory of the simulated device is that of the machine; "
-                              "torch.spyre.memory_allocated() tells what is in use")
-
-
 @patch
 def accelerator():
     """torch.accelerator.synchronize() raises, a question about memory is an internal error, and empty_host_cache()
-    ends the process: a device made from Python has no events and no allocator."""
+    ends the process: a device made from Python has no events and no allocator. Its answers are those of torch.spyre."""
     spyre = torch.spyre
     table = {
         "synchronize": spyre.synchronize,
         "set_device_index": spyre.set_device, "set_device_idx": spyre.set_device,
         "empty_cache": lambda device=None: spyre.empty_cache(), "empty_host_cache": lambda device=None: None,
-        "memory_allocated": spyre.memory_allocated, "memory_reserved": spyre.memory_allocated,
-        "max_memory_allocated": spyre.max_memory_allocated, "max_memory_reserved": spyre.max_memory_allocated,
+        "memory_allocated": spyre.memory_allocated, "memory_reserved": spyre.memory_reserved,
+        "max_memory_allocated": spyre.max_memory_allocated, "max_memory_reserved": spyre.max_memory_reserved,
+        "memory_stats": spyre.memory_stats, "get_memory_info": spyre.mem_get_info,
         "reset_peak_memory_stats": spyre.reset_peak_memory_stats,
-        "memory_stats": spyre.memory_stats, "get_memory_info": _no_memory_info,
-        "reset_accumulated_memory_stats": _no_memory_info,
+        "reset_accumulated_memory_stats": spyre.reset_accumulated_memory_stats,
+        "get_device_capability": spyre.get_device_capability,
     }
 
     def make(ours):
