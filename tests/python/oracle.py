@@ -19,8 +19,11 @@ A stride of 0 leaves the equation open: a device dimension of stride_map 0 walks
 and what is left over replicates. tests/python/test_oracle_self.py holds this
 definition against the pair checksums of torch-spyre's own round-trip tests before anything relies on it.
 """
+import functools
 import itertools
 import math
+
+import numpy as np
 
 COMBINE = "*"
 
@@ -44,10 +47,12 @@ class Unreachable(Exception):
 
 
 class Layout:
-    """`place(coordinate)` lists the offsets of its element, the one that counts first."""
+    """`place(coordinate)` lists the offsets of its element, the one that counts first. Where there is one, and `place`
+    only calculates, it may be called with arrays (`many`): the same formula, for all coordinates at once."""
 
-    def __init__(self, shape, bits, span, place, base=0):
+    def __init__(self, shape, bits, span, place, base=0, many=False):
         self.shape, self.bits, self.span, self.place, self.base = tuple(shape), bits, span, place, base
+        self.many = many
 
     @property
     def numel(self):
@@ -56,23 +61,30 @@ class Layout:
     def coords(self):
         return itertools.product(*(range(n) for n in self.shape))
 
+    @functools.cached_property
+    def places(self):
+        if not self.many or self.numel < 4 or self.span > 2**31:
+            return {c: self.place(c) for c in self.coords()}
+        held = self.place(np.indices(self.shape).reshape(len(self.shape), -1))[0]
+        return {c: [offset] for c, offset in zip(self.coords(), held.tolist(), strict=True)}
+
     def table(self):
-        return {c: self.place(c)[0] for c in self.coords()}
+        return {c: held[0] for c, held in self.places.items()}
 
     def copies(self):
-        return {c: frozenset(self.place(c)) for c in self.coords()}
+        return {c: frozenset(held) for c, held in self.places.items()}
 
     def inverse(self):
         """{offset: the first coordinate in row-major order}; the other offsets of the storage are padding."""
         found = {}
-        for c in self.coords():
-            for offset in self.place(c):
+        for c, held in self.places.items():
+            for offset in held:
                 found.setdefault(offset, c)
         return found
 
     def coverage(self):
         """(unique, exhaustive, offsets that hold data)"""
-        taken = [offset for held in self.copies().values() for offset in held]
+        taken = [offset for held in self.places.values() for offset in set(held)]
         data = len(set(taken))
         return data == len(taken), data == self.span, data
 
@@ -105,7 +117,7 @@ def strided(shape, strides, offset, bits):
     lowest = offset + sum(r for r in reach if r < 0)
     highest = offset + sum(r for r in reach if r > 0)
     base = min(0, lowest)
-    return Layout(shape, bits, highest - base + 1, place, base)
+    return Layout(shape, bits, highest - base + 1, place, base, many=True)
 
 
 # ---- XLA ----------------------------------------------------------------------------
@@ -135,14 +147,14 @@ def xla_physical(dims, index, tiles):
 def xla(shape, minor_to_major, tiles, bits, tail_padding=1):
     major_to_minor = list(reversed(minor_to_major))
     physical = [shape[d] for d in major_to_minor]
+    dims = xla_physical(physical, [0] * len(physical), tiles)[0]
+    strides, elements = row_major(dims), math.prod(dims)
 
     def place(coord):
-        dims, index = xla_physical(physical, [coord[d] for d in major_to_minor], tiles)
-        return [dot(index, row_major(dims))]
+        return [dot(xla_physical(physical, [coord[d] for d in major_to_minor], tiles)[1], strides)]
 
-    elements = math.prod(xla_physical(physical, [0] * len(physical), tiles)[0])
     span = -(-elements // tail_padding) * tail_padding
-    return Layout(shape, bits, span, place)
+    return Layout(shape, bits, span, place, many=True)
 
 
 # ---- Spyre --------------------------------------------------------------------------
