@@ -171,7 +171,7 @@ static int show(plan_view *view, const cli_args *args, const tg_graph_params *pa
     if (status != CLI_OK) return status;
     if (args->option[OPT_RUN] != NULL && feasible) status = plan_run(view, args->json);
     else if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
-    else status = args->json ? plan_put_json(view) : plan_show(view);
+    else status = args->json ? plan_put_json(view) : plan_put_report(stdout, view);
     if (feasible && out != NULL && !args->json) tell_written(&written, out);
     tg_graph_plan_destroy(&relayed);
     return status;

@@ -23,16 +23,10 @@ typedef struct plan_view {
 } plan_view;
 
 /* Each returns an exit status. */
-int plan_show(const plan_view *view);
+int plan_put_report(FILE *file, const plan_view *view);
 int plan_put_json(const plan_view *view);
 int plan_explain(const plan_view *view, const char *name);
 int plan_run(const plan_view *view, bool json);
-
-/* ---- memory (plan_memory.c); pre: the plan is feasible ------------------------------- */
-
-void plan_print_memory_total(const plan_view *view);
-void plan_print_memory(const plan_view *view);
-void plan_explain_memory(const plan_view *view, int64_t node);
 
 /* What was written into a directory. */
 typedef struct plan_written {
@@ -57,22 +51,12 @@ int   plan_close_file(FILE *file, const char *name, int status);
 char *plan_layout_text(const plan_view *view, int64_t node, const tg_spyre *layout);
 
 /* "dot.3", or "node 12" if it has no name. */
-void    plan_print_node(const plan_view *view, int64_t node);
 json_t *plan_json_node(const plan_view *view, int64_t node);
-
-/* "dimension 1 of the result", "p4, which is summed" for a loop of a node. */
-void plan_print_loop(const plan_view *view, int64_t node, int32_t loop);
 
 /* An exit status; complains of splits that are wanted and cannot be. pre: the plan is feasible. */
 int plan_check_splits(const plan_view *view);
 
 /* How work is to be shared out. */
 tg_division_params plan_division_params(const plan_view *view);
-
-/* How a node's work is shared out; nothing is, if that fails. */
-tg_division plan_divide(const plan_view *view, int64_t node);
-
-/* The restickify that serves operand k of a node; -1 if none does. */
-int64_t plan_find_copy(const plan_view *view, int64_t node, int32_t k);
 
 #endif

@@ -3,10 +3,8 @@
 #include "dma.h"
 #include "plan.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <tegula/sdsc.h>
 
@@ -320,35 +318,11 @@ static int write_manifest(const bundle_view *b) {
 
 /* ---- the report ------------------------------------------------------------------------------------------ */
 
-/* What is printed in between goes into a file. -1, having complained, if that cannot be. */
-static int divert(const bundle_view *b, const char *name) {
-    FILE *file = plan_open_file(b->directory, name);
-    if (file == NULL) return -1;
-    (void)fflush(stdout);
-    const int kept = dup(STDOUT_FILENO);
-    if (kept < 0 || dup2(fileno(file), STDOUT_FILENO) < 0) {
-        (void)cli_fail(CLI_IO, name, "%s", strerror(errno));
-        if (kept >= 0) (void)close(kept);
-        (void)fclose(file);
-        return -1;
-    }
-    (void)fclose(file);
-    return kept;
-}
-
 static int write_report(const bundle_view *b) {
     static const char name[] = "report.txt";
-    const int         kept = divert(b, name);
-    if (kept < 0) return CLI_IO;
-    int status = plan_show(b->view);
-    errno = 0;
-    const bool failed = fflush(stdout) != 0 || ferror(stdout) != 0;
-    const int  code = errno;
-    clearerr(stdout);
-    (void)dup2(kept, STDOUT_FILENO);
-    (void)close(kept);
-    if (failed) status = cli_fail(CLI_IO, name, "%s", code != 0 ? strerror(code) : "could not be written");
-    return status;
+    FILE             *file = plan_open_file(b->directory, name);
+    if (file == NULL) return CLI_IO;
+    return plan_close_file(file, name, plan_put_report(file, b->view));
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------------- */

@@ -18,35 +18,12 @@ char *plan_layout_text(const plan_view *view, int64_t node, const tg_spyre *layo
     return text;
 }
 
-void plan_print_node(const plan_view *view, int64_t node) {
-    const tg_node_info info = tg_graph_get(view->graph, node);
-    if (info.name.len > 0) hlo_print(info.name);
-    else printf("node %lld", (long long)node);
-}
-
 json_t *plan_json_node(const plan_view *view, int64_t node) {
     char               number[32];
     const tg_node_info info = tg_graph_get(view->graph, node);
     if (info.name.len > 0) return hlo_json_text(info.name);
     (void)snprintf(number, sizeof number, "node %lld", (long long)node);
     return cli_json_text(number);
-}
-
-/* The dimension of the result that a loop walks; -1 if none does. */
-static int32_t result_dim(const plan_view *view, int64_t node, int32_t loop) {
-    const tg_node_info info = tg_graph_get(view->graph, node);
-    const tg_access    access = tg_graph_access(view->graph, node, -1);
-    for (int32_t i = 0; i < access.nterms; i++)
-        for (int32_t d = 0; access.terms[i].loop == loop && d < info.host.ndim; d++)
-            if (info.host.strides[d] == access.terms[i].step && info.host.shape[d] > 1) return d;
-    return -1;
-}
-
-void plan_print_loop(const plan_view *view, int64_t node, int32_t loop) {
-    const int32_t d = loop >= 0 ? result_dim(view, node, loop) : -1;
-    if (loop < 0) fputs("nothing", stdout);
-    else if (d >= 0) printf("dimension %d of its result", d);
-    else printf("p%d, which the result does not have,", loop);
 }
 
 tg_division_params plan_division_params(const plan_view *view) {
@@ -70,23 +47,4 @@ int plan_check_splits(const plan_view *view) {
         return status;
     }
     return CLI_OK;
-}
-
-tg_division plan_divide(const plan_view *view, int64_t node) {
-    const tg_division_params params = plan_division_params(view);
-    tg_division              d = {.cores = 1, .in_span = true};
-    (void)tg_graph_plan_divide(&d, view->graph, view->plan, node, &params, NULL);
-    return d;
-}
-
-int64_t plan_find_copy(const plan_view *view, int64_t node, int32_t k) {
-    const int64_t n = tg_graph_plan_summary(view->plan).nrestickifies;
-    for (int64_t i = 0; i < n; i++) {
-        const tg_restickify r = tg_graph_plan_restickify(view->plan, i);
-        for (int64_t j = r.first_reader; j < r.first_reader + r.nreaders; j++) {
-            const tg_reader reader = tg_graph_plan_reader(view->plan, j);
-            if (reader.node == node && reader.operand == k) return i;
-        }
-    }
-    return -1;
 }

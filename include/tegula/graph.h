@@ -171,6 +171,9 @@ typedef struct tg_node_info {
 TG_API int64_t tg_graph_count(const tg_graph *graph);
 /* pre: 0 <= id < count. The texts live as long as the graph does and gets no new nodes. */
 TG_API tg_node_info tg_graph_get(const tg_graph *graph, int64_t id);
+/* The first node of this name, which may begin with HLO's %; else the one node whose name ends with it, behind a '/':
+ * "add.1" for "fusion.3/add.1". TG_NODE_NONE if there is none, or several. */
+TG_API int64_t tg_graph_find(const tg_graph *graph, tg_hlo_text name);
 /* Outputs in the order in which they were added; pre: 0 <= i < count. */
 TG_API int64_t   tg_graph_output_count(const tg_graph *graph);
 TG_API tg_output tg_graph_output(const tg_graph *graph, int64_t i);

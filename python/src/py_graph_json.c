@@ -45,7 +45,7 @@ PyObject *plan_to_dict(PyObject *object, PyObject *unused) {
                                    .module = {chars, (size_t)len},
                                    .division = {.cores = self->cores},
                                    .memory = memory,
-                                   .relay_helps = self->relayed != NULL};
+                                   .relayed = self->relayed};
     PyObject            *dict = read_report(&report);
     tg_memory_destroy(&memory);
     return dict;

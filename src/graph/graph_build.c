@@ -394,3 +394,26 @@ tg_access tg_graph_access(const tg_graph *g, int64_t id, int32_t k) {
     const tg_node_row *n = tg_node_at(g, id);
     return k < 0 ? tg_access_of(g, &n->result) : tg_operand_at(g, n, k);
 }
+
+/* ---- finding ---------------------------------------------------------------------------- */
+
+static bool is_named(tg_hlo_text own, tg_hlo_text name) {
+    return own.len == name.len && (name.len == 0 || memcmp(own.chars, name.chars, name.len) == 0);
+}
+
+/* Is that the last part of "fusion.3/add.1"? */
+static bool ends_with(tg_hlo_text own, tg_hlo_text name) {
+    if (own.len <= name.len || own.chars[own.len - name.len - 1] != '/') return false;
+    return is_named((tg_hlo_text){own.chars + own.len - name.len, name.len}, name);
+}
+
+int64_t tg_graph_find(const tg_graph *graph, tg_hlo_text name) {
+    const tg_hlo_text bare = name.len > 0 && *name.chars == '%' ? (tg_hlo_text){name.chars + 1, name.len - 1} : name;
+    int64_t           found = TG_NODE_NONE, count = 0;
+    for (int64_t i = 0; bare.len > 0 && i < tg_graph_count(graph); i++) {
+        const tg_hlo_text own = tg_graph_get(graph, i).name;
+        if (is_named(own, bare)) return i;
+        if (ends_with(own, bare) && count++ == 0) found = i;
+    }
+    return count == 1 ? found : TG_NODE_NONE;
+}

@@ -1,12 +1,11 @@
 /* A plan as JSON: what was copied and padded, every operation, where tensors live; or why there is no plan. */
-#include <tegula/plan_report.h>
-
 #include "graph/json_text.h"
 #include "graph/plan.h"
+#include "graph/report.h"
 
 #include <string.h>
 
-enum { LAYOUT = 4096, REASON = 400 };
+enum { REASON = 400 };
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
@@ -66,18 +65,11 @@ static void put_node(tg_json *j, const char *key, const tg_plan_report *r, int64
     tg_put_char(&j->w, '"');
 }
 
-/* As one line of text; as torch-spyre writes it where it does not lay out all of its host tensor. */
 static void put_layout(tg_json *j, const char *key, const tg_plan_report *r, int64_t node, const tg_spyre *layout) {
-    char    text[LAYOUT];
-    tg_desc desc;
-    memset(&desc, 0, sizeof desc);
-    desc.notation = TG_NOTATION_SPYRE;
-    desc.host = tg_graph_get(r->graph, node).host;
-    desc.spyre = *layout;
-    if (tg_layout_from_spyre(&desc.layout, layout, &desc.host, NULL) == TG_OK)
-        (void)tg_desc_format(text, sizeof text, &desc);
-    else (void)tg_spyre_str(text, sizeof text, layout);
-    put_words(j, key, text);
+    tg_json_key(j, key);
+    tg_put_char(&j->w, '"');
+    tg_put_layout(&j->w, r->graph, node, layout);
+    tg_put_char(&j->w, '"');
 }
 
 /* Nodes of the plan; the graph may have got more since. */
@@ -140,8 +132,7 @@ static void put_splits(tg_json *j, const char *key, int32_t nloops, const int64_
 }
 
 static void put_division(tg_json *j, const tg_plan_report *r, int64_t node) {
-    tg_division d = {.cores = 1, .in_span = true};
-    (void)tg_graph_plan_divide(&d, r->graph, r->plan, node, &r->division, NULL);
+    const tg_division d = tg_report_divide(r, node);
     put_splits(j, "splits", d.nloops, d.splits);
     tg_json_int(j, "cores", d.cores);
     put_bool(j, "in_span", d.in_span);
@@ -251,7 +242,7 @@ static void put_conflict(tg_json *j, const tg_plan_report *r) {
         tg_json_close(j, '}');
     }
     tg_json_close(j, ']');
-    put_bool(j, "feasible_with_restickified_reductions", r->relay_helps);
+    put_bool(j, "feasible_with_restickified_reductions", r->relayed != NULL);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
