@@ -194,38 +194,11 @@ static int show_with_memory(plan_view *view, const cli_args *args, const tg_grap
     return status;
 }
 
-/* Operations whose operands do not go together are left to the host; *n: how many were. */
-static tg_status give_up(int64_t *n, const plan_view *view, tg_graph *graph, const tg_graph_plan *plan,
-                         tg_error *err) {
-    static const char reason[] = "its operands have elements in different arrangements";
-    int64_t          *faults = cli_allocate((size_t)tg_graph_count(graph) * sizeof *faults + 1);
-    tg_status         s = tg_graph_plan_arrangements(view->arrangements, faults, n, graph, plan, err);
-    for (int64_t i = 0; s == TG_OK && i < *n; i++)
-        s = tg_graph_make_boundary(graph, faults[i], (tg_hlo_text){reason, sizeof reason - 1}, err);
-    free(faults);
-    return s;
-}
-
-static tg_status plan_arranged(tg_graph_plan **plan, const plan_view *view, tg_graph *graph,
-                               const tg_graph_params *params, tg_error *err) {
-    for (;;) {
-        int64_t   n = 0;
-        tg_status s = tg_graph_plan_create(plan, graph, params, err);
-        if (s != TG_OK || !tg_graph_plan_summary(*plan).feasible) return s;
-        s = give_up(&n, view, graph, *plan, err);
-        if (s == TG_OK && n == 0) return TG_OK;
-        tg_graph_plan_destroy(plan);
-        if (s != TG_OK) return s;
-    }
-}
-
 static tg_status make_plan(plan_view *view, tg_graph_plan **plan, tg_graph *graph, const tg_graph_params *params,
                            bool formats, tg_error *err) {
     if (!formats) return tg_graph_plan_create(plan, graph, params, err);
-    const tg_status s = tg_graph_keep_to_device(graph, err);
-    if (s != TG_OK) return s;
     view->arrangements = cli_allocate((size_t)tg_graph_count(graph) * sizeof *view->arrangements + 1);
-    return plan_arranged(plan, view, graph, params, err);
+    return tg_graph_plan_for_device(plan, view->arrangements, graph, params, err);
 }
 
 static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_module *module,

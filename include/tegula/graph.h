@@ -110,6 +110,9 @@ typedef struct tg_node {
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);
 TG_API void      tg_graph_destroy(tg_graph **graph); /* *graph may be NULL */
 
+/* Another graph with the same nodes, outputs and loops. */
+TG_API tg_status tg_graph_copy(tg_graph **out, const tg_graph *graph, tg_error *err);
+
 /* A tensor that is there already. layout == NULL: the default layout of its host tensor. */
 TG_API tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, const tg_host *host,
                                     const tg_spyre *layout, tg_error *err);
@@ -281,6 +284,12 @@ TG_API tg_reader     tg_graph_plan_reader(const tg_graph_plan *plan, int64_t r);
  * did, as it does after tg_graph_make_boundary and another plan. */
 TG_API tg_status tg_graph_plan_arrangements(tg_arrangement *out, int64_t *faults, int64_t *nfaults,
                                             const tg_graph *graph, const tg_graph_plan *plan, tg_error *err);
+
+/* tg_graph_keep_to_device, and a plan of that, until all operands go together: nodes where they do not become
+ * boundaries, and the graph is planned again. On failure nodes may have become boundaries. arrangements has room for
+ * all nodes, and is written where the plan is feasible. */
+TG_API tg_status tg_graph_plan_for_device(tg_graph_plan **out, tg_arrangement *arrangements, tg_graph *graph,
+                                          const tg_graph_params *params, tg_error *err);
 
 /* ---- padding -------------------------------------------------------------------- */
 

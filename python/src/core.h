@@ -50,6 +50,8 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(division_type)                                                                                                   \
     X(conflict_type)                                                                                                   \
     X(obstacle_type)                                                                                                   \
+    X(residence_type)                                                                                                  \
+    X(memory_type)                                                                                                     \
     X(infeasible)      /* tegula.PlanInfeasible */                                                                     \
     X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
     X(spyre_arrangements)

@@ -53,11 +53,16 @@ static bool is_node(core_state *state, PyObject *object) {
     return Py_IS_TYPE(object, (PyTypeObject *)state->graph_node_type);
 }
 
+/* A node of this graph, or of the one that it is a copy of. */
+static bool is_of(const core_node *node, const core_graph *self) {
+    return node->graph == self || (self->origin != NULL && (PyObject *)node->graph == self->origin);
+}
+
 int graph_get_node(int64_t *id, core_graph *self, PyObject *object, int64_t count) {
     core_state *state = core_get_state((PyObject *)self);
     if (is_node(state, object)) {
         *id = ((core_node *)object)->id;
-        if (((core_node *)object)->graph != self)
+        if (!is_of((core_node *)object, self))
             return (void)core_raise_argument(state, "%R is a node of another graph", object), -1;
     } else if (PyUnicode_Check(object)) {
         *id = find_name(self, object, count);
@@ -121,6 +126,23 @@ static PyObject *graph_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)new_graph(PyType_GetModuleState(type));
 }
 
+core_graph *graph_copy(core_graph *self) {
+    core_graph *made = (core_graph *)PyType_GenericAlloc(Py_TYPE((PyObject *)self), 0);
+    tg_error    err;
+    if (made == NULL) return NULL;
+    made->origin = Py_NewRef((PyObject *)self);
+    made->name = Py_XNewRef(self->name);
+    made->tags = PyMem_Calloc((size_t)self->room + 1, sizeof *made->tags);
+    if (made->tags == NULL) (void)PyErr_NoMemory();
+    else if (tg_graph_copy(&made->graph, self->graph, &err) != TG_OK)
+        (void)core_raise(core_get_state((PyObject *)self), &err, NULL);
+    for (made->room = 0; made->graph != NULL && made->room < self->room; made->room++)
+        made->tags[made->room] = Py_XNewRef(self->tags[made->room]);
+    if (made->graph != NULL) return made;
+    Py_DECREF((PyObject *)made);
+    return NULL;
+}
+
 static int read_module(core_graph *self, core_state *state, const tg_hlo_module *module) {
     tg_status s;
     tg_error  err;
@@ -148,6 +170,7 @@ static PyObject *graph_from_hlo(PyObject *type, PyObject *hlo) {
 
 static int graph_traverse(PyObject *self, visitproc visit, void *arg) {
     Py_VISIT(Py_TYPE(self));
+    Py_VISIT(graph_of(self)->origin);
     for (int64_t i = 0; i < graph_of(self)->room; i++) Py_VISIT(graph_of(self)->tags[i]);
     return 0;
 }
@@ -164,6 +187,7 @@ static void graph_dealloc(PyObject *self) {
     (void)graph_clear(self);
     PyMem_Free(graph_of(self)->tags);
     Py_XDECREF(graph_of(self)->name);
+    Py_XDECREF(graph_of(self)->origin);
     tg_graph_destroy(&graph_of(self)->graph);
     PyObject_GC_Del(self);
     Py_DECREF(type);
@@ -229,8 +253,7 @@ static PyMethodDef methods[] = {
     {"concatenate", CALL(graph_concatenate), METH_VARARGS | METH_KEYWORDS,
      "concatenate(operands, dim=0, *, " NODE_WORDS ")\n--\n\nOne operand behind the other."},
     {"plan", CALL(graph_plan), METH_VARARGS | METH_KEYWORDS,
-     "plan(*, model='tegula', method='exact', width=0, cores=0, max_branches=0, keep_unit_dims=False,\n"
-     "     restickify_reductions=False)\n--\n\n"
+     "plan(" GRAPH_PLAN_WORDS ")\n--\n\n"
      "The cheapest layouts, as a GraphPlan; PlanInfeasible if there are none."},
     {"__reduce__", graph_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},

@@ -9,6 +9,7 @@
 #include "core.h"
 
 #include <tegula/graph_ops.h>
+#include <tegula/memory.h>
 
 enum { GRAPH_KINDS = 64 }; /* more than the library has */
 
@@ -17,6 +18,7 @@ typedef struct core_graph {
     PyObject_HEAD
     PyObject  *weakrefs;
     PyObject  *name; /* str, of the HLO module */
+    PyObject  *origin; /* the Graph that this is a copy of, whose nodes have the same numbers; NULL */
     tg_graph  *graph;
     PyObject **tags; /* of each node; NULL: None */
     int64_t    room; /* for tags */
@@ -38,7 +40,9 @@ typedef struct core_graph_plan {
     tg_graph_plan *plan;
     tg_graph_plan *relayed; /* of an infeasible graph: with restickified reductions, if that helps; else NULL */
     int64_t        count;   /* nodes when it was made */
-    int32_t        cores;   /* 0: all */
+    tg_memory     *memory;  /* NULL: nobody has asked yet */
+    tg_arrangement  *arrangements; /* of all nodes; NULL: not planned for the formats of the device */
+    tg_memory_params params;
 } core_graph_plan;
 
 /* ---- py_graph.c ---- */
@@ -47,6 +51,9 @@ typedef struct core_graph_plan {
 int graph_get_node(int64_t *id, core_graph *self, PyObject *object, int64_t count);
 
 PyObject *graph_node(core_state *state, core_graph *graph, int64_t id); /* tegula.GraphNode */
+
+/* The same nodes, with their tags. NULL with an exception. */
+core_graph *graph_copy(core_graph *self);
 
 /* A type for records, under its name in the module. */
 int graph_add_record(PyObject *module, PyObject **slot, PyStructSequence_Desc *desc);
@@ -91,6 +98,11 @@ PyObject *graph_added(core_graph *self, tg_status s, const tg_error *err, int64_
 
 /* ---- py_graph_plan.c ---- */
 
+/* Of Graph.plan and tegula.plan, for their signatures. */
+#define GRAPH_PLAN_WORDS                                                                                               \
+    "*, model='tegula', method='exact', width=0, cores=0, max_branches=0, keep_unit_dims=False,\n"                     \
+    "     restickify_reductions=False, device_formats=False, release='2026-08', solver='exact', lx_fraction=None"
+
 PyObject *graph_plan(PyObject *self, PyObject *args, PyObject *kwargs);
 int       graph_add_plans(PyObject *module);
 
@@ -108,8 +120,22 @@ int       graph_add_plan_records(PyObject *module);
 PyObject *plan_operand_layout(PyObject *self, PyObject *args);
 PyObject *plan_coordinates(PyObject *self, PyObject *args, PyObject *kwargs);
 
-/* py_graph_json.c */
+/* ---- py_graph_words.c ---- */
+
+PyObject *plan_report(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *plan_str(PyObject *self);
+PyObject *plan_explain(PyObject *self, PyObject *node);
 PyObject *plan_to_dict(PyObject *self, PyObject *none);
+PyObject *plan_load_json(PyObject *text); /* json.loads */
+
+/* ---- py_graph_memory.c ---- */
+
+PyObject *plan_memory(PyObject *self, void *none);
+int       graph_add_memory(PyObject *module);
+/* pre: plan_is_current. NULL with an exception. */
+const tg_memory *plan_memory_of(core_graph_plan *self);
+/* Is it feasible, and the graph still the one of the plan? False with an exception that names what there is none of. */
+bool plan_is_current(core_graph_plan *self, const char *what);
 
 static inline core_graph *graph_of(PyObject *object) { return (core_graph *)object; }
 static inline core_graph_plan *graph_plan_of(PyObject *object) { return (core_graph_plan *)object; }

@@ -15,14 +15,28 @@ static bool is_feasible(const core_graph_plan *self) { return tg_graph_plan_summ
 
 static const char *const models[] = {"tegula", "torch-spyre", NULL};
 static const char *const methods_of_planning[] = {"exact", "greedy", "beam", NULL};
+static const char *const releases[] = {"2026-08", "2026-06", NULL};
+static const char *const solvers[] = {"exact", "greedy", "firstfit", "bestfit", NULL};
+
+/* "'exact' or 'greedy' or 'beam'" */
+static PyObject *list_names(const char *const *names) {
+    PyObject *text = PyUnicode_FromFormat("'%s'", names[0]);
+    for (int i = 1; names[i] != NULL && text != NULL; i++) {
+        PyObject *old = text;
+        text = PyUnicode_FromFormat("%U or '%s'", old, names[i]);
+        Py_DECREF(old);
+    }
+    return text;
+}
 
 static int read_name(int *out, core_state *state, PyObject *word, const char *const *names, const char *what) {
     *out = 0;
     if (!is_given(word)) return 0;
     for (; PyUnicode_Check(word) && names[*out] != NULL; ++*out)
         if (PyUnicode_CompareWithASCIIString(word, names[*out]) == 0) return 0;
-    (void)core_raise_argument(state, "%s is %R; it can be '%s' or '%s'%s", what, word, names[0], names[1],
-                              names[2] != NULL ? ", or 'beam'" : "");
+    PyObject *list = list_names(names);
+    if (list != NULL) (void)core_raise_argument(state, "%s is %R; it can be %U", what, word, list);
+    Py_XDECREF(list);
     return -1;
 }
 
@@ -38,18 +52,23 @@ static int read_count(int64_t *out, core_state *state, PyObject *object, int64_t
 }
 
 typedef struct plan_words {
-    PyObject *model, *method, *width, *cores, *max_branches;
-    int       keep_unit_dims, restickify_reductions;
+    PyObject *model, *method, *width, *cores, *max_branches, *release, *solver, *lx_fraction;
+    int       keep_unit_dims, restickify_reductions, device_formats;
 } plan_words;
 
-static int read_params(tg_graph_params *out, int32_t *cores, core_state *state, const plan_words *w) {
+/* What a plan is made by. */
+typedef struct wishes {
+    tg_graph_params  graph;
+    tg_memory_params memory;
+    bool             device_formats;
+} wishes;
+
+static int read_params(tg_graph_params *out, core_state *state, const plan_words *w) {
     int     model = 0, method = 0;
-    int64_t width = 0, most_cores = 0;
-    memset(out, 0, sizeof *out);
+    int64_t width = 0;
     if (read_name(&model, state, w->model, models, "model") != 0 ||
         read_name(&method, state, w->method, methods_of_planning, "method") != 0 ||
         read_count(&width, state, w->width, INT32_MAX, "width") != 0 ||
-        read_count(&most_cores, state, w->cores, TG_MAX_CORES, "cores") != 0 ||
         read_count(&out->max_branches, state, w->max_branches, INT64_MAX, "max_branches") != 0)
         return -1;
     out->model = (tg_model)model;
@@ -57,8 +76,42 @@ static int read_params(tg_graph_params *out, int32_t *cores, core_state *state, 
     out->width = (int32_t)width;
     out->keep_unit_dims = w->keep_unit_dims != 0;
     out->relay_reductions = w->restickify_reductions != 0;
-    *cores = (int32_t)most_cores;
     return 0;
+}
+
+static int read_release(tg_division_params *out, core_state *state, PyObject *name) {
+    int release = 0;
+    if (read_name(&release, state, name, releases, "release") != 0) return -1;
+    if (release == 0) return 0;
+    out->max_span_bytes = TG_MAX_SPAN_BYTES_JUNE;
+    out->formula = TG_COST_JUNE;
+    return 0;
+}
+
+static int read_fraction(tg_memory_params *out, core_state *state, PyObject *fraction) {
+    tg_error err;
+    out->has_lx_bytes = is_given(fraction);
+    if (!out->has_lx_bytes) return 0;
+    const double value = PyFloat_AsDouble(fraction);
+    if (value == -1.0 && PyErr_Occurred()) return -1;
+    if (tg_lx_capacity(&out->lx_bytes, value, false, &err) == TG_OK) return 0;
+    (void)core_raise(state, &err, NULL);
+    return -1;
+}
+
+static int read_wishes(wishes *out, core_state *state, const plan_words *w) {
+    int     solver = 0;
+    int64_t cores = 0;
+    memset(out, 0, sizeof *out);
+    out->device_formats = w->device_formats != 0;
+    if (read_params(&out->graph, state, w) != 0 ||
+        read_count(&cores, state, w->cores, TG_MAX_CORES, "cores") != 0 ||
+        read_release(&out->memory.division, state, w->release) != 0 ||
+        read_name(&solver, state, w->solver, solvers, "solver") != 0)
+        return -1;
+    out->memory.division.cores = (int32_t)cores;
+    out->memory.solver = (tg_solver)solver;
+    return read_fraction(&out->memory, state, w->lx_fraction);
 }
 
 /* ---- planning ---------------------------------------------------------------------------------------------------- */
@@ -74,15 +127,24 @@ static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params)
     return plan;
 }
 
-static int make_plan(core_graph_plan *self, core_state *state, const tg_graph_params *params) {
+static tg_status make(core_graph_plan *self, const wishes *w, tg_error *err) {
+    tg_graph *const graph = self->graph->graph;
+    if (!w->device_formats) return tg_graph_plan_create(&self->plan, graph, &w->graph, err);
+    return tg_graph_plan_for_device(&self->plan, self->arrangements, graph, &w->graph, err);
+}
+
+static int make_plan(core_graph_plan *self, core_state *state, const wishes *w) {
     core_graph *graph = self->graph;
     tg_status   s;
     tg_error    err;
     self->count = tg_graph_count(graph->graph);
+    if (w->device_formats &&
+        (self->arrangements = PyMem_Calloc((size_t)self->count + 1, sizeof *self->arrangements)) == NULL)
+        return (void)PyErr_NoMemory(), -1;
     graph->planning++;
     Py_BEGIN_ALLOW_THREADS
-    s = tg_graph_plan_create(&self->plan, graph->graph, params, &err);
-    if (s == TG_OK && !is_feasible(self)) self->relayed = try_relayed(graph->graph, *params);
+    s = make(self, w, &err);
+    if (s == TG_OK && !is_feasible(self)) self->relayed = try_relayed(graph->graph, w->graph);
     Py_END_ALLOW_THREADS
     graph->planning--;
     if (s == TG_OK) return 0;
@@ -142,13 +204,15 @@ static PyObject *raise_infeasible(core_state *state, core_graph_plan *plan) {
     return NULL;
 }
 
-static PyObject *plan_of(core_graph *graph, const tg_graph_params *params, int32_t cores) {
+/* Takes the reference to the graph. For the formats of the device nodes become boundaries, in a copy. */
+static PyObject *plan_of(core_graph *graph, const wishes *w) {
     core_state      *state = core_get_state((PyObject *)graph);
     core_graph_plan *self = (core_graph_plan *)PyType_GenericAlloc((PyTypeObject *)state->graph_plan_type, 0);
+    if (self != NULL) self->graph = w->device_formats ? graph_copy(graph) : (core_graph *)Py_NewRef((PyObject *)graph);
+    Py_DECREF((PyObject *)graph);
     if (self == NULL) return NULL;
-    self->graph = (core_graph *)Py_NewRef((PyObject *)graph);
-    self->cores = cores;
-    if (make_plan(self, state, params) != 0) {
+    self->params = w->memory;
+    if (self->graph == NULL || make_plan(self, state, w) != 0) {
         Py_DECREF((PyObject *)self);
         return NULL;
     }
@@ -156,37 +220,36 @@ static PyObject *plan_of(core_graph *graph, const tg_graph_params *params, int32
 }
 
 #define PLAN_NAMES                                                                                                     \
-    "model", "method", "width", "cores", "max_branches", "keep_unit_dims", "restickify_reductions", NULL
-#define PLAN_FORMAT "$OOOOOpp"
+    "model", "method", "width", "cores", "max_branches", "keep_unit_dims", "restickify_reductions", "device_formats",  \
+        "release", "solver", "lx_fraction", NULL
+#define PLAN_FORMAT "$OOOOOpppOOO"
 #define PLAN_WORDS(w)                                                                                                  \
-    &(w).model, &(w).method, &(w).width, &(w).cores, &(w).max_branches, &(w).keep_unit_dims, &(w).restickify_reductions
+    &(w).model, &(w).method, &(w).width, &(w).cores, &(w).max_branches, &(w).keep_unit_dims,                           \
+        &(w).restickify_reductions, &(w).device_formats, &(w).release, &(w).solver, &(w).lx_fraction
 
 PyObject *graph_plan(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char    *names[] = {PLAN_NAMES};
-    plan_words      w = {.model = NULL};
-    tg_graph_params params;
-    int32_t         cores = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|" PLAN_FORMAT ":plan", names, PLAN_WORDS(w))) return NULL;
-    if (read_params(&params, &cores, core_get_state(self), &w) != 0) return NULL;
-    return plan_of(graph_of(self), &params, cores);
+    static char *names[] = {PLAN_NAMES};
+    plan_words   words = {.model = NULL};
+    wishes       w;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|" PLAN_FORMAT ":plan", names, PLAN_WORDS(words))) return NULL;
+    if (read_wishes(&w, core_get_state(self), &words) != 0) return NULL;
+    return plan_of((core_graph *)Py_NewRef(self), &w);
 }
 
 /* tegula.plan */
 static PyObject *plan(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char    *names[] = {"graph", PLAN_NAMES};
-    core_state     *state = core_module_state(module);
-    PyObject       *given = NULL;
-    plan_words      w = {.model = NULL};
-    tg_graph_params params;
-    int32_t         cores = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|" PLAN_FORMAT ":plan", names, &given, PLAN_WORDS(w))) return NULL;
-    if (read_params(&params, &cores, state, &w) != 0) return NULL;
+    static char *names[] = {"graph", PLAN_NAMES};
+    core_state  *state = core_module_state(module);
+    PyObject    *given = NULL;
+    plan_words   words = {.model = NULL};
+    wishes       w;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|" PLAN_FORMAT ":plan", names, &given, PLAN_WORDS(words)))
+        return NULL;
+    if (read_wishes(&w, state, &words) != 0) return NULL;
     PyObject *graph = Py_IS_TYPE(given, (PyTypeObject *)state->graph_type)
                           ? Py_NewRef(given)
                           : PyObject_CallMethod(state->graph_type, "from_hlo", "O", given);
-    PyObject *answer = graph != NULL ? plan_of(graph_of(graph), &params, cores) : NULL;
-    Py_XDECREF(graph);
-    return answer;
+    return graph != NULL ? plan_of(graph_of(graph), &w) : NULL;
 }
 
 /* ---- asking ------------------------------------------------------------------------------------------------------ */
@@ -233,21 +296,56 @@ static PyObject *get_candidates(PyObject *self, PyObject *object) {
     return tuple;
 }
 
+/* {loop: slices}, in memory of the caller. 0, or -1. */
+static int read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object) {
+    PyObject *items = PyDict_Check(object) ? PyMapping_Items(object) : NULL;
+    *n = 0;
+    if (!PyDict_Check(object))
+        PyErr_Format(PyExc_TypeError, "splits are a dict {loop: slices}, not %R", Py_TYPE(object));
+    if (items == NULL) return -1;
+    const Py_ssize_t count = PyList_Size(items);
+    bool             ok = count <= TG_MAX_LOOPS;
+    if (!ok) (void)core_raise_argument(state, "%zd loops are to be split, of at most %d", count, TG_MAX_LOOPS);
+    for (Py_ssize_t i = 0; i < count && ok; i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        int64_t   loop = 0;
+        ok = core_get_int(&loop, state, PyTuple_GetItem(pair, 0)) == 0 &&
+             core_get_int(&out[i].slices, state, PyTuple_GetItem(pair, 1)) == 0;
+        out[i].loop = loop >= 0 && loop < TG_MAX_LOOPS ? (int32_t)loop : TG_MAX_LOOPS;
+        *n = (int32_t)i + 1;
+    }
+    Py_DECREF(items);
+    return ok ? 0 : -1;
+}
+
 static PyObject *divide(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char       *names[] = {"node", "cores", "max_span_bytes", NULL};
+    static char       *names[] = {"node", "cores", "max_span_bytes", "release", "splits", NULL};
     core_state        *state = core_get_state(self);
-    PyObject          *node = NULL, *cores = NULL, *span = NULL;
-    tg_division_params params;
-    int64_t            id = 0, most = 0;
-    memset(&params, 0, sizeof params);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:divide", names, &node, &cores, &span)) return NULL;
-    if (get_node(&id, self, node) != 0 || read_count(&most, state, cores, TG_MAX_CORES, "cores") != 0 ||
-        read_count(&params.max_span_bytes, state, span, INT64_MAX, "max_span_bytes") != 0)
+    PyObject          *node = NULL, *cores = NULL, *span = NULL, *release = NULL, *splits = NULL;
+    tg_division_params params = graph_plan_of(self)->params.division;
+    tg_split           wanted[TG_MAX_LOOPS];
+    int64_t            id = 0, most = 0, bytes = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:divide", names, &node, &cores, &span, &release, &splits))
         return NULL;
-    params.cores = most > 0 ? (int32_t)most : graph_plan_of(self)->cores;
+    if (is_given(release)) params = (tg_division_params){.cores = params.cores};
+    if (get_node(&id, self, node) != 0 || read_count(&most, state, cores, TG_MAX_CORES, "cores") != 0 ||
+        read_release(&params, state, release) != 0 ||
+        read_count(&bytes, state, span, INT64_MAX, "max_span_bytes") != 0 ||
+        (is_given(splits) && read_splits(wanted, &params.nsplits, state, splits) != 0))
+        return NULL;
+    if (most > 0) params.cores = (int32_t)most;
+    if (bytes > 0) params.max_span_bytes = bytes;
+    params.splits = wanted;
     if (!is_feasible(graph_plan_of(self)))
         return core_raise_argument(state, "the graph has no plan, so no work is shared");
     return plan_division(graph_plan_of(self), id, &params);
+}
+
+static PyObject *get_arrangement(PyObject *self, PyObject *object) {
+    const tg_arrangement *arrangements = graph_plan_of(self)->arrangements;
+    int64_t               id = 0;
+    if (get_node(&id, self, object) != 0) return NULL;
+    return core_name(tg_arrangement_name(arrangements != NULL ? arrangements[id] : TG_STANDARD));
 }
 
 static PyObject *verify(PyObject *object, PyObject *unused) {
@@ -283,7 +381,7 @@ static PyObject *plan_repr(PyObject *self) {
 
 /* ---- numbers ----------------------------------------------------------------------------------------------------- */
 
-enum { FEASIBLE, OPTIMAL, COST, LOWER_BOUND, ELEMENTS, BYTES, WIDTH, BRANCHES, MODEL, METHOD };
+enum { FEASIBLE, OPTIMAL, COST, LOWER_BOUND, ELEMENTS, BYTES, WIDTH, BRANCHES, MODEL, METHOD, CORES };
 
 static PyObject *get_number(PyObject *self, void *field) {
     const tg_plan_summary s = tg_graph_plan_summary(graph_plan_of(self)->plan);
@@ -298,8 +396,11 @@ static PyObject *get_number(PyObject *self, void *field) {
     case WIDTH: return PyLong_FromLongLong(s.width);
     case BRANCHES: return PyLong_FromLongLong(s.branches);
     case MODEL: return core_name(models[p.model]);
-    default: return core_name(methods_of_planning[p.method]);
+    case METHOD: return core_name(methods_of_planning[p.method]);
+    default: break;
     }
+    const int32_t cores = graph_plan_of(self)->params.division.cores;
+    return PyLong_FromLong(cores > 0 ? cores : TG_MAX_CORES);
 }
 
 static PyObject *get_graph(PyObject *self, void *unused) {
@@ -333,6 +434,8 @@ static void plan_dealloc(PyObject *self) {
     PyTypeObject *type = Py_TYPE(self);
     PyObject_GC_UnTrack(self);
     if (graph_plan_of(self)->weakrefs != NULL) PyObject_ClearWeakRefs(self);
+    tg_memory_destroy(&graph_plan_of(self)->memory);
+    PyMem_Free(graph_plan_of(self)->arrangements);
     tg_graph_plan_destroy(&graph_plan_of(self)->plan);
     tg_graph_plan_destroy(&graph_plan_of(self)->relayed);
     Py_XDECREF((PyObject *)graph_plan_of(self)->graph);
@@ -355,7 +458,15 @@ static PyMethodDef methods[] = {
      "dimension: texts in the loops p0, p1, ... None for a tensor that is not on the device."},
     {"candidates", get_candidates, METH_O, "candidates(node)\n--\n\nThe Layouts that its result could have."},
     {"divide", CALL(divide), METH_VARARGS | METH_KEYWORDS,
-     "divide(node, *, cores=0, max_span_bytes=0)\n--\n\nHow its work is shared out: a Division."},
+     "divide(node, *, cores=0, max_span_bytes=0, release=None, splits=None)\n--\n\n"
+     "How its work is shared out: a Division. splits={loop: slices} is what you want, in place of the node's own."},
+    {"arrangement", get_arrangement, METH_O,
+     "arrangement(node)\n--\n\nHow elements stand in its sticks; 'STANDARD' without device_formats=True."},
+    {"report", CALL(plan_report), METH_VARARGS | METH_KEYWORDS,
+     "report(*, limit=None, memory=False)\n--\n\n"
+     "What `tegula plan` prints, and str(plan) is: at most `limit` copies (20), with memory=True each tensor's home."},
+    {"explain", plan_explain, METH_O,
+     "explain(node)\n--\n\nOne operation in full, as `tegula plan --explain` prints it."},
     {"verify", verify, METH_NOARGS,
      "verify()\n--\n\nNone if the plan follows the rules, by a check that knows nothing of planning; else the fault."},
     {"to_dict", plan_to_dict, METH_NOARGS, "to_dict()\n--\n\nThe object of `tegula plan --json`."},
@@ -375,6 +486,8 @@ static PyGetSetDef getset[] = {
     {"branches", get_number, NULL, "Of the search; 0 if none was needed.", (void *)BRANCHES},
     {"model", get_number, NULL, "'tegula' or 'torch-spyre'.", (void *)MODEL},
     {"method", get_number, NULL, "'exact', 'greedy' or 'beam'.", (void *)METHOD},
+    {"cores", get_number, NULL, "That share the work.", (void *)CORES},
+    {"memory", plan_memory, NULL, "Where tensors live: a Memory.", NULL},
     {"restickifies", plan_restickifies, NULL, "The copies: a tuple of Restickify.", NULL},
     {"paddings", plan_paddings, NULL, "What has to be behind the end of dimensions: a tuple of Padding.", NULL},
     {"boundaries", get_boundaries, NULL, "The nodes that are not planned.", NULL},
@@ -392,6 +505,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, plan_dealloc},
     {Py_tp_traverse, plan_traverse},
     {Py_tp_repr, plan_repr},
+    {Py_tp_str, plan_str},
     {Py_tp_methods, methods},
     {Py_tp_getset, getset},
     {Py_tp_members, members},
@@ -407,8 +521,8 @@ static PyType_Spec spec = {
 
 static PyMethodDef functions[] = {
     {"plan", CALL(plan), METH_VARARGS | METH_KEYWORDS,
-     "plan(graph, *, model='tegula', method='exact', width=0, cores=0, max_branches=0, keep_unit_dims=False,\n"
-     "     restickify_reductions=False)\n--\n\nThe GraphPlan of a Graph, of HLO text, or of a tegula.hlo.Module."},
+     "plan(graph, " GRAPH_PLAN_WORDS ")\n--\n\n"
+     "The GraphPlan of a Graph, of HLO text, or of a tegula.hlo.Module."},
     {NULL, NULL, 0, NULL},
 };
 
@@ -425,6 +539,8 @@ static int add_infeasible(PyObject *module, core_state *state) {
 int graph_add_plans(PyObject *module) {
     core_state *state = core_module_state(module);
     if (core_add_type(module, &state->graph_plan_type, &spec) != 0) return -1;
-    if (add_infeasible(module, state) != 0 || graph_add_plan_records(module) != 0) return -1;
+    if (add_infeasible(module, state) != 0 || graph_add_plan_records(module) != 0 ||
+        graph_add_memory(module) != 0)
+        return -1;
     return PyModule_AddFunctions(module, functions);
 }

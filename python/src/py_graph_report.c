@@ -17,8 +17,10 @@ PyObject *plan_division(core_graph_plan *self, int64_t node, const tg_division_p
     tg_error    err;
     if (tg_graph_plan_divide(&d, self->graph->graph, self->plan, node, params, &err) != TG_OK)
         return core_raise(state_of(self), &err, NULL);
-    PyObject *values[] = {core_ints(d.splits, d.nloops), PyLong_FromLongLong(d.cores), PyBool_FromLong(d.in_span)};
-    return graph_record(state_of(self)->division_type, 3, values);
+    PyObject *values[] = {core_ints(d.splits, d.nloops), PyLong_FromLongLong(d.cores), PyBool_FromLong(d.in_span),
+                          d.tiled ? core_ints(d.tiles, d.nloops) : Py_NewRef(Py_None),
+                          PyLong_FromLongLong(d.span_bytes)};
+    return graph_record(state_of(self)->division_type, 5, values);
 }
 
 /* n of what `one` makes, as a tuple. */
@@ -147,7 +149,9 @@ static PyStructSequence_Field padding_fields[] = {
     {"operand", "of this node"}, {"readers", "how many there are"}, {NULL, NULL}};
 static PyStructSequence_Field division_fields[] = {
     {"splits", "slices of each loop"}, {"cores", "at work"},
-    {"in_span", "whether each core reaches all of its work"}, {NULL, NULL}};
+    {"in_span", "whether each core reaches all of its work"},
+    {"tiles", "of each loop, one after the other, where that brings it within reach; else None"},
+    {"span_bytes", "the longest that a core reaches in a tensor"}, {NULL, NULL}};
 static PyStructSequence_Field conflict_fields[] = {
     {"node", "that cannot agree"}, {"rule", "what its kind asks of layouts"}, {"obstacles", "a tuple of Obstacle"},
     {NULL, NULL}};

@@ -21,6 +21,7 @@ from tegula._core import (
     Layout,
     LimitError,
     Losses,
+    Memory,
     Mismatch,
     Mode,
     NotRepresentable,
@@ -33,6 +34,7 @@ from tegula._core import (
     PlanInfeasible,
     Program,
     Reader,
+    Residence,
     Restickify,
     SpyreTensorLayout,
     Term,
@@ -46,7 +48,7 @@ from tegula._core import (
 )
 
 __all__ = ["Access", "ArgumentError", "Buffer", "Conflict", "Descriptor", "Difference", "Division", "Error", "Graph",
-           "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Mismatch", "Mode", "NotRepresentable",
-           "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan", "PlanInfeasible", "Program",
-           "Reader", "Restickify", "SpyreTensorLayout", "Term", "Unsupported", "__version__", "dci", "dma", "draw",
-           "plan", "relayout"]
+           "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory", "Mismatch", "Mode",
+           "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan",
+           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "SpyreTensorLayout", "Term",
+           "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]

@@ -1,0 +1,213 @@
+"""What a GraphPlan says: everything that `tegula plan` can be asked, word for word as the command answers."""
+import json
+import pathlib
+import random
+import subprocess
+import sys
+
+import pytest
+
+import console
+import tegula
+from test_package_graph import ATTENTION, PADDED, SPARSE, attention
+
+HERE = pathlib.Path(__file__).parent
+CAST = """HloModule cast
+ENTRY e { x = bf16[64,128] parameter(0)
+  w = f32[128] parameter(1)
+  f = f32[64,128] convert(x)
+  b = f32[64,128] broadcast(w), dimensions={1}
+  m = f32[64,128] multiply(f, b)
+  ROOT r = f32[64,128] tanh(m) }
+"""
+ONE = "ENTRY e { ROOT a = f16[] parameter(0) }"
+OPTIONS = [
+    ((), {}),
+    (("--device-formats",), {"device_formats": True}),
+    (("--release", "2026-06", "--cores", "7"), {"release": "2026-06", "cores": 7}),
+    (("--solver", "greedy", "--lx-fraction", "0.98"), {"solver": "greedy", "lx_fraction": 0.98}),
+    (("--solver", "bestfit", "--model", "torch-spyre"), {"solver": "bestfit", "model": "torch-spyre"}),
+    (("--solver", "firstfit", "--method", "greedy", "--restickify-reductions"),
+     {"solver": "firstfit", "method": "greedy", "restickify_reductions": True}),
+]
+
+
+def answer(path, *words):
+    done = subprocess.run([console.TEGULA, "plan", path, *words], capture_output=True, text=True)
+    assert done.returncode in (0, 3), done.stderr
+    return done.stdout
+
+
+def plan_of(text, **params):
+    try:
+        return tegula.plan(text, **params)
+    except tegula.PlanInfeasible as error:
+        return error.plan
+
+
+def check(text, path, words, params):
+    path.write_text(text)
+    plan = plan_of(text, **params)
+    assert plan.to_dict() == json.loads(answer(path, "--json", *words))
+    said = answer(path, *words).replace("--restickify-reductions there", "restickify_reductions=True there")
+    assert plan.report() == str(plan) == said
+    if not plan.feasible:
+        return
+    assert plan.report(limit=1, memory=True) == answer(path, *words, "--limit", "1", "--memory")
+    for node in [n for n in plan.graph if n.name][::17]:
+        assert plan.explain(node) == plan.explain(node.name) == answer(path, *words, "--explain", node.name)
+
+
+@pytest.fixture(scope="module")
+def models():
+    done = subprocess.run([sys.executable, HERE / "plan_models.py"], stdout=subprocess.PIPE, check=True, timeout=600)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("words, params", OPTIONS, ids=[" ".join(words) for words, _ in OPTIONS])
+def test_models_of_jax(models, words, params, tmp_path):
+    for forms in models.values():
+        check(forms["lowered"], tmp_path / "graph.hlo", words, params)
+
+
+@pytest.mark.parametrize("words, params", OPTIONS, ids=[" ".join(words) for words, _ in OPTIONS])
+@pytest.mark.parametrize("text", [ATTENTION.read_text(), SPARSE, PADDED, CAST, ONE],
+                         ids=["attention", "sparse", "padded", "cast", "one"])
+def test_small_graphs(text, words, params, tmp_path):
+    check(text, tmp_path / "graph.hlo", words, params)
+
+
+def test_memory_is_that_of_the_json():
+    plan = tegula.plan(ATTENTION.read_text(), solver="exact")
+    told, memory = plan.to_dict()["memory"], plan.memory
+    for field in ("lx_count", "lx_capacity", "lx_peak", "lx_bytes", "saved_bytes", "traffic_bytes", "bound_bytes",
+                  "optimal", "pool_count", "pool_peak", "own_count", "own_bytes", "none_count", "none_bytes"):
+        assert getattr(memory, field) == told[field], field
+    assert len(memory.tensors) == len(told["tensors"]) == 17
+    for i, (row, other) in enumerate(zip(memory.tensors, told["tensors"])):
+        assert other["step"] == i and row.node.name == other["tensor"]
+        for field in ("kind", "home", "address", "bytes", "first", "last", "in_place_of", "why"):
+            assert getattr(row, field) == other[field], field
+    assert memory.tensors[12].in_place_of == 11 and memory.tensors[12].home == "lx"
+    assert tegula.plan(ATTENTION.read_text(), solver="greedy").memory.bound_bytes is None
+    assert tegula.plan(ATTENTION.read_text(), lx_fraction=1).memory.lx_count == 0
+
+
+def test_device_formats_leave_the_graph_alone():
+    graph = tegula.Graph.from_hlo(CAST)
+    mine = graph["m"]
+    mine.tag = "mine"
+    kinds = [node.kind for node in graph]
+    plan = graph.plan(device_formats=True)
+    assert [node.kind for node in graph] == kinds and graph.plan().boundaries == ()
+    assert plan.graph is not graph and plan.graph["m"].tag == "mine" and mine.kind == "pointwise"
+    assert [node.name for node in plan.boundaries] == ["m", "r"]
+    assert plan.layout(mine) == plan.layout("m")
+    assert plan.arrangement(graph["f"]) == plan.arrangement("f") != "STANDARD"
+    assert graph.plan().arrangement("f") == "STANDARD"
+    with pytest.raises(tegula.ArgumentError, match="another graph"):
+        plan.layout(tegula.Graph.from_hlo(CAST)["m"])
+    with pytest.raises(tegula.ArgumentError, match="another graph"):
+        graph.plan().layout(plan.graph["m"])
+
+
+def test_a_graph_that_grew_has_no_memory():
+    graph = tegula.Graph()
+    attention(graph)
+    plan = graph.plan()
+    text = plan.report()
+    assert "\nmemory: " in text and "memory" in plan.to_dict()
+    graph.pointwise([graph["out"]])
+    with pytest.raises(tegula.ArgumentError, match="14 nodes when it was planned, and has 15 now"):
+        plan.memory
+    assert "memory" not in plan.to_dict() and "\nmemory: " not in plan.report()
+    assert plan.report().splitlines()[0] == text.splitlines()[0] and plan.explain("k").startswith("k = ")
+
+
+def test_wanted_splits():
+    plan = tegula.plan(ATTENTION.read_text())
+    assert plan.divide("scores", splits={1: 2, 0: 4}).splits == (4, 2, 1)
+    assert plan.divide("scores", splits={}).splits == plan.divide("scores").splits
+    assert plan.divide("below", release="2026-06").cores == 32 and plan.cores == 32
+    assert tegula.plan(ATTENTION.read_text(), cores=3).cores == 3
+    for splits, error, words in [({0: 5}, tegula.ArgumentError, "5"), ({7: 2}, tegula.ArgumentError, "loop"),
+                                 ({-1: 2}, tegula.ArgumentError, "loop"),
+                                 ({0: 1 << 70}, tegula.OverflowError, "64 bits"),
+                                 ([(0, 2)], TypeError, "dict"), ({"p0": 2}, TypeError, "int"),
+                                 ({i: 1 for i in range(40)}, tegula.ArgumentError, "40 loops")]:
+        with pytest.raises(error, match=words):
+            plan.divide("scores", splits=splits)
+
+
+def test_tiles_bring_it_within_reach():
+    graph = tegula.Graph()
+    x = graph.add_input((1 << 13, 1 << 17), "f16")
+    near, far = graph.pointwise([x]), graph.plan().divide(1, cores=1, release="2026-06")
+    assert not far.in_span and far.span_bytes <= 1 << 28 and max(far.tiles) > 1
+    assert graph.plan().divide(near).in_span and graph.plan().divide(near).tiles is None
+
+
+@pytest.mark.parametrize("words, error, text", [
+    ({"release": "2025"}, tegula.ArgumentError, "release is '2025'; it can be '2026-08' or '2026-06'"),
+    ({"solver": "best"}, tegula.ArgumentError, "'exact' or 'greedy' or 'firstfit' or 'bestfit'"),
+    ({"lx_fraction": 1.5}, tegula.ArgumentError, "1"), ({"lx_fraction": "half"}, TypeError, "real"),
+    ({"lx_fraction": float("nan")}, tegula.ArgumentError, "nan|fraction")])
+def test_bad_wishes(words, error, text):
+    with pytest.raises(error, match=text):
+        tegula.plan(CAST, **words)
+
+
+def test_bad_questions():
+    plan = tegula.plan(ATTENTION.read_text())
+    for ask, error, text in [(lambda: plan.report(limit=-1), tegula.ArgumentError, "limit is -1"),
+                             (lambda: plan.explain("nobody"), tegula.ArgumentError, "no one node named 'nobody'"),
+                             (lambda: plan.explain(16), tegula.ArgumentError, "there are 16"),
+                             (lambda: plan.explain(2.5), TypeError, "a node is")]:
+        with pytest.raises(error, match=text):
+            ask()
+    with pytest.raises(tegula.PlanInfeasible) as caught:
+        tegula.plan(SPARSE)
+    for ask in (lambda p: p.memory, lambda p: p.explain("sum")):
+        with pytest.raises(tegula.ArgumentError, match="has no plan"):
+            ask(caught.value.plan)
+
+
+def test_names_by_their_last_part():
+    text = """HloModule m
+inner { p = f16[64,64] parameter(0)
+  ROOT add.1 = f16[64,64] add(p, p) }
+ENTRY e { x = f16[64,64] parameter(0)
+  one = f16[64,64] call(x), to_apply=inner
+  two = f16[64,64] %s
+  three = f16[64,64] call(one), to_apply=other
+  ROOT r = f16[64,64] add(two, three) }
+other { q = f16[64,64] parameter(0)
+  ROOT neg.1 = f16[64,64] negate(q) }
+"""
+    twice, once = (tegula.plan(text % two) for two in ("call(x), to_apply=inner", "negate(x)"))
+    assert once.explain("add.1").startswith("one/add.1 = add") and once.explain("%neg.1").startswith("three/neg.1")
+    with pytest.raises(tegula.ArgumentError, match="no one node"):
+        twice.explain("add.1")
+
+
+def amount(nbytes):
+    """As C's printf would say it."""
+    if nbytes < 1024:
+        return "1 byte" if nbytes == 1 else f"{nbytes} bytes"
+    value, unit = nbytes / 1024, 0
+    while value >= 1024 and unit < 5:
+        value, unit = value / 1024, unit + 1
+    return f"{value:.2f} " * (value < 10) + f"{value:.1f} " * (value >= 10) + ["KiB", "MiB", "GiB", "TiB", "PiB"][unit]
+
+
+def test_amounts():
+    """Traffic of a copy of one input: twice its storage, which is whole sticks."""
+    seeded = random.Random(7)
+    sizes = [1 << n for n in range(44)] + [1152 << n for n in range(30)] + [10239, 10240, 1 << 20, (1 << 20) - 64]
+    for n in sizes + [seeded.randrange(1 << seeded.randrange(7, 40)) + 1 for _ in range(200)]:
+        graph = tegula.Graph()
+        graph.pointwise([graph.add_input((n,), "f16")])
+        plan = graph.plan()
+        bytes_moved = 2 * -(-n // 64) * 128
+        assert plan.memory.traffic_bytes == bytes_moved
+        assert f"nothing stays in LX; {amount(bytes_moved)} of HBM traffic" in plan.report(), n
