@@ -88,6 +88,46 @@ static tg_status check_access(const tg_node *node, const tg_access *a, tg_error 
     return s;
 }
 
+/* The element behind the last one that a host tensor reaches; 0 if it has none. Fits: check_host has looked. */
+static int64_t host_end(const tg_host *host) {
+    int64_t last = host->offset;
+    for (int32_t d = 0; d < host->ndim; d++) {
+        if (host->shape[d] == 0) return 0;
+        last += (host->shape[d] - 1) * host->strides[d];
+    }
+    return last + 1;
+}
+
+/* Numbers that a term counts: 0 to one less. */
+static int64_t numbers_of(const tg_node *node, const tg_term *t) {
+    int64_t n = t->loop == TG_LOOP_UNKNOWN ? t->extent : node->ranges[t->loop];
+    if (t->modulus > 0) n = tg_min(n, t->modulus);
+    return t->extent > 0 ? tg_min(n, t->extent) : n;
+}
+
+static bool has_work(const tg_node *node) {
+    for (int32_t l = 0; l < node->nloops; l++)
+        if (node->ranges[l] == 0) return false;
+    return true;
+}
+
+/* The last element that is touched is one of the tensor. k: the operand, or -1 for the result. */
+static tg_status check_reach(const tg_node *node, const tg_access *a, const tg_host *host, int64_t k, tg_error *err) {
+    const int64_t end = host_end(host);
+    int64_t       last = a->offset;
+    bool          fits = true;
+    if (!has_work(node) || (end == 0 && a->offset == 0)) return TG_OK;
+    for (int32_t i = 0; i < a->nterms && fits; i++)
+        fits = tg_muladd(&last, last, a->terms[i].step, tg_max(numbers_of(node, &a->terms[i]) - 1, 0));
+    if (!fits) return tg_fail(err, TG_ERR_OVERFLOW, "an access goes further than 63 bits count");
+    if (last < end) return TG_OK;
+    if (k < 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "the result is written up to element %d; its tensor ends behind %d", last,
+                       end - 1);
+    return tg_fail(err, TG_ERR_ARGUMENT, "operand %d is read up to element %d; its tensor ends behind %d", k, last,
+                   end - 1);
+}
+
 static tg_status check_loops(const tg_node *node, tg_error *err) {
     if (node->nloops < 0 || node->nloops > TG_MAX_LOOPS)
         return tg_fail(err, TG_ERR_LIMIT, "a node has %d loops; the limit is %d", (int64_t)node->nloops,
@@ -164,6 +204,7 @@ static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *er
     if (s == TG_OK) s = check_loops(node, err);
     if (s == TG_OK) s = check_pins(node, err);
     if (s == TG_OK) s = check_access(node, &node->result, err);
+    if (s == TG_OK) s = check_reach(node, &node->result, &node->host, -1, err);
     if (s == TG_OK && node->noperands < 0)
         s = tg_fail(err, TG_ERR_ARGUMENT, "a node has %d operands", (int64_t)node->noperands);
     for (int32_t k = 0; k < node->noperands && s == TG_OK; k++) {
@@ -172,6 +213,7 @@ static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *er
             return tg_fail(err, TG_ERR_ARGUMENT, "operand %d is node %d; there are %d", (int64_t)k, id,
                            (int64_t)g->nodes.count);
         s = check_access(node, &node->operands[k], err);
+        if (s == TG_OK) s = check_reach(node, &node->operands[k], &tg_node_at(g, id)->host, k, err);
     }
     return s;
 }
@@ -310,16 +352,6 @@ tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, con
     s = add(id, graph, &node, layout != NULL ? (int64_t)graph->layouts.count : -1, err);
     if (s == TG_OK && layout != NULL) graph->layouts.rows[graph->layouts.count++] = *layout;
     return s;
-}
-
-/* The element behind the last one that a host tensor reaches; 0 if it has none. Fits: check_host has looked. */
-static int64_t host_end(const tg_host *host) {
-    int64_t last = host->offset;
-    for (int32_t d = 0; d < host->ndim; d++) {
-        if (host->shape[d] == 0) return 0;
-        last += (host->shape[d] - 1) * host->strides[d];
-    }
-    return last + 1;
 }
 
 tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err) {

@@ -205,7 +205,8 @@ static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_node_vie
     (void)d;
     for (int32_t i = 0; i < view->ndim; i++) {
         if (view->shape[i] == result->shape[i] || view->step[i] == 0) continue;
-        const tg_term term = {.loop = TG_LOOP_UNKNOWN, .step = view->step[i], .extent = view->shape[i]};
+        const tg_term term = {.loop = TG_LOOP_UNKNOWN, .step = view->step[i],
+                              .extent = view->shape[i] - result->shape[i] + 1};
         if (!tg_term_rows_push(&o->l->terms, term)) return false;
         row->nterms++;
     }
@@ -220,6 +221,8 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
     if (s != TG_OK) return s;
     if (view.ndim != result.ndim) return tg_lower_fail(o, "it has another number of dimensions than its operand");
+    for (int32_t i = 0; i < view.ndim; i++)
+        if (result.shape[i] > view.shape[i]) return tg_lower_fail(o, "its result is larger than its operand");
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     tg_draft_choose_format(&d, o, &view);
     identity(loop, view.ndim);

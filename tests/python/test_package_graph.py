@@ -347,6 +347,15 @@ def graph_format():
     (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(0,)])]), tegula.ArgumentError, "a term is"),
     (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(1, 1)])]), tegula.ArgumentError, "has 1 loop"),
     (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(0, -1)])]), tegula.ArgumentError, "backwards"),
+    (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(0, 2731)])]), tegula.ArgumentError,
+     "operand 0 is read up to element 8193; its tensor ends behind 8191"),
+    (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(b, []), (a, [(0, 1)], 8189)]), tegula.ArgumentError,
+     "operand 1 is read up to element 8192"),
+    (lambda g, a, b: g.add("gather", (4,), "f16", operands=[(a, [(None, 128, 0, 64), (0, 43)])]),
+     tegula.ArgumentError, "operand 0 is read up to element 8193"),
+    (lambda g, a, b: g.add("boundary", (4,), "f16", operands=[(a, [(0, 1 << 62)])]), tegula.OverflowError, "63 bits"),
+    (lambda g, a, b: g.add("clone", (4,), "f16", result=[(0, 2)]), tegula.ArgumentError,
+     "the result is written up to element 6; its tensor ends behind 3"),
     (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(0, 1 << 70)])]), tegula.OverflowError, "64 bits"),
     (lambda g, a, b: g.add("clone", (4,), "f16", operands=[(a, [(0, 1)] * 65)]), tegula.ArgumentError, "limit is 64"),
     (lambda g, a, b: g.add("clone", (4,), "f16", loops=[1] * 33), tegula.LimitError, "33"),
@@ -381,6 +390,18 @@ def test_bad_input_is_an_exception(call, error, words):
         call(graph, a, b)
     assert words in str(caught.value)
     assert len(graph) == 2 and graph.plan().verify() is None
+
+
+def test_accesses_that_stay_inside():
+    """To the last element; of what no round touches nothing is asked."""
+    graph = Graph()
+    a, none = graph.add_input((64, 128), "f16"), graph.add_input((0, 4), "f16")
+    for terms, offset in ([[(0, 2730)], 1], [[(0, 4096, 2), (0, 1365)], 0], [[(0, 8191, 0, 2)], 0], [[(0, 1)], 8188],
+                          [[(None, 128, 0, 64), (0, 42)], 1]):
+        graph.add("default", (4,), "f16", operands=[(a, terms, offset)])
+    graph.add("default", (0, 4), "f16", operands=[(a, [(0, 1 << 40), (1, 1 << 40)]), none])
+    graph.add("boundary", (4,), "f16", operands=[(none, [])])
+    assert len(graph) == 9 and graph.plan().verify() is None
 
 
 def test_what_came_later_is_not_in_the_plan():
@@ -537,7 +558,7 @@ def test_no_reference_is_lost():
         plan.to_dict(), plan.restickifies, plan.paddings, plan.boundaries, plan.candidates(0), plan.divide(node)
         plan.operand_layout(node, 0), plan.coordinates(node), plan.device_layout(node), plan.layout(node)
         repr(plan), repr(graph), repr(node), node.operands, node.result, node.inputs, node.host, graph.name
-        graph.add("clone", (4,), "f16", operands=node.operands[:0], result=node.result.terms[:1], tag=node)
+        graph.add("clone", (4,), "f16", operands=node.operands[:0], result=[(0, 1)], tag=node)
         for call in bad:
             try:
                 call(graph)

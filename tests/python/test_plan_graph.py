@@ -56,7 +56,7 @@ COLUMNS, TURNED_COLUMNS = [(2, 128), (1, 1)], [(2, 1), (1, 128)]
     (addition(STRAIGHT, STRAIGHT), addition(TURNED, STRAIGHT), "do not agree"),
     (addition(TURNED, STRAIGHT), addition(STRAIGHT, STRAIGHT), "do not agree"),
     (addition(STRAIGHT, STRAIGHT), addition(STRAIGHT, STRAIGHT, no_stick=2), "must not be there"),
-    (addition(STRAIGHT, STRAIGHT), addition([(0, 128), (1, 2)], STRAIGHT), "cannot be expressed"),
+    (addition(STRAIGHT, STRAIGHT), addition([(0, 128), (1, 2, 64)], STRAIGHT), "cannot be expressed"),
     (product(COLUMNS), product(TURNED_COLUMNS), "a product wants"),
     (product(TURNED_COLUMNS), product(COLUMNS), "a product wants"),
     (clone("pointwise"), clone("clone"), "does not have the default layout"),
