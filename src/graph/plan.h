@@ -11,6 +11,7 @@ TG_HLO_TABLE(tg_reader_rows, tg_reader)
 typedef struct tg_padding_row {
     tg_plan_padding padding;
     int8_t          form;
+    int32_t         next; /* of a fill, while they are listed: the next one that may be of the same; -1: none */
 } tg_padding_row;
 
 TG_HLO_TABLE(tg_padding_rows, tg_padding_row)

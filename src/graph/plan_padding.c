@@ -21,6 +21,8 @@ typedef struct search {
     const tg_graph    *g;
     int64_t            node;
     const tg_node_row *n;
+    int32_t           *fills; /* chains of fills, by what they are of: the first padding of each; -1 is none */
+    uint64_t           mask;  /* their number less 1; a power of 2 */
 } search;
 
 /* ---- what is known of an operand -------------------------------------------------------------- */
@@ -51,18 +53,35 @@ static int32_t stick_loop(const search *s, uint32_t k, int64_t *stick) {
 
 /* ---- the list ------------------------------------------------------------------------------------ */
 
+/* The chain of fills that are of a tensor, or of others with the same hash. */
+static int32_t *chain_of(const search *s, int64_t tensor, int32_t dim, int64_t valid) {
+    const uint64_t what = (uint64_t)tensor * TG_MAX_NDIM + (uint64_t)dim;
+    const uint64_t x = what * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)valid;
+    return &s->fills[(x * UINT64_C(0xBF58476D1CE4E5B9) >> 32) & s->mask];
+}
+
 /* The fill of this copy of this tensor behind the same end of a dimension, if there is one already: they share it.
  * Where each reader has a copy of its own the fills are their own, too. */
 static tg_padding_row *find_fill(const search *s, uint32_t k, int32_t dim, int64_t valid) {
-    const int8_t form = form_of(s, k);
+    const int8_t  form = form_of(s, k);
+    const int64_t tensor = producer(s, k);
     if (form >= 0 && s->plan->problem.params.model == TG_MODEL_TORCH_SPYRE) return NULL;
-    for (size_t i = 0; i < s->plan->paddings.count; i++) {
+    for (int32_t i = *chain_of(s, tensor, dim, valid); i >= 0; i = s->plan->paddings.rows[i].next) {
         tg_padding_row *row = &s->plan->paddings.rows[i];
-        if (!row->padding.mask && row->padding.tensor == producer(s, k) && row->form == form &&
-            row->padding.dim == dim && row->padding.valid == valid)
+        if (row->padding.tensor == tensor && row->form == form && row->padding.dim == dim &&
+            row->padding.valid == valid)
             return row;
     }
     return NULL;
+}
+
+static bool push_padding(search *s, tg_padding_row *row) {
+    const int32_t at = (int32_t)s->plan->paddings.count;
+    int32_t      *chain = chain_of(s, row->padding.tensor, row->padding.dim, row->padding.valid);
+    row->next = *chain;
+    if (!tg_padding_rows_push(&s->plan->paddings, *row)) return false;
+    if (!row->padding.mask) *chain = at;
+    return true;
 }
 
 static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool mask, tg_pad_value value) {
@@ -71,7 +90,7 @@ static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool
     const int32_t   dim = tg_walked_dim(&tg_node_at(s->g, producer(s, k))->host, &access, loop);
     if (range % stick == 0 || dim < 0) return true;
     tg_padding_row row = {{.mask = mask, .tensor = producer(s, k), .dim = dim, .valid = range, .value = value,
-                           .node = s->node, .operand = (int32_t)k}, form_of(s, k)};
+                           .node = s->node, .operand = (int32_t)k}, form_of(s, k), -1};
     tg_padding_row *shared = mask ? NULL : find_fill(s, k, dim, range);
     int32_t        *fill = &s->plan->fills[s->n->first_operand + k];
     if (shared != NULL) {
@@ -81,7 +100,7 @@ static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool
     }
     if (!mask) *fill = (int32_t)s->plan->paddings.count;
     row.padding.nreaders = 1;
-    return tg_round_up(&row.padding.padded, range, stick) && tg_padding_rows_push(&s->plan->paddings, row);
+    return tg_round_up(&row.padding.padded, range, stick) && push_padding(s, &row);
 }
 
 /* ---- rules ------------------------------------------------------------------------------------------ */
@@ -144,18 +163,27 @@ static bool pad_node(search *s) {
     return !is_exponential(s->g, s->n) || pad_exponential(s);
 }
 
+static bool list_all(search *s) {
+    for (s->node = 0; s->node < (int64_t)s->g->nodes.count; s->node++) {
+        s->n = tg_node_at(s->g, s->node);
+        if (!pad_node(s)) return false;
+    }
+    return true;
+}
+
 bool tg_list_paddings(tg_graph_plan *plan) {
     search       s = {.plan = plan, .g = plan->problem.graph};
     const size_t n = s.g->accesses.count;
     plan->fills = malloc((n + 1) * sizeof *plan->fills);
     if (plan->fills == NULL) return false;
     for (size_t i = 0; i < n; i++) plan->fills[i] = -1;
-    for (s.node = 0; s.node < (int64_t)s.g->nodes.count; s.node++) {
-        s.n = tg_node_at(s.g, s.node);
-        if (!pad_node(&s)) return false;
-    }
+    while (s.mask < n) s.mask = 2 * s.mask + 1;
+    s.fills = malloc((s.mask + 1) * sizeof *s.fills);
+    for (uint64_t i = 0; s.fills != NULL && i <= s.mask; i++) s.fills[i] = -1;
+    const bool there = s.fills != NULL && list_all(&s);
+    free(s.fills);
     plan->summary.npaddings = (int64_t)plan->paddings.count;
-    return true;
+    return there;
 }
 
 tg_plan_padding tg_graph_plan_padding(const tg_graph_plan *plan, int64_t i) { return plan->paddings.rows[i].padding; }

@@ -4,6 +4,7 @@ import pathlib
 import random
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -188,6 +189,22 @@ other { q = f16[64,64] parameter(0)
     assert once.explain("add.1").startswith("one/add.1 = add") and once.explain("%neg.1").startswith("three/neg.1")
     with pytest.raises(tegula.ArgumentError, match="no one node"):
         twice.explain("add.1")
+
+
+def seconds(products):
+    """To plan so many products, each of which wants a tensor of its own filled."""
+    graph = tegula.Graph()
+    x = graph.add_input((8, 100), "f16")
+    for _ in range(products):
+        graph.matmul(x, graph.add_input((100, 8), "f16"))
+    start = time.process_time()
+    assert len(graph.plan().paddings) == products
+    return time.process_time() - start
+
+
+def test_fills_are_found_in_constant_time():
+    """Eight times as many take about eight times as long; when each was compared with all others it was 60 times."""
+    assert min(seconds(32000) for _ in range(2)) < 24 * min(seconds(4000) for _ in range(3))
 
 
 def amount(nbytes):
