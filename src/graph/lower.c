@@ -10,7 +10,7 @@
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 enum { BUDGET = 1 << 26 }; /* instructions, inlined ones as often as they are: 20 s of work */
-enum { OUTPUTS = 1 << 16 };
+enum { OUTPUTS = 1 << 16, LEAVES = 1 << 16 };
 
 static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call,
     lower_on_host, lower_random, lower_transfer, lower_bits, lower_exchange;
@@ -140,6 +140,13 @@ tg_status tg_lower_fail(const tg_order *o, const char *what) {
 }
 
 tg_status tg_lower_no_memory(const tg_order *o) { return tg_graph_no_memory(o->l->err); }
+
+tg_status tg_lower_look(const tg_order *o, int32_t depth) {
+    if (depth <= TG_HLO_MAX_DEPTH && o->l->leaves-- > 0) return TG_OK;
+    return tg_fail(o->l->err, TG_ERR_LIMIT,
+                   "%t: its operands have more than %d arrays, or tuples at a depth of more than %d",
+                   o->at.name.chars, o->at.name.len, (int64_t)LEAVES, (int64_t)TG_HLO_MAX_DEPTH);
+}
 
 /* Elements of tuples along "#1#0". */
 static tg_status follow_path(tg_thing *thing, const tg_order *o, tg_hlo_text path) {
@@ -325,15 +332,16 @@ static tg_status lower_parameter(tg_order *o) {
 /* ---- boundaries ------------------------------------------------------------------------------------ */
 
 /* All arrays in a thing become operands. */
-static tg_status add_operands(tg_draft *d, const tg_order *o, const tg_thing *thing) {
+static tg_status add_operands(tg_draft *d, const tg_order *o, const tg_thing *thing, int32_t depth) {
     int32_t   none[TG_MAX_NDIM]; /* what is read of them is not known */
-    tg_status s = TG_OK;
+    tg_status s = tg_lower_look(o, depth);
+    if (s != TG_OK) return s;
     for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
     if (thing->kind == TG_ARRAY && !tg_draft_operand(d, o, &o->l->views.rows[thing->first], none))
         return tg_lower_no_memory(o);
     for (uint32_t i = 0; thing->kind == TG_TUPLE && i < thing->count && s == TG_OK; i++) {
         const tg_thing child = o->l->things.rows[thing->first + i];
-        s = add_operands(d, o, &child);
+        s = add_operands(d, o, &child, depth + 1);
     }
     return s;
 }
@@ -349,7 +357,7 @@ static tg_status make_boundary(tg_thing *out, const tg_order *o, const tg_xla_sh
     for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
         tg_thing operand;
         s = tg_lower_operand(&operand, o, k);
-        if (s == TG_OK) s = add_operands(&d, o, &operand);
+        if (s == TG_OK) s = add_operands(&d, o, &operand, 0);
     }
     if (s == TG_OK) s = tg_draft_finish(&view, &d, o);
     if (s != TG_OK) return s;
@@ -464,6 +472,7 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     if (o.at.elided > 0) return tg_lower_fail(&o, "the text leaves out some of its operands");
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
     const int64_t before = tg_graph_count(l->graph);
+    l->leaves = LEAVES;
     tg_status     s = find_lower(o.at.opcode)(&o);
     l->prefix = prefix;
     if (s == TG_OK) s = tg_lower_take_hints(&o, before);

@@ -66,6 +66,7 @@ typedef struct tg_lowering {
     int64_t              times;    /* that what is looked at runs */
     int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
     int64_t              budget;   /* instructions that may still be looked at */
+    int64_t              leaves;   /* of tuples, that the instruction may still look at */
     int32_t              depth;
     tg_trace            *trace;    /* NULL: nobody wants it */
     tg_error            *err;
@@ -97,6 +98,10 @@ typedef tg_status tg_lower(tg_order *o);
 
 tg_status tg_lower_fail(const tg_order *o, const char *what); /* TG_ERR_UNSUPPORTED, with the instruction's name */
 tg_status tg_lower_no_memory(const tg_order *o);
+
+/* One more tuple or array of an operand is looked at, in tuples at this depth. TG_ERR_LIMIT: a few instructions make
+ * tuples with very many arrays, (x,x) of (x,x) and so on. */
+tg_status tg_lower_look(const tg_order *o, int32_t depth);
 
 /* A boundary, for this reason. */
 tg_status tg_lower_refuse(tg_order *o, const char *reason);

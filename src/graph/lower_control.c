@@ -51,7 +51,10 @@ static tg_status join_arrays(tg_thing *out, const tg_order *o, const tg_thing *p
     return tg_rows_push(&o->l->views, result) ? TG_OK : tg_lower_no_memory(o);
 }
 
-static tg_status join_trees(tg_thing *out, const tg_order *o, const tg_thing *parts, size_t n, join_leaf *leaf) {
+static tg_status join_at(tg_thing *out, const tg_order *o, const tg_thing *parts, size_t n, join_leaf *leaf,
+                         int32_t depth) {
+    tg_status s = tg_lower_look(o, depth);
+    if (s != TG_OK) return s;
     for (size_t i = 1; i < n; i++)
         if (parts[i].kind != parts[0].kind || parts[i].count != parts[0].count)
             return tg_lower_fail(o, "its values have different shapes");
@@ -60,18 +63,22 @@ static tg_status join_trees(tg_thing *out, const tg_order *o, const tg_thing *pa
     if (parts[0].kind != TG_TUPLE) return TG_OK;
     if (!new_tuple(out, o, parts[0].count)) return tg_lower_no_memory(o);
     tg_thing *children = malloc((n + 1) * sizeof *children);
-    tg_status s = children != NULL ? TG_OK : tg_lower_no_memory(o);
+    if (children == NULL) s = tg_lower_no_memory(o);
     for (uint32_t c = 0; c < out->count && s == TG_OK; c++) {
         const size_t name = o->l->name.count;
         tg_thing     made;
         for (size_t i = 0; i < n; i++) children[i] = o->l->things.rows[parts[i].first + c];
         s = tg_lower_name_element(o, c);
-        if (s == TG_OK) s = join_trees(&made, o, children, n, leaf);
+        if (s == TG_OK) s = join_at(&made, o, children, n, leaf, depth + 1);
         if (s == TG_OK) o->l->things.rows[out->first + c] = made;
         o->l->name.count = name;
     }
     free(children);
     return s;
+}
+
+static tg_status join_trees(tg_thing *out, const tg_order *o, const tg_thing *parts, size_t n, join_leaf *leaf) {
+    return join_at(out, o, parts, n, leaf, 0);
 }
 
 static bool same_array(const tg_node_view *a, const tg_node_view *b) {
@@ -265,9 +272,15 @@ tg_status tg_lower_while(tg_order *o) {
 
 /* ---- branches ------------------------------------------------------------------------------------ */
 
+/* Which branch ran is read as well: operand 0, one element. */
 static tg_status branch_leaf(tg_node_view *out, const tg_order *o, const tg_node_view *const *parts, size_t n) {
-    tg_draft d;
+    tg_node_view which;
+    tg_draft     d;
+    tg_status    s = tg_lower_view(&which, o, 0);
+    if (s != TG_OK) return s;
+    if (which.ndim != 0) return tg_lower_fail(o, "what says which branch runs is no scalar");
     start_alike(&d, o, TG_NODE_POINTWISE, parts[0]);
+    if (!tg_draft_operand(&d, o, &which, NULL)) return tg_lower_no_memory(o);
     for (size_t i = 0; i < n; i++) {
         if (!same_array(parts[0], parts[i])) return tg_lower_fail(o, "its branches give different shapes");
         if (!tg_draft_same(&d, o, parts[i])) return tg_lower_no_memory(o);

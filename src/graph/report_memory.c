@@ -39,11 +39,13 @@ static void put_proof(tg_writer *w, const tg_memory_summary *s) {
 
 static void put_tensors(tg_writer *w, int64_t n) { tg_put_count(w, n, "tensor", "tensors"); }
 
-static void put_lx(tg_writer *w, const tg_memory_summary *s) {
+/* loops: the graph has some, and their bodies are steps that are listed once. */
+static void put_lx(tg_writer *w, const tg_memory_summary *s, bool loops) {
+    const char *traffic = loops ? " of HBM traffic (each loop's body counted once)" : " of HBM traffic";
     if (s->lx_count == 0) {
         tg_put_text(w, "memory: nothing stays in LX; ");
         tg_put_amount(w, s->traffic_bytes);
-        tg_put_text(w, " of HBM traffic");
+        tg_put_text(w, traffic);
         return;
     }
     tg_put_text(w, "memory: ");
@@ -54,13 +56,13 @@ static void put_lx(tg_writer *w, const tg_memory_summary *s) {
     tg_put_amount(w, s->saved_bytes);
     tg_put_text(w, " of ");
     tg_put_amount(w, s->saved_bytes + s->traffic_bytes);
-    tg_put_text(w, " of HBM traffic");
+    tg_put_text(w, traffic);
     put_proof(w, s);
 }
 
 void tg_put_memory_total(tg_writer *w, const tg_plan_report *r) {
     const tg_memory_summary s = tg_memory_get_summary(r->memory);
-    put_lx(w, &s);
+    put_lx(w, &s, tg_graph_loop_count(r->graph) > 0);
     tg_put_text(w, "\n        ");
     put_tensors(w, s.pool_count);
     tg_put_text(w, " in the HBM pool, ");

@@ -5,6 +5,7 @@ import pytest
 import graph_c as g
 import hlo_ctypes as hlo
 import plan_hlo
+import tegula
 import tegula_c as t
 
 SQUARE = 128 * 128 * 2  # bytes of f16[128,128], which has no padding
@@ -286,8 +287,55 @@ def test_collectives_keep_sticks(text):
     ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] while(x)", "does not name its computations"),
     ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] conditional(x)", "one operand for each branch"),
     ("x = f32[4,8] parameter(0)\n  ROOT y = f32[4,8] reverse(x), dimensions={2}", "a dimension that is not there"),
+    ("x = f32[4,8] parameter(0)\n  i = s32[] constant(0)\n  "
+     "ROOT y = f32[4,9] dynamic-slice(x, i, i), dynamic_slice_sizes={4,9}", "its result is larger than its operand"),
 ])
 def test_what_is_refused(text, words):
     with g.Graph() as graph, pytest.raises(t.TegulaError, match=words):
         with hlo.Module(f"ENTRY e {{ {text} }}") as module:
             graph.add_hlo(module)
+
+
+def doubled(levels, last, times=2):
+    """(x,x) of (x,x) and so on: 2^levels arrays in a few lines."""
+    lines = [f"  t{i + 1} = (f32[4]) tuple({', '.join([f't{i}'] * times)})" for i in range(levels)]
+    body = "\n".join(["  t0 = f32[4] parameter(0)"] + lines)
+    return (f"same {{ ROOT p = (f32[4]) parameter(0) }}\ngo {{ p = (f32[4]) parameter(0)\n  "
+            f"ROOT c = pred[] constant(true) }}\nENTRY main {{\n  b = pred[] constant(true)\n{body}\n"
+            f"  ROOT r = f32[4] {last % f't{levels}'}\n}}\n")
+
+
+@pytest.mark.parametrize("last", [
+    'custom-call(%s), custom_call_target="f"', "while(%s), condition=go, body=same", "tuple(%s)",
+    "conditional(b, %s), branch_computations={same}"])
+@pytest.mark.parametrize("levels, times", [(60, 2), (300, 1)])
+def test_tuples_of_tuples_end(last, levels, times):
+    with hlo.Module(doubled(levels, last, times)) as module, g.Graph() as graph:
+        with pytest.raises(t.TegulaError, match="arrays, or tuples at a depth") as caught:
+            graph.add_hlo(module)
+    assert "TG_ERR_LIMIT" in str(caught.value)
+
+
+def test_many_arrays_are_no_fault():
+    with hlo.Module(doubled(10, 'custom-call(%s), custom_call_target="f"')) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        assert graph.nodes()[-1].noperands == 1024
+
+
+def test_branches_read_what_chooses_them():
+    """What says which branch runs is alive until it has, and the conditional is what reads it last."""
+    text = BRANCHES % ("s32[]", "branch_computations={straight, turned}")
+    text = text.replace("ENTRY main { p = s32[] parameter(0)", "ENTRY main { z = s32[] parameter(0)\n  "
+                        "p = s32[] add(z, z)")
+    graph = tegula.Graph.from_hlo(text)
+    assert [node.name for node in graph["c"].inputs] == ["p", "c#0/r", "c#1/r"]
+    assert graph["c"].operands[0].terms == () and graph["c"].kind == "pointwise"
+    plan = graph.plan()
+    life = next(row for row in plan.memory.tensors if row.node.name == "p")
+    steps = [(row.kind, row.node.name) for row in plan.memory.tensors]
+    assert steps[life.last] == ("node", "c") and plan.verify() is None
+
+
+def test_a_report_says_how_loops_count():
+    text = loop(f"  y = {M} negate(a)\n  ROOT n = (s32[], {M}) tuple(j, y)", [M])
+    assert "of HBM traffic (each loop's body counted once)" in tegula.plan(text).report()
