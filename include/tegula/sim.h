@@ -43,7 +43,8 @@ typedef enum tg_op {
     TG_OP_REDUCE,   /* operand 0, over the loops that the result does not have, and windows */
     TG_OP_PRODUCT,  /* operand 0 * operand 1, summed up over such loops */
     TG_OP_PAD,      /* operand 0 where the access of the result goes, `start` elsewhere */
-    TG_OP_PIECES    /* the last operand that has an element there: see tg_piece */
+    TG_OP_PIECES,   /* the last operand that has an element there: see tg_piece */
+    TG_OP_FORMULA   /* several that work element by element, with numbers: see tg_formula_step */
 } tg_op;
 
 /* "add"; NULL if none. */
@@ -51,12 +52,35 @@ TG_API const char *tg_op_name(tg_op op);
 /* Operands of an operation that works element by element; -1 for the others. */
 TG_API int32_t     tg_op_arity(tg_op op);
 
-/* A number that the data says: an element of a tensor of integers. Clamped to [0, limit], times `step`, it is added to
- * where operand `operand` is read. It stands for the terms of TG_LOOP_UNKNOWN, which are passed over. */
+#define TG_MAX_STEPS 32
+#define TG_NUMBER (-1)
+
+/* A step of a formula: an operation that works element by element, between results that are not rounded. The values
+ * of a formula are numbered: first what it begins with, then the results of its steps; the last one is the result.
+ * TG_OP_FORMULA begins with the operands of the node, every other operation with its own result, as value 0.
+ *
+ *     mean of 7: TG_OP_REDUCE, then {TG_OP_DIVIDE, {0, TG_NUMBER}, {0, 7}}
+ *     a * 2 + b: TG_OP_FORMULA, {TG_OP_MULTIPLY, {0, TG_NUMBER}, {0, 2}}, {TG_OP_ADD, {2, 1}} */
+typedef struct tg_formula_step {
+    tg_op   op;
+    int32_t from[3];   /* values before this one, or TG_NUMBER */
+    double  number[3]; /* where there is none. Infinity is the largest number where an operand has no infinity */
+} tg_formula_step;
+
+/* What becomes of a number that is no place. */
+typedef enum tg_index_rule {
+    TG_INDEX_CLAMP = 0, /* the nearest place */
+    TG_INDEX_STRICT,    /* an error */
+    TG_INDEX_WRAP       /* one below 0 counts from the end; else an error */
+} tg_index_rule;
+
+/* A number that the data says: an element of a tensor of integers. In [0, limit], times `step`, it is added to where
+ * operand `operand` is read. It stands for the terms of TG_LOOP_UNKNOWN, which are passed over. */
 typedef struct tg_index {
-    int32_t   operand;
-    int64_t   step, limit;
-    tg_access from; /* in the loops of the node */
+    int32_t       operand;
+    int64_t       step, limit;
+    tg_access     from; /* in the loops of the node */
+    tg_index_rule rule;
 } tg_index;
 
 /* A window along one dimension: one more loop, w < size. Operand 0 is read at place (loop * stride + w * dilation -
@@ -90,6 +114,9 @@ typedef struct tg_compute { /* zero-initialise what is not needed. Everything is
     const tg_index  *indices;
     const tg_window *windows;
     const tg_piece  *pieces;
+    int32_t                nsteps; /* at most TG_MAX_STEPS */
+    const tg_formula_step *steps;
+    tg_dtype               dtype; /* that is calculated in; TG_INVALID: that of operand 0, or of 1 if it is a select */
 } tg_compute;
 
 /* ---- programs ---------------------------------------------------------------------------- */
@@ -121,6 +148,9 @@ typedef struct tg_sim_params { /* zero-initialise for defaults; NULL is the same
     const tg_division *divisions; /* of every node, instead of what tg_graph_plan_divide says; kept */
     uint64_t           seed;      /* of the order in which the slices of a node run: no result depends on it */
     int64_t            max_bytes; /* of memory for tensors; 0: 8 GiB */
+    bool               in_parts;  /* for tg_sim_run_part, and nothing else: tensors have no memory meanwhile */
+    int64_t            nleft_out; /* paddings of the plan that are not made, to see that somebody would notice */
+    const int64_t     *left_out;
 } tg_sim_params;
 
 /* graph, plan and program are kept, and are not to change. Everything is checked before anything runs: TG_ERR_ARGUMENT
@@ -139,8 +169,34 @@ TG_API int64_t tg_sim_nbytes(const tg_sim *sim, int64_t node);
 /* Runs everything from the inputs on; again, if it was run before. TG_ERR_ARGUMENT if an input was not written. */
 TG_API tg_status tg_sim_run(tg_sim *sim, tg_error *err);
 
+/* ---- parts --------------------------------------------------------------------------------- */
+
+/* Memory of the caller's for the result of a node, as long as its layout says, while a part runs. */
+typedef struct tg_sim_lent {
+    int64_t node;
+    void   *storage;
+    bool    made;    /* it has the result, and is read; else it is written */
+    bool    foreign; /* made, and by somebody else: behind the ends of its dimensions is nothing to rely on, and so it
+                        is poison. The one code of a format for infinity and NaN is its largest number, with its sign */
+} tg_sim_lent;
+
+/* Whether a part may have this node: TG_OK, or why not. pre: in_parts; 0 <= node < count. */
+TG_API tg_status tg_sim_can_run(const tg_sim *sim, int64_t node, tg_error *err);
+
+/* Runs these nodes, which follow the order of the graph, with the copies and fills that they read. What they read of
+ * others is lent; what is not lent is forgotten. One part at a time. TG_ERR_ARGUMENT for inputs, nodes that
+ * tg_sim_can_run refuses, operands that nobody has made, indices that are no places; lent results are undefined then.
+ * pre: in_parts. */
+TG_API tg_status tg_sim_run_part(tg_sim *sim, int64_t nnodes, const int64_t *nodes, int64_t nlent,
+                                 const tg_sim_lent *lent, tg_error *err);
+
+/* ---- results ------------------------------------------------------------------------------- */
+
 /* Output i of the graph, dense row-major, elements as its dtype has them on the host. pre: tg_sim_run was TG_OK. */
 TG_API tg_status tg_sim_read(tg_sim *sim, int64_t i, void *data, tg_error *err);
+/* All elements of a node's result, as its host tensor has them; those between its strides are left as they are.
+ * pre: tg_sim_run was TG_OK. */
+TG_API tg_status tg_sim_read_node(tg_sim *sim, int64_t node, void *data, tg_error *err);
 /* What the plan keeps of a node: its storage, and how long it is. NULL if it is not on the device. */
 TG_API const void *tg_sim_storage(const tg_sim *sim, int64_t node, int64_t *nbytes);
 
@@ -155,6 +211,7 @@ typedef struct tg_sim_difference {
 /* Output i against the definition: every node calculated in float64 (integers: int64) on host elements, from the
  * inputs as they were written, with loops and accesses alone. pre: tg_sim_run was TG_OK. */
 TG_API tg_status tg_sim_check(tg_sim_difference *out, tg_sim *sim, int64_t i, tg_error *err);
+TG_API tg_status tg_sim_check_node(tg_sim_difference *out, tg_sim *sim, int64_t node, tg_error *err);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "sim/formula.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -72,6 +73,16 @@ static tg_number apply(const walk *w, int64_t round) {
     return y;
 }
 
+/* All of a formula, or what it makes of a result that is there. */
+static tg_number formula(const walk *w, int64_t round, tg_number x) {
+    tg_number values[TG_MAX_STEPS + TG_MAX_STEPS];
+    if (w->job->c.nsteps == 0) return x;
+    values[0] = x;
+    for (int32_t k = 0; w->job->op->op == TG_OP_FORMULA && k < w->job->info.noperands; k++)
+        values[k] = load(w, k, w->operand[k].at + round * w->operand[k].step);
+    return tg_formula_of(values, w->job, w->whole, w->bits);
+}
+
 static void add_up(const walk *w, int64_t round) {
     const int64_t      at = w->result.at + round * w->result.step;
     const tg_reduction r = tg_job_reduction(w->job);
@@ -94,11 +105,15 @@ static void calculate(const walk *w, int64_t round) {
     }
     if (op == TG_OP_IOTA) {
         const int64_t n = w->at[w->job->c.loop];
-        store(w, at, w->whole ? (tg_number){.whole = n} : (tg_number){.real = (double)n});
+        store(w, at, formula(w, round, w->whole ? (tg_number){.whole = n} : (tg_number){.real = (double)n}));
+        return;
+    }
+    if (op == TG_OP_FORMULA) {
+        store(w, at, formula(w, round, (tg_number){.whole = 0}));
         return;
     }
     if (w->job->op->arity > 0) {
-        store(w, at, apply(w, round));
+        store(w, at, formula(w, round, apply(w, round)));
         return;
     }
     for (int32_t k = w->job->info.noperands; k-- > 0;)
@@ -145,7 +160,7 @@ static int64_t find_place(const walk *w, int32_t k) {
     int64_t found = tg_access_at(&w->operand[k].access, at);
     for (int32_t i = 0; i < c->nindices; i++) {
         const tg_index *x = &c->indices[i];
-        if (x->operand == k) found += x->step * tg_max(0, tg_min(whole_at(w, &x->from), x->limit));
+        if (x->operand == k) found += x->step * tg_index_place(x, whole_at(w, &x->from));
     }
     for (int32_t i = 0; i < c->nwindows; i++) {
         const tg_window *v = &c->windows[i];
@@ -242,7 +257,7 @@ static tg_status put_constant(tg_number *out, const tg_job *job, int64_t span, t
 
 /* Sums were made in the numbers that were summed up; the result may be of another type. */
 static void finish_sums(walk *w, int64_t span) {
-    for (int64_t i = 0; tg_job_sums(w->job) && i < span; i++) store(w, i, w->out[i]);
+    for (int64_t i = 0; tg_job_sums(w->job) && i < span; i++) store(w, i, formula(w, 0, w->out[i]));
 }
 
 tg_status tg_evaluate(tg_number *out, const tg_job *job, tg_number *const *values, tg_error *err) {

@@ -3,6 +3,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "sim/formula.h"
 
 #include <string.h>
 
@@ -42,6 +43,43 @@ int64_t tg_access_at(const tg_access *a, const int64_t *at) {
     return offset;
 }
 
+int64_t tg_index_place(const tg_index *x, int64_t number) {
+    if (x->rule == TG_INDEX_CLAMP) return tg_max(0, tg_min(number, x->limit));
+    if (x->rule == TG_INDEX_WRAP && number < 0) number += x->limit + 1;
+    return number >= 0 && number <= x->limit ? number : -1;
+}
+
+/* The numbers that `from` reaches, all of them. */
+static tg_status check_index(const tg_job *job, const tg_index *x, const tg_number *values, tg_error *err) {
+    int64_t  at[TG_MAX_ALL_LOOPS] = {0};
+    int32_t  l = 0;
+    uint32_t loops = 0;
+    for (int32_t i = 0; i < x->from.nterms; i++) loops |= UINT32_C(1) << x->from.terms[i].loop;
+    while (l >= 0) {
+        const int64_t number = values[tg_access_at(&x->from, at)].whole;
+        if (tg_index_place(x, number) < 0)
+            return tg_fail(err, TG_ERR_ARGUMENT, "node %d %t: index %d is out of range: there are %d places", job->id,
+                           job->info.name.chars, job->info.name.len, number, x->limit + 1);
+        for (l = job->info.nloops; l-- > 0;) {
+            if ((loops >> l & 1) == 0) continue;
+            if (++at[l] < job->ranges[l]) break;
+            at[l] = 0;
+        }
+    }
+    return TG_OK;
+}
+
+tg_status tg_job_check_indices(const tg_job *job, tg_number *const *values, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int32_t l = 0; l < job->nloops; l++)
+        if (job->ranges[l] == 0) return TG_OK;
+    for (int32_t i = 0; i < job->c.nindices && s == TG_OK; i++) {
+        const tg_index *x = &job->c.indices[i];
+        if (x->rule != TG_INDEX_CLAMP) s = check_index(job, x, values[x->from.node], err);
+    }
+    return s;
+}
+
 int64_t tg_window_at(const tg_window *w, int64_t place, int64_t in_window) {
     const int64_t at = place * w->stride + in_window * w->dilation - w->low;
     if (at < 0 || at % w->base_dilation != 0 || at / w->base_dilation >= w->extent) return -1;
@@ -54,6 +92,7 @@ tg_dtype tg_job_operand_dtype(const tg_job *job, int32_t k) {
 
 /* A truth value decides nothing where numbers are chosen by it. */
 tg_dtype tg_job_leading_dtype(const tg_job *job) {
+    if (job->c.dtype != TG_INVALID) return job->c.dtype;
     if (job->info.noperands == 0) return job->info.host.dtype;
     return tg_job_operand_dtype(job, job->op->op == TG_OP_SELECT ? 1 : 0);
 }
@@ -162,6 +201,7 @@ static bool has_operands(const tg_job *job) {
     if (job->op->arity > 1) return n == job->op->arity;
     switch (job->op->op) {
     case TG_OP_PRODUCT: return n == 2;
+    case TG_OP_FORMULA: return n >= 1;
     case TG_OP_IOTA:
     case TG_OP_CONSTANT: return n == 0;
     default: return n >= 1;
@@ -175,6 +215,8 @@ static tg_status check_op(const tg_job *job, tg_error *err) {
     if (job->op->op == TG_OP_IOTA && (job->c.loop < 0 || job->c.loop >= job->info.nloops))
         return fail(job, "it counts along no loop", err);
     if (job->op->op == TG_OP_PAD && !job->c.has_start) return fail(job, "it does not say with what", err);
+    if (!tg_formula_suits(job, whole) || (lead == TG_PRED && !tg_formula_suits(job, false)))
+        return fail(job, "a step of its formula has no operand or is not for such numbers", err);
     if (job->op->arity > 0 && (whole ? job->op->whole == NULL : job->op->real == NULL))
         return fail(job, whole ? "it is not for integers" : "it is for integers", err);
     if (!tg_job_sums(job) && job->op->op != TG_OP_PAD && job->summed != 0)

@@ -37,6 +37,12 @@ tg_dtype tg_job_leading_dtype(const tg_job *job);
 /* offset + terms, loops at `at`; terms of unknown loops are passed over. */
 int64_t tg_access_at(const tg_access *a, const int64_t *at);
 
+/* The place that a number of the data means: -1 if it is none, by a rule that asks. */
+int64_t tg_index_place(const tg_index *x, int64_t number);
+
+/* Whether all numbers that the job reads as indices are places. values: as of tg_task. */
+tg_status tg_job_check_indices(const tg_job *job, tg_number *const *values, tg_error *err);
+
 /* Where a window reads operand 0: host elements, or -1 for a place that is none. */
 int64_t tg_window_at(const tg_window *w, int64_t place, int64_t in_window);
 

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "sim/formula.h"
 #include "sim/place.h"
 
 #include <math.h>
@@ -33,7 +34,9 @@ typedef struct run {
     int64_t       *piece_first;             /* of each operand, TG_MAX_ALL_LOOPS */
     int64_t        extent[TG_MAX_ALL_LOOPS], unit[TG_MAX_ALL_LOOPS];
     int64_t        begin[TG_MAX_ALL_LOOPS], end[TG_MAX_ALL_LOOPS], at[TG_MAX_ALL_LOOPS];
-    row           *rows;   /* one for each operand that is read at once, then one for the result */
+    int32_t        nreads;
+    row           *rows;   /* one for each of nreads operands that are read at once, then one for the result */
+    tg_formula_rows formula;
     int64_t        places[ROW];
 } run;
 
@@ -104,7 +107,7 @@ static void apply_whole(int64_t *out, const run *r, const int64_t *const *in, in
 
 /* A conversion to truth asks whether something is not 0. */
 static void make_truth(row *out, const run *r, int64_t n) {
-    if (!is_truth(r) || r->job->op->op != TG_OP_COPY) return;
+    if (!is_truth(r) || (r->job->op->op != TG_OP_COPY && r->job->c.nsteps == 0)) return;
     for (int64_t i = 0; i < n; i++) {
         if (r->whole) out->whole[i] = out->whole[i] != 0;
         else if (out->real[i] == out->real[i]) out->real[i] = out->real[i] != 0.0f;
@@ -126,10 +129,21 @@ static void store(run *r, const row *from, int64_t n) {
 static void run_elements(run *r, int64_t n) {
     const tg_op_row *op = r->job->op;
     const void      *in[TG_MAX_ARITY] = {NULL};
-    row             *out = &r->rows[TG_MAX_ARITY];
+    row             *out = &r->rows[r->nreads];
     for (int32_t k = 0; k < op->arity; k++) in[k] = fetch(r, k, &r->rows[k], n);
     if (r->whole) apply_whole(out->whole, r, (const int64_t *const *)in, n);
     else op->rows(out->real, (const float *const *)in, n);
+    if (r->job->c.nsteps > 0) {
+        r->formula.value[0] = out;
+        out = (row *)(uintptr_t)tg_formula_run(&r->formula, n);
+    }
+    make_truth(out, r, n);
+    store(r, out, n);
+}
+
+static void run_formula(run *r, int64_t n) {
+    for (int32_t k = 0; k < r->job->info.noperands; k++) r->formula.value[k] = fetch(r, k, &r->rows[k], n);
+    row *out = (row *)(uintptr_t)tg_formula_run(&r->formula, n);
     make_truth(out, r, n);
     store(r, out, n);
 }
@@ -222,7 +236,7 @@ static const row *terms_of_sum(run *r, int64_t n) {
     const row *x = fetch(r, 0, &r->rows[0], n);
     if (r->job->op->op != TG_OP_PRODUCT) return x;
     const row *y = fetch(r, 1, &r->rows[1], n);
-    row       *out = &r->rows[TG_MAX_ARITY];
+    row       *out = &r->rows[r->nreads];
     for (int64_t i = 0; i < n; i++) {
         if (r->whole) out->whole[i] = (int64_t)((uint64_t)x->whole[i] * (uint64_t)y->whole[i]);
         else out->real[i] = x->real[i] * y->real[i];
@@ -337,6 +351,7 @@ static void run_row(run *r, tg_tile *sum, int64_t n) {
     if (r->apart >= 0) run_apart(r, sum, n);
     else if (sum != NULL) run_sums(r, sum, n);
     else if (r->job->op->arity > 0) run_elements(r, n);
+    else if (r->job->op->op == TG_OP_FORMULA) run_formula(r, n);
     else run_pieces(r, n);
 }
 
@@ -440,6 +455,19 @@ static void join(const run *r, int64_t place) {
     else r->result->real[place] = (float)real;
 }
 
+/* What the formula makes of the sums, lane by lane. */
+static void finish_sums(run *r) {
+    tg_tile *t = r->result;
+    for (int64_t at = 0; r->job->c.nsteps > 0 && at < t->count; at += ROW) {
+        const int64_t n = tg_min(ROW, t->count - at);
+        r->formula.value[0] = r->whole ? (const void *)(t->integer + at) : t->real + at;
+        row *out = (row *)(uintptr_t)tg_formula_run(&r->formula, n);
+        make_truth(out, r, n);
+        if (r->whole) memcpy(t->integer + at, out->whole, (size_t)n * sizeof *t->integer);
+        else memcpy(t->real + at, out->real, (size_t)n * sizeof *t->real);
+    }
+}
+
 static tg_status make_sums(run *r, tg_error *err) {
     tg_status s = TG_OK;
     r->nsums = 1;
@@ -530,22 +558,36 @@ static tg_status make_places(run *r, tg_error *err) {
     return s;
 }
 
+/* What an infinite number of a formula is: some operand has no infinity, and the largest number for it. */
+static double infinite(const run *r) {
+    for (int32_t k = 0; k < r->job->info.noperands; k++)
+        if (r->task->operand[k].tensor->layout.format == TG_SEN169_FP16) return (double)TG_LARGEST_SEN169;
+    return (double)INFINITY;
+}
+
 static tg_status prepare(run *r, tg_error *err) {
     const size_t n = (size_t)r->job->info.noperands;
     r->operand = calloc(n + 1, sizeof *r->operand);
     r->piece_first = calloc((n + 1) * TG_MAX_ALL_LOOPS, sizeof *r->piece_first);
-    r->rows = malloc((TG_MAX_ARITY + 1) * sizeof *r->rows);
+    r->nreads = r->job->op->op == TG_OP_FORMULA ? (int32_t)n : TG_MAX_ARITY;
+    r->rows = malloc(((size_t)r->nreads + 1) * sizeof *r->rows);
     if (r->operand == NULL || r->piece_first == NULL || r->rows == NULL)
         return tg_fail(err, TG_ERR_NOMEM, "there is no memory to run a node");
     r->whole = n == 0 ? r->result->whole : r->task->operand[r->job->op->op == TG_OP_SELECT ? 1 : 0].whole;
+    if (r->job->c.dtype != TG_INVALID) r->whole = tg_dtype_is_whole(r->job->c.dtype) && r->job->c.dtype != TG_PRED;
     if (r->job->op->arity > 0 && (r->whole ? r->job->op->whole == NULL : r->job->op->rows == NULL))
         return tg_fail(err, TG_ERR_UNSUPPORTED, "node %d: %s is not for the format of its operands", r->job->id,
                        r->job->op->name);
+    if (tg_job_sums(r->job) && r->job->c.nsteps > 0 && r->whole != r->result->whole)
+        return tg_fail(err, TG_ERR_UNSUPPORTED, "node %d: its formula is not for the format of its result", r->job->id);
+    tg_status s = tg_formula_make(&r->formula, r->job, r->whole, tg_dtype_bits(tg_job_leading_dtype(r->job)),
+                                  infinite(r), ROW, err);
+    if (s != TG_OK) return s;
     find_extents(r);
     choose_inner(r);
     find_pieces(r);
     r->nloops_of_data = r->job->c.nwindows + r->job->c.nindices;
-    tg_status s = make_places(r, err);
+    s = make_places(r, err);
     if (s == TG_OK) choose_apart(r);
     if (s == TG_OK && tg_job_sums(r->job)) s = make_sums(r, err);
     return s;
@@ -558,6 +600,7 @@ static void clean_up(run *r) {
     free(r->sums);
     free(r->operand);
     free(r->piece_first);
+    tg_formula_free(&r->formula);
     free(r->rows);
     free(r);
 }
@@ -580,6 +623,7 @@ tg_status tg_task_run(const tg_task *task, tg_tile *result, tg_error *err) {
         fill_elements(result, (float)number_of(r, &r->job->c.start), whole_number_of(r, &r->job->c.start));
     if (s == TG_OK) run_slices(r, count_slices(r));
     for (int64_t i = 0; s == TG_OK && tg_job_sums(r->job) && i < result->count; i++) join(r, i);
+    if (s == TG_OK && tg_job_sums(r->job)) finish_sums(r);
     clean_up(r);
     return s;
 }

@@ -199,7 +199,7 @@ static const tg_op_row table[] = {
     BOTH(TG_OP_XOR, xor, 2), BOTH(TG_OP_EQ, eq, 2), BOTH(TG_OP_NE, ne, 2), BOTH(TG_OP_LT, lt, 2),
     BOTH(TG_OP_LE, le, 2), BOTH(TG_OP_GT, gt, 2), BOTH(TG_OP_GE, ge, 2), BOTH(TG_OP_SELECT, select, 3),
     BOTH(TG_OP_CLAMP, clamp, 3), OTHER(TG_OP_REDUCE, reduce), OTHER(TG_OP_PRODUCT, product), OTHER(TG_OP_PAD, pad),
-    OTHER(TG_OP_PIECES, pieces),
+    OTHER(TG_OP_PIECES, pieces), OTHER(TG_OP_FORMULA, formula),
 };
 
 enum { COUNT = sizeof table / sizeof table[0] };

@@ -107,7 +107,7 @@ static bool add_data(int64_t *sum, const tg_places *p, const int64_t *numbers) {
         const tg_index *x = &c->indices[i];
         if (x->operand != p->operand) continue;
         const int64_t n = p->values[x->from.node][tg_access_at(&x->from, at)].whole;
-        *sum += x->step * tg_max(0, tg_min(n, x->limit));
+        *sum += x->step * tg_index_place(x, n);
     }
     for (int32_t i = 0; i < c->nwindows && p->operand >= 0; i++) {
         const tg_window *w = &c->windows[i];

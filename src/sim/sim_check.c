@@ -32,11 +32,10 @@ static void take(tg_number *to, const tg_number *from, const tg_host *out) {
     }
 }
 
-static tg_status take_output(tg_number **to, tg_sim *sim, int64_t i, tg_number *const *from, tg_error *err) {
-    const tg_output out = tg_graph_output(sim->graph, i);
-    *to = malloc(((size_t)numel(&out.view) + 1) * sizeof **to);
+static tg_status take_view(tg_number **to, const tg_output *out, tg_number *const *from, tg_error *err) {
+    *to = malloc(((size_t)numel(&out->view) + 1) * sizeof **to);
     if (*to == NULL) return tg_fail(err, TG_ERR_NOMEM, "there is no memory for an output");
-    take(*to, from[out.node], &out.view);
+    take(*to, from[out->node], &out->view);
     return TG_OK;
 }
 
@@ -47,10 +46,27 @@ static tg_status check_ran(const tg_sim *sim, int64_t i, tg_error *err) {
     return TG_OK;
 }
 
+/* All of a node's result, as its host tensor has it. */
+static tg_status check_node(const tg_sim *sim, int64_t node, tg_error *err) {
+    if (!sim->has_run) return tg_fail(err, TG_ERR_ARGUMENT, "nothing was run since the inputs were written");
+    if (node < 0 || node >= sim->count) return tg_fail(err, TG_ERR_ARGUMENT, "node %d is none of %d", node, sim->count);
+    return TG_OK;
+}
+
+tg_status tg_sim_read_node(tg_sim *sim, int64_t node, void *data, tg_error *err) {
+    int64_t   span = 0;
+    tg_status s = check_node(sim, node, err);
+    if (s == TG_OK) s = tg_sim_need_numbers(sim, node, err);
+    if (s == TG_OK) s = tg_host_span(&span, &sim->node[node].tensor.host, err);
+    return s == TG_OK ? tg_numbers_write(data, sim->node[node].tensor.host.dtype, span, sim->numbers[node], err) : s;
+}
+
 static tg_status device_output(tg_number **to, tg_sim *sim, int64_t i, tg_error *err) {
     tg_status s = check_ran(sim, i, err);
-    if (s == TG_OK) s = tg_sim_need_numbers(sim, tg_graph_output(sim->graph, i).node, err);
-    return s == TG_OK ? take_output(to, sim, i, sim->numbers, err) : s;
+    if (s != TG_OK) return s;
+    const tg_output out = tg_graph_output(sim->graph, i);
+    s = tg_sim_need_numbers(sim, out.node, err);
+    return s == TG_OK ? take_view(to, &out, sim->numbers, err) : s;
 }
 
 tg_status tg_sim_read(tg_sim *sim, int64_t i, void *data, tg_error *err) {
@@ -103,16 +119,16 @@ static void compare(tg_sim_difference *d, double device, double definition) {
     d->mean_error_square += error * error;
 }
 
-tg_status tg_sim_check(tg_sim_difference *out, tg_sim *sim, int64_t i, tg_error *err) {
+static tg_status check_view(tg_sim_difference *out, tg_sim *sim, const tg_output *of, tg_error *err) {
     tg_number        *device = NULL, *definition = NULL;
     tg_sim_difference d = {.elements = 0};
-    tg_status         s = device_output(&device, sim, i, err);
+    tg_status         s = tg_sim_need_numbers(sim, of->node, err);
+    if (s == TG_OK) s = take_view(&device, of, sim->numbers, err);
     if (s == TG_OK) s = define_all(sim, err);
-    if (s == TG_OK) s = take_output(&definition, sim, i, sim->definition, err);
+    if (s == TG_OK) s = take_view(&definition, of, sim->definition, err);
     if (s == TG_OK) {
-        const tg_output o = tg_graph_output(sim->graph, i);
-        const bool      whole = tg_dtype_is_whole(o.view.dtype);
-        for (int64_t j = 0; j < numel(&o.view); j++)
+        const bool whole = tg_dtype_is_whole(of->view.dtype);
+        for (int64_t j = 0; j < numel(&of->view); j++)
             compare(&d, real_of(device[j], whole), real_of(definition[j], whole));
         d.mean_square /= d.elements > 0 ? (double)d.elements : 1;
         d.mean_error_square /= d.elements > 0 ? (double)d.elements : 1;
@@ -121,4 +137,18 @@ tg_status tg_sim_check(tg_sim_difference *out, tg_sim *sim, int64_t i, tg_error 
     free(device);
     free(definition);
     return s;
+}
+
+tg_status tg_sim_check(tg_sim_difference *out, tg_sim *sim, int64_t i, tg_error *err) {
+    const tg_status s = check_ran(sim, i, err);
+    if (s != TG_OK) return s;
+    const tg_output of = tg_graph_output(sim->graph, i);
+    return check_view(out, sim, &of, err);
+}
+
+tg_status tg_sim_check_node(tg_sim_difference *out, tg_sim *sim, int64_t node, tg_error *err) {
+    const tg_status s = check_node(sim, node, err);
+    if (s != TG_OK) return s;
+    const tg_output of = {node, sim->node[node].tensor.host};
+    return check_view(out, sim, &of, err);
 }

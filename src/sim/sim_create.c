@@ -23,6 +23,15 @@ static tg_status count_bytes(tg_sim *sim, int64_t n, tg_error *err) {
     return TG_OK;
 }
 
+/* What cannot be simulated is left to the caller of the parts. */
+static tg_status keep_reason(tg_stored *out, const char *why, tg_error *err) {
+    const size_t n = strlen(why) + 1;
+    out->why = malloc(n);
+    if (out->why == NULL) return no_memory(err);
+    memcpy(out->why, why, n);
+    return TG_OK;
+}
+
 static tg_status make_stored(tg_stored *out, tg_sim *sim, int64_t node, const tg_spyre *layout, tg_error *err) {
     const tg_node_info info = tg_graph_get(sim->graph, node);
     tg_error           why;
@@ -30,9 +39,10 @@ static tg_status make_stored(tg_stored *out, tg_sim *sim, int64_t node, const tg
     out->layout = *layout;
     out->next = TG_NO_ROW;
     const tg_status s = tg_tensor_make(&out->tensor, layout, &info.host, &why);
+    if (s == TG_ERR_UNSUPPORTED && sim->params.in_parts) return keep_reason(out, why.message, err);
     if (s != TG_OK)
         return tg_fail(err, s, "node %d %t: %s", node, info.name.chars, info.name.len, why.message);
-    return count_bytes(sim, out->tensor.nbytes, err);
+    return sim->params.in_parts ? TG_OK : count_bytes(sim, out->tensor.nbytes, err);
 }
 
 static tg_status make_nodes(tg_sim *sim, tg_error *err) {
@@ -109,25 +119,36 @@ static tg_status make_fill(tg_sim *sim, int64_t i, const tg_plan_padding *p, tg_
     const int64_t    row = tg_operand_row(sim, p->node, p->operand);
     const tg_stored *of = sim->reads_copy[row] != TG_NO_ROW ? &sim->copy[sim->reads_copy[row]] : &sim->node[p->tensor];
     tg_stored       *to = &sim->fill[i];
+    tg_error         why;
     *to = *of;
-    tg_status s = check_fill(sim, p, err);
-    if (s == TG_OK) s = tg_tensor_extend(&to->tensor, &of->tensor, p->dim, p->padded, err);
-    if (s == TG_OK) s = count_bytes(sim, to->tensor.nbytes, err);
+    to->why = NULL;
     to->next = sim->first_fill[p->tensor];
     sim->first_fill[p->tensor] = i;
-    return s;
+    if (of->why != NULL) return keep_reason(to, of->why, err);
+    tg_status s = check_fill(sim, p, &why);
+    if (s == TG_OK) s = tg_tensor_extend(&to->tensor, &of->tensor, p->dim, p->padded, &why);
+    if (s == TG_ERR_UNSUPPORTED && sim->params.in_parts) return keep_reason(to, why.message, err);
+    if (s != TG_OK) return tg_fail(err, s, "%s", why.message);
+    return sim->params.in_parts ? TG_OK : count_bytes(sim, to->tensor.nbytes, err);
+}
+
+static bool is_left_out(const tg_sim *sim, int64_t i) {
+    bool found = false;
+    for (int64_t j = 0; j < sim->params.nleft_out; j++) found = found || sim->params.left_out[j] == i;
+    return found;
 }
 
 static tg_status make_paddings(tg_sim *sim, tg_error *err) {
     tg_status s = TG_OK;
     for (int64_t i = 0; i < sim->npaddings && s == TG_OK; i++) {
         const tg_plan_padding p = tg_graph_plan_padding(sim->plan, i);
+        if (is_left_out(sim, i)) continue;
         if (p.mask) sim->mask[tg_operand_row(sim, p.node, p.operand)] = i;
         else s = make_fill(sim, i, &p, err);
     }
     for (int64_t i = 0; i < sim->npaddings && s == TG_OK; i++) {
         const tg_plan_padding p = tg_graph_plan_padding(sim->plan, i);
-        if (!p.mask) find_readers(sim, i, &p);
+        if (!p.mask && sim->fill[i].on_device) find_readers(sim, i, &p);
     }
     return s;
 }
@@ -157,6 +178,7 @@ static tg_status check_divisions(const tg_sim *sim, tg_error *err) {
 static tg_status check(const tg_sim *sim, tg_error *err) {
     tg_job    job;
     tg_status s = check_divisions(sim, err);
+    if (sim->params.in_parts) return s;
     for (int64_t id = 0; id < sim->count && s == TG_OK; id++) {
         tg_job_make(&job, sim->graph, sim->program, id);
         s = tg_job_check(&job, err);
@@ -192,9 +214,11 @@ static bool make_tables(tg_sim *sim) {
     sim->input = calloc(n, sizeof *sim->input);
     sim->numbers = calloc(n, sizeof(tg_number *));
     sim->definition = calloc(n, sizeof(tg_number *));
+    if (sim->params.in_parts) sim->divided = calloc(n, sizeof *sim->divided);
     bool ok = sim->node != NULL && sim->copy != NULL && sim->fill != NULL && sim->first_copy != NULL &&
               sim->first_fill != NULL && sim->reads_copy != NULL && sim->reads_fill != NULL && sim->mask != NULL &&
-              sim->input != NULL && sim->numbers != NULL && sim->definition != NULL;
+              sim->input != NULL && sim->numbers != NULL && sim->definition != NULL &&
+              (sim->divided != NULL || !sim->params.in_parts);
     for (int64_t i = 0; ok && i < sim->noperands; i++)
         sim->reads_copy[i] = sim->reads_fill[i] = sim->mask[i] = TG_NO_ROW;
     return ok;
@@ -206,6 +230,7 @@ static tg_status fill_in(tg_sim *sim, tg_error *err) {
     if (s == TG_OK) s = check(sim, err);
     if (s == TG_OK) s = make_copies(sim, err);
     if (s == TG_OK) s = make_paddings(sim, err);
+    if (sim->params.in_parts) return s;
     if (s == TG_OK) s = allocate(sim->node, sim->count, err);
     if (s == TG_OK) s = allocate(sim->copy, sim->ncopies, err);
     return s == TG_OK ? allocate(sim->fill, sim->npaddings, err) : s;
@@ -229,11 +254,15 @@ tg_status tg_sim_create(tg_sim **out, const tg_graph *graph, const tg_graph_plan
     tg_status s = fill_in(sim, err);
     if (s != TG_OK) tg_sim_destroy(&sim);
     else *out = sim;
+    if (s == TG_OK) sim->params.left_out = NULL;
     return s;
 }
 
 static void free_stored(tg_stored *stored, int64_t count) {
-    for (int64_t i = 0; stored != NULL && i < count; i++) free(stored[i].tensor.storage);
+    for (int64_t i = 0; stored != NULL && i < count; i++) {
+        free(stored[i].tensor.storage);
+        free(stored[i].why);
+    }
     free(stored);
 }
 
@@ -261,6 +290,7 @@ void tg_sim_destroy(tg_sim **out) {
     tg_sim_forget(sim, sim->definition);
     free(sim->numbers);
     free(sim->definition);
+    free(sim->divided);
     free(sim);
     *out = NULL;
 }

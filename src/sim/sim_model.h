@@ -15,6 +15,7 @@ typedef struct tg_stored {
     tg_spyre  layout;
     tg_tensor tensor;
     int64_t   next; /* of the copies, or of the fills, of the same node; TG_NO_ROW */
+    char     *why;  /* of a simulation in parts: why nobody can read or write it; NULL */
 } tg_stored;
 
 struct tg_sim {
@@ -31,6 +32,7 @@ struct tg_sim {
     void     **input;      /* what was written, of each node; NULL */
     tg_number **numbers;   /* of nodes, where somebody needs them; NULL */
     tg_number **definition; /* of nodes, once they were asked for; NULL */
+    tg_division *divided; /* of nodes that have run in a part: cores is 0 for the others */
     int64_t    bytes;
     bool       has_run;
 };
@@ -49,6 +51,11 @@ static inline const tg_stored *tg_operand_stored(const tg_sim *sim, int64_t node
 
 /* The loop that operand k has in its sticks as it is read; -1 if none. */
 int32_t tg_loop_in_sticks(const tg_sim *sim, int64_t node, int32_t k);
+
+/* Node, copy or fill, from what it is made of. */
+tg_status tg_sim_run_node(tg_sim *sim, const tg_job *job, tg_error *err);
+tg_status tg_sim_make_copy(tg_sim *sim, int64_t i, tg_error *err);
+tg_status tg_sim_make_fill(tg_sim *sim, int64_t i, tg_error *err);
 
 /* sim->numbers[node], read from the device if need be. */
 tg_status tg_sim_need_numbers(tg_sim *sim, int64_t node, tg_error *err);

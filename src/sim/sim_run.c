@@ -21,6 +21,7 @@ int64_t tg_sim_nbytes(const tg_sim *sim, int64_t node) {
 tg_status tg_sim_write(tg_sim *sim, int64_t node, const void *data, tg_error *err) {
     if (node < 0 || node >= sim->count || tg_graph_get(sim->graph, node).kind != TG_NODE_INPUT)
         return tg_fail(err, TG_ERR_ARGUMENT, "node %d is no input", node);
+    if (sim->params.in_parts) return tg_fail(err, TG_ERR_ARGUMENT, "this simulation runs in parts");
     const size_t n = (size_t)tg_sim_nbytes(sim, node);
     void        *kept = malloc(n + 1);
     if (kept == NULL) return tg_fail(err, TG_ERR_NOMEM, "there is no memory for an input of %d bytes", (int64_t)n);
@@ -147,10 +148,12 @@ static tg_lane_mask find_mask(const tg_sim *sim, int64_t node, int32_t k) {
 }
 
 static tg_status divide(tg_division *out, const tg_sim *sim, int64_t node, tg_error *err) {
-    if (sim->params.divisions == NULL)
-        return tg_graph_plan_divide(out, sim->graph, sim->plan, node, &sim->params.division, err);
-    *out = sim->params.divisions[node];
-    return TG_OK;
+    tg_status s = TG_OK;
+    if (sim->params.divisions != NULL) *out = sim->params.divisions[node];
+    else if (sim->divided != NULL && sim->divided[node].cores > 0) *out = sim->divided[node];
+    else s = tg_graph_plan_divide(out, sim->graph, sim->plan, node, &sim->params.division, err);
+    if (s == TG_OK && sim->divided != NULL) sim->divided[node] = *out;
+    return s;
 }
 
 /* Tensors that several operands read are unpacked for each of them. */
@@ -171,7 +174,6 @@ static tg_status run_task(tg_sim *sim, const tg_job *job, tg_tile *tiles, int32_
     tg_task     task = {.job = job, .operand = tiles, .lane = lane, .mask = mask, .values = sim->numbers,
                         .seed = sim->params.seed};
     tg_status   s = divide(&division, sim, job->id, err);
-    if (s == TG_OK) s = need_data(sim, &job->c, err);
     if (s == TG_OK) s = unpack_operands(tiles, sim, job, err);
     if (s == TG_OK) s = tg_tile_make(&result, &sim->node[job->id].tensor, err);
     if (s != TG_OK) return s;
@@ -202,18 +204,28 @@ static tg_status run_on_device(tg_sim *sim, const tg_job *job, tg_error *err) {
 
 /* ---- copies and fills ------------------------------------------------------------------------------------------ */
 
+tg_status tg_sim_make_copy(tg_sim *sim, int64_t i, tg_error *err) {
+    const tg_tensor *from = &sim->node[tg_graph_plan_restickify(sim->plan, i).producer].tensor;
+    sim->copy[i].tensor.settles = from->settles;
+    return tg_tensor_copy(&sim->copy[i].tensor, from, err);
+}
+
+tg_status tg_sim_make_fill(tg_sim *sim, int64_t i, tg_error *err) {
+    static const float    values[] = {0, 1, -TG_LARGEST_SEN169, TG_LARGEST_SEN169};
+    const tg_plan_padding p = tg_graph_plan_padding(sim->plan, i);
+    const int64_t         copy = sim->reads_copy[tg_operand_row(sim, p.node, p.operand)];
+    const tg_tensor      *from = copy != TG_NO_ROW ? &sim->copy[copy].tensor : &sim->node[p.tensor].tensor;
+    sim->fill[i].tensor.settles = from->settles;
+    const tg_status s = tg_tensor_copy(&sim->fill[i].tensor, from, err);
+    return s == TG_OK ? tg_tensor_fill(&sim->fill[i].tensor, p.dim, p.valid, p.padded, values[p.value], err) : s;
+}
+
 static tg_status run_copies(tg_sim *sim, int64_t node, tg_error *err) {
     tg_status s = TG_OK;
     for (int64_t i = sim->first_copy[node]; i != TG_NO_ROW && s == TG_OK; i = sim->copy[i].next)
-        s = tg_tensor_copy(&sim->copy[i].tensor, &sim->node[node].tensor, err);
-    for (int64_t i = sim->first_fill[node]; i != TG_NO_ROW && s == TG_OK; i = sim->fill[i].next) {
-        static const float    values[] = {0, 1, -8573157376.0f, 8573157376.0f};
-        const tg_plan_padding p = tg_graph_plan_padding(sim->plan, i);
-        const int64_t         copy = sim->reads_copy[tg_operand_row(sim, p.node, p.operand)];
-        const tg_stored      *from = copy != TG_NO_ROW ? &sim->copy[copy] : &sim->node[node];
-        s = tg_tensor_copy(&sim->fill[i].tensor, &from->tensor, err);
-        if (s == TG_OK) s = tg_tensor_fill(&sim->fill[i].tensor, p.dim, p.valid, p.padded, values[p.value], err);
-    }
+        s = tg_sim_make_copy(sim, i, err);
+    for (int64_t i = sim->first_fill[node]; i != TG_NO_ROW && s == TG_OK; i = sim->fill[i].next)
+        s = tg_sim_make_fill(sim, i, err);
     return s;
 }
 
@@ -235,17 +247,21 @@ static bool runs_on_device(const tg_sim *sim, const tg_job *job) {
     return sim->node[job->id].on_device && job->info.noperands > 0;
 }
 
+tg_status tg_sim_run_node(tg_sim *sim, const tg_job *job, tg_error *err) {
+    tg_status s = need_data(sim, &job->c, err);
+    if (s == TG_OK) s = tg_job_check_indices(job, sim->numbers, err);
+    if (s != TG_OK) return s;
+    return runs_on_device(sim, job) ? run_on_device(sim, job, err) : run_on_host(sim, job, err);
+}
+
 static tg_status run_node(tg_sim *sim, int64_t id, tg_error *err) {
     tg_job    job;
     tg_status s = TG_OK;
     tg_job_make(&job, sim->graph, sim->program, id);
-    if (job.info.kind == TG_NODE_INPUT) {
-        if (sim->input[id] == NULL)
-            return tg_fail(err, TG_ERR_ARGUMENT, "input %d %t was not written", id, job.info.name.chars,
-                           job.info.name.len);
-    } else {
-        s = runs_on_device(sim, &job) ? run_on_device(sim, &job, err) : run_on_host(sim, &job, err);
-    }
+    if (job.info.kind != TG_NODE_INPUT) s = tg_sim_run_node(sim, &job, err);
+    else if (sim->input[id] == NULL)
+        return tg_fail(err, TG_ERR_ARGUMENT, "input %d %t was not written", id, job.info.name.chars,
+                       job.info.name.len);
     return s == TG_OK ? run_copies(sim, id, err) : s;
 }
 
@@ -260,6 +276,7 @@ static void poison(const tg_sim *sim) {
 
 tg_status tg_sim_run(tg_sim *sim, tg_error *err) {
     tg_status s = TG_OK;
+    if (sim->params.in_parts) return tg_fail(err, TG_ERR_ARGUMENT, "this simulation runs in parts");
     poison(sim);
     tg_sim_forget(sim, sim->numbers);
     for (int64_t id = 0; id < sim->count && s == TG_OK; id++) s = run_node(sim, id, err);

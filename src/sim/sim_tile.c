@@ -114,7 +114,10 @@ tg_status tg_tensor_allocate(tg_tensor *t, tg_error *err) {
 void tg_tensor_poison(tg_tensor *t) {
     const form *f = find_form(t->layout.format);
     uint8_t    *bytes = t->storage;
-    for (int64_t i = 0; i < t->nbytes; i++) bytes[i] = f->poison[i % 4];
+    uint32_t    word;
+    memcpy(&word, f->poison, sizeof word);
+    for (int64_t i = 0; i + 4 <= t->nbytes; i += 4) memcpy(bytes + i, &word, sizeof word);
+    for (int64_t i = t->nbytes / 4 * 4; i < t->nbytes; i++) bytes[i] = f->poison[i % 4];
 }
 
 int64_t tg_poison_of(const tg_tensor *t) {
@@ -164,9 +167,8 @@ tg_status tg_tensor_write(tg_tensor *t, const void *data, tg_error *err) {
 /* ---- numbers -------------------------------------------------------------------------------------------- */
 
 static float within(const tg_tensor *t, float x) {
-    const float largest = 8573157376.0f;
     if (t->layout.format != TG_SEN169_FP16 || !isinf(x)) return x;
-    return x > 0 ? largest : -largest;
+    return x > 0 ? TG_LARGEST_SEN169 : -TG_LARGEST_SEN169;
 }
 
 static int64_t wrapped(const tg_tensor *t, int64_t x) {
@@ -181,6 +183,10 @@ static tg_status host_elements(tg_layout *layout, void **elements, const tg_tens
     return *elements != NULL ? TG_OK : tg_fail(err, TG_ERR_NOMEM, "there is no memory for %d elements", layout->span);
 }
 
+static float settled(float x) { return x != x ? copysignf(TG_LARGEST_SEN169, x) : x; }
+
+static bool has_one_code(const tg_tensor *t) { return t->settles && t->layout.format == TG_SEN169_FP16; }
+
 tg_status tg_tensor_get(tg_number *out, const tg_tensor *t, tg_error *err) {
     const bool whole = tg_dtype_is_whole(t->host.dtype);
     tg_layout  layout;
@@ -188,6 +194,8 @@ tg_status tg_tensor_get(tg_number *out, const tg_tensor *t, tg_error *err) {
     tg_status  s = host_elements(&layout, &elements, t, err);
     if (s != TG_OK) return s;
     s = move(&layout, elements, &t->layout, t->storage, NULL, NULL, err);
+    for (int64_t i = 0; s == TG_OK && has_one_code(t) && i < layout.span; i++)
+        ((float *)elements)[i] = settled(((float *)elements)[i]);
     for (int64_t i = 0; s == TG_OK && i < layout.span; i++) {
         if (t->carrier == TG_S64 && whole) out[i].whole = ((int64_t *)elements)[i];
         else if (t->carrier == TG_S64) out[i].real = (double)((int64_t *)elements)[i];
@@ -234,10 +242,8 @@ tg_status tg_tile_make(tg_tile *out, const tg_tensor *t, tg_error *err) {
     if (out->integer == NULL && out->real == NULL)
         return tg_fail(err, TG_ERR_NOMEM, "there is no memory for a tile of %d elements", out->count);
     const int64_t poison = tg_poison_of(t);
-    for (int64_t i = 0; i < out->count; i++) {
-        if (out->whole) out->integer[i] = poison;
-        else out->real[i] = NAN;
-    }
+    for (int64_t i = 0; out->whole && i < out->count; i++) out->integer[i] = poison;
+    for (int64_t i = 0; !out->whole && i < out->count; i++) out->real[i] = NAN;
     return TG_OK;
 }
 
@@ -252,11 +258,32 @@ static void *elements_of(const tg_tile *tile) {
     return tile->whole ? (void *)tile->integer : (void *)tile->real;
 }
 
+/* Rows of elements along the sticks, padding left out. */
+static void settle(tg_tile *tile) {
+    const tg_host *host = &tile->tensor->host;
+    const int32_t  stick = tile->tensor->stick_dim;
+    const int64_t  n = stick != TG_NO_DIM ? host->shape[stick] : 1;
+    int64_t        at[TG_MAX_NDIM] = {0}, place = 0;
+    int32_t        d = 0;
+    while (tile->count > 0 && d >= 0) {
+        for (int64_t i = 0; i < n; i++) tile->real[place + i] = settled(tile->real[place + i]);
+        for (d = host->ndim; d-- > 0;) {
+            if (d == stick) continue;
+            place += tile->stride[d];
+            if (++at[d] < host->shape[d]) break;
+            place -= at[d] * tile->stride[d];
+            at[d] = 0;
+        }
+    }
+}
+
 tg_status tg_tile_unpack(tg_tile *tile, tg_error *err) {
-    tg_layout dense;
-    tg_status s = strided(&dense, tile->tensor, tile->shape, tile->stride, err);
+    const tg_tensor *t = tile->tensor;
+    tg_layout        dense;
+    tg_status        s = strided(&dense, t, t->bare ? t->host.shape : tile->shape, tile->stride, err);
     if (s == TG_OK)
-        s = move(&dense, elements_of(tile), &tile->tensor->lanes, tile->tensor->storage, NULL, NULL, err);
+        s = move(&dense, elements_of(tile), t->bare ? &t->layout : &t->lanes, t->storage, NULL, NULL, err);
+    if (s == TG_OK && has_one_code(t)) settle(tile);
     return s;
 }
 

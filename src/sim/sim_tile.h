@@ -13,6 +13,9 @@
 
 enum { TG_NO_DIM = -1 };
 
+/* The format has no infinity. */
+#define TG_LARGEST_SEN169 8573157376.0f
+
 /* A tensor in device memory. */
 typedef struct tg_tensor {
     tg_host   host;
@@ -24,6 +27,8 @@ typedef struct tg_tensor {
     int32_t   fill_dim;  /* that goes on behind its end, or TG_NO_DIM */
     int64_t   nbytes;
     void     *storage;
+    bool      bare;    /* what the storage has behind the ends of dimensions is poison, whatever it is */
+    bool      settles; /* elements that are no numbers are the largest number of a format that has one code for both */
 } tg_tensor;
 
 /* TG_ERR_UNSUPPORTED for layouts whose sticks are no run of one dimension, and formats without a conversion. No

@@ -339,11 +339,11 @@ static void test_program_arguments(void **unused) {
 
 static void test_table_is_in_order(void **unused) {
     (void)unused;
-    for (int i = 0; i <= TG_OP_PIECES; i++) {
+    for (int i = 0; i <= TG_OP_FORMULA; i++) {
         assert_int_equal(tg_op_find((tg_op)i)->op, i);
         assert_non_null(tg_op_name((tg_op)i));
     }
-    assert_null(tg_op_name((tg_op)(TG_OP_PIECES + 1)));
+    assert_null(tg_op_name((tg_op)(TG_OP_FORMULA + 1)));
     assert_null(tg_op_name((tg_op)-1));
     assert_int_equal(tg_op_arity((tg_op)-1), -1);
 }
