@@ -52,6 +52,8 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(obstacle_type)                                                                                                   \
     X(residence_type)                                                                                                  \
     X(memory_type)                                                                                                     \
+    X(simulator_type)                                                                                                  \
+    X(deviation_type)                                                                                                  \
     X(infeasible)      /* tegula.PlanInfeasible */                                                                     \
     X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
     X(spyre_arrangements)
@@ -79,6 +81,7 @@ int core_add_dma(PyObject *module);
 int core_add_draw(PyObject *module);
 int core_add_spyre(PyObject *module);
 int core_add_graph(PyObject *module);
+int core_add_sim(PyObject *module);
 
 /* ---- errors ---------------------------------------------------------------------- */
 

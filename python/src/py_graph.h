@@ -69,6 +69,9 @@ int graph_add_nodes(PyObject *module);
 
 /* ---- py_graph_add.c ---- */
 
+/* A node, or (node, terms[, offset]); PyMem_Free(out->terms). 0, or -1. */
+int graph_read_access(tg_access *out, core_graph *self, PyObject *object);
+
 PyObject *graph_add_input(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *graph_add(PyObject *self, PyObject *args, PyObject *kwargs);
 

@@ -265,7 +265,7 @@ static int terms_of_whole(tg_access *out, int32_t ndim, const int64_t *strides) 
     return 0;
 }
 
-static int read_access(tg_access *out, core_graph *self, PyObject *object) {
+int graph_read_access(tg_access *out, core_graph *self, PyObject *object) {
     core_state      *state = core_get_state((PyObject *)self);
     const int64_t    count = tg_graph_count(self->graph);
     const Py_ssize_t n = PyTuple_Check(object) ? PyTuple_Size(object) : 0;
@@ -347,7 +347,7 @@ static int read_accesses(reading *r, core_graph *self, const add_words *w) {
     }
     r->noperands = n;
     for (Py_ssize_t k = 0; k < n && !failed; k++)
-        failed = read_access(&r->accesses[k], self, PyTuple_GetItem(items, k)) != 0;
+        failed = graph_read_access(&r->accesses[k], self, PyTuple_GetItem(items, k)) != 0;
     Py_DECREF(items);
     if (failed || read_result(&r->accesses[n], self, r, w) != 0) return -1;
     r->node.noperands = (int32_t)n;

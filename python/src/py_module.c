@@ -12,6 +12,7 @@ static int (*const additions[])(PyObject *module) = {
     core_add_draw,
     core_add_spyre,
     core_add_graph,
+    core_add_sim,
 };
 
 core_state *core_module_state(PyObject *module) { return PyModule_GetState(module); }

@@ -12,6 +12,7 @@ from tegula._core import (
     Buffer,
     Conflict,
     Descriptor,
+    Deviation,
     Difference,
     Division,
     Error,
@@ -36,6 +37,7 @@ from tegula._core import (
     Reader,
     Residence,
     Restickify,
+    Simulator,
     SpyreTensorLayout,
     Term,
     Unsupported,
@@ -47,8 +49,8 @@ from tegula._core import (
     relayout,
 )
 
-__all__ = ["Access", "ArgumentError", "Buffer", "Conflict", "Descriptor", "Difference", "Division", "Error", "Graph",
-           "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory", "Mismatch", "Mode",
+__all__ = ["Access", "ArgumentError", "Buffer", "Conflict", "Descriptor", "Deviation", "Difference", "Division",
+           "Error", "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory", "Mismatch", "Mode",
            "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan",
-           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "SpyreTensorLayout", "Term",
+           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "Simulator", "SpyreTensorLayout", "Term",
            "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]

@@ -45,7 +45,7 @@ def parameters(function):
 
 
 @pytest.mark.parametrize("name", ["Layout", "Plan", "Buffer", "Module", "Descriptor", "Program", "Picture",
-                                  "Graph", "GraphNode", "GraphPlan"])
+                                  "Graph", "GraphNode", "GraphPlan", "Simulator"])
 def test_methods_take_these_parameters(name):
     there = getattr(_core, name)
     for node in CLASSES[name].body:
@@ -62,7 +62,7 @@ def test_functions_and_constructors_take_these_parameters():
     functions = {node.name: node for node in STUBS.body if isinstance(node, ast.FunctionDef)}
     for name in ("relayout", "dma", "dci", "draw", "plan"):
         assert list(inspect.signature(getattr(tegula, name)).parameters) == parameters(functions[name])
-    for name in ("Layout", "Plan", "Buffer", "Graph"):
+    for name in ("Layout", "Plan", "Buffer", "Graph", "Simulator"):
         new = next(node for node in CLASSES[name].body if isinstance(node, ast.FunctionDef) and node.name == "__new__")
         assert list(inspect.signature(getattr(_core, name)).parameters) == parameters(new)
 
