@@ -171,13 +171,14 @@ TG_API tg_status tg_sim_run(tg_sim *sim, tg_error *err);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
-/* Memory of the caller's for the result of a node, as long as its layout says, while a part runs. */
+/* Memory of the caller's for the result of a node or for a restickify, as long as its layout says, while a part runs. */
 typedef struct tg_sim_lent {
-    int64_t node;
+    int64_t index;   /* of the node, or of the restickify */
+    bool    copy;    /* it is for a restickify */
+    bool    made;    /* what it is for is there, and read; else it is written, if the part has the node or a reader */
+    bool    bare;    /* made: what is behind the ends of dimensions is poison, whatever it is */
+    bool    settles; /* made: the one code of a format for infinity and NaN is its largest number, with its sign */
     void   *storage;
-    bool    made;    /* it has the result, and is read; else it is written */
-    bool    foreign; /* made, and by somebody else: behind the ends of its dimensions is nothing to rely on, and so it
-                        is poison. The one code of a format for infinity and NaN is its largest number, with its sign */
 } tg_sim_lent;
 
 /* Whether a part may have this node: TG_OK, or why not. pre: in_parts; 0 <= node < count. */

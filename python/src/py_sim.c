@@ -252,14 +252,16 @@ static bool same_source(const spyre_block *block, const tg_spyre *layout, const 
            memcmp(block->host.shape, host->shape, dims) == 0 && memcmp(block->host.strides, host->strides, dims) == 0;
 }
 
-/* A block that lies in memory as the plan has the node. */
-static int check_block(core_sim *self, int64_t id, const spyre_block *block) {
+/* A block that lies in memory as the plan has the node, or the copy. */
+static int check_block(core_sim *self, int64_t index, bool copy, const spyre_block *block) {
     core_state *state = core_get_state((PyObject *)self);
     tg_spyre    layout;
     tg_layout   map;
     tg_error    err;
+    const int64_t id = copy ? tg_graph_plan_restickify(self->plan->plan, index).producer : index;
     const tg_host host = tg_graph_get(graph_of_sim(self)->graph, id).host;
     bool same = !block->raw && tg_graph_plan_layout(&layout, self->plan->plan, id) && block->host.dtype == host.dtype;
+    if (copy) layout = tg_graph_plan_restickify(self->plan->plan, index).to;
     if (same && same_source(block, &layout, &host)) return 0;
     if (same && (tg_layout_from_spyre(&map, &layout, &host, &err) != TG_OK ||
                  tg_layout_equal(&same, NULL, &map, &block->map, true, &err) != TG_OK))
@@ -270,18 +272,21 @@ static int check_block(core_sim *self, int64_t id, const spyre_block *block) {
     return -1;
 }
 
-/* (node, key of a storage, made, foreign) */
+/* (index, key of a storage, copy, made, bare, settles) */
 static int read_loan(loans *l, core_sim *self, PyObject *row) {
-    PyObject *node = NULL, *key = NULL;
-    int       made = 0, foreign = 0;
-    int64_t   id = 0;
-    if (!PyArg_ParseTuple(row, "OOpp", &node, &key, &made, &foreign)) return -1;
-    if (get_node(&id, (PyObject *)self, node) != 0) return -1;
+    PyObject *key = NULL;
+    long long index = 0;
+    int       copy = 0, made = 0, bare = 0, settles = 0;
+    if (!PyArg_ParseTuple(row, "LOpppp", &index, &key, &copy, &made, &bare, &settles)) return -1;
+    const int64_t n = copy ? tg_graph_plan_summary(self->plan->plan).nrestickifies : self->plan->count;
+    if (index < 0 || index >= n)
+        return (void)core_raise_argument(core_get_state((PyObject *)self), "there is no tensor %lld", index), -1;
     spyre_block *block = spyre_acquire(key);
     if (block == NULL) return -1;
     l->blocks[l->made] = block;
-    l->rows[l->made++] = (tg_sim_lent){.node = id, .storage = block->data, .made = made != 0, .foreign = foreign != 0};
-    return check_block(self, id, block);
+    l->rows[l->made++] = (tg_sim_lent){.index = index, .copy = copy != 0, .made = made != 0, .bare = bare != 0,
+                                       .settles = settles != 0, .storage = block->data};
+    return check_block(self, index, copy != 0, block);
 }
 
 static int read_loans(loans *l, core_sim *self, PyObject *rows) {
@@ -373,7 +378,7 @@ static PyMethodDef methods[] = {
     {"obstacle", sim_obstacle, METH_O,
      "obstacle(node, /)\n--\n\nWhy the node cannot be run; None if it can."},
     {"_run_part", sim_run_part, METH_VARARGS,
-     "_run_part(nodes, lent, /)\n--\n\nSome nodes; lent: (node, key of a storage, made, foreign) as of tg_sim_lent."},
+     "_run_part(nodes, lent, /)\n--\n\nSome nodes; lent: (index, key of a storage, copy, made, bare, settles) as of tg_sim_lent."},
     {"__reduce__", graph_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };

@@ -15,6 +15,8 @@ typedef struct tg_stored {
     tg_spyre  layout;
     tg_tensor tensor;
     int64_t   next; /* of the copies, or of the fills, of the same node; TG_NO_ROW */
+    bool      lent; /* storage is of the caller of a part */
+    bool      pending; /* it is lent, and still to be made */
     char     *why;  /* of a simulation in parts: why nobody can read or write it; NULL */
 } tg_stored;
 

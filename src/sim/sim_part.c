@@ -7,9 +7,8 @@
 #include <stdlib.h>
 
 typedef struct part {
-    tg_sim *sim;
-    int64_t *uses;  /* of each node: how often it is still read */
-    bool    *owned; /* of each node: its storage is ours */
+    tg_sim  *sim;
+    int64_t *uses; /* of each node: how often it is still read */
 } part;
 
 /* ---- what can be run ---------------------------------------------------------------------------- */
@@ -50,17 +49,18 @@ tg_status tg_sim_can_run(const tg_sim *sim, int64_t node, tg_error *err) {
 
 /* ---- memory ---------------------------------------------------------------------------------------- */
 
-static void free_storage(tg_tensor *t) {
-    free(t->storage);
-    t->storage = NULL;
+static void free_storage(tg_stored *stored) {
+    if (stored->lent) return;
+    free(stored->tensor.storage);
+    stored->tensor.storage = NULL;
 }
 
 /* Nobody reads the node any more. */
-static void release(part *p, int64_t node) {
+static void release(const part *p, int64_t node) {
     tg_sim *sim = p->sim;
-    for (int64_t i = sim->first_copy[node]; i != TG_NO_ROW; i = sim->copy[i].next) free_storage(&sim->copy[i].tensor);
-    for (int64_t i = sim->first_fill[node]; i != TG_NO_ROW; i = sim->fill[i].next) free_storage(&sim->fill[i].tensor);
-    if (p->owned[node]) free_storage(&sim->node[node].tensor);
+    for (int64_t i = sim->first_copy[node]; i != TG_NO_ROW; i = sim->copy[i].next) free_storage(&sim->copy[i]);
+    for (int64_t i = sim->first_fill[node]; i != TG_NO_ROW; i = sim->fill[i].next) free_storage(&sim->fill[i]);
+    free_storage(&sim->node[node]);
     free(sim->numbers[node]);
     sim->numbers[node] = NULL;
 }
@@ -87,40 +87,53 @@ static tg_status each_read(const tg_job *job, tg_status (*f)(void *, int64_t, tg
 
 static tg_status need_made(void *with, int64_t node, tg_error *err) {
     const tg_sim *sim = ((part *)with)->sim;
-    if (sim->node[node].tensor.storage != NULL) return TG_OK;
+    if (sim->node[node].tensor.storage != NULL && !sim->node[node].pending) return TG_OK;
     const tg_hlo_text name = tg_graph_get(sim->graph, node).name;
     return tg_fail(err, TG_ERR_ARGUMENT, "node %d %t is read, and neither lent nor made", node, name.chars, name.len);
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------- */
 
+/* Room for a tensor that is to be made: all poison. False in *there: it has been made. */
+static tg_status make_room(bool *there, tg_stored *stored, tg_error *err) {
+    *there = stored->tensor.storage != NULL && !stored->pending;
+    if (*there) return TG_OK;
+    stored->pending = false;
+    if (stored->tensor.storage == NULL) return tg_tensor_allocate(&stored->tensor, err);
+    tg_tensor_poison(&stored->tensor);
+    return TG_OK;
+}
+
 /* The copy and the fill that operand k is read as. */
 static tg_status need_form(tg_sim *sim, int64_t node, int32_t k, tg_error *err) {
     const int64_t row = tg_operand_row(sim, node, k), copy = sim->reads_copy[row], fill = sim->reads_fill[row];
     tg_status     s = TG_OK;
-    if (copy != TG_NO_ROW && sim->copy[copy].tensor.storage == NULL) {
-        s = tg_tensor_allocate(&sim->copy[copy].tensor, err);
-        if (s == TG_OK) s = tg_sim_make_copy(sim, copy, err);
-    }
-    if (s == TG_OK && fill != TG_NO_ROW && sim->fill[fill].tensor.storage == NULL) {
-        s = tg_tensor_allocate(&sim->fill[fill].tensor, err);
-        if (s == TG_OK) s = tg_sim_make_fill(sim, fill, err);
-    }
-    return s;
+    bool          there = true;
+    if (copy != TG_NO_ROW) s = make_room(&there, &sim->copy[copy], err);
+    if (s == TG_OK && !there) s = tg_sim_make_copy(sim, copy, err);
+    there = true;
+    if (s == TG_OK && fill != TG_NO_ROW) s = make_room(&there, &sim->fill[fill], err);
+    return s == TG_OK && !there ? tg_sim_make_fill(sim, fill, err) : s;
+}
+
+/* Operand k: the tensor itself, or the copy that is read in its place. */
+static tg_status need_operand(const part *p, const tg_job *job, int32_t k, tg_error *err) {
+    const int64_t copy = p->sim->reads_copy[tg_operand_row(p->sim, job->id, k)];
+    if (copy != TG_NO_ROW && p->sim->copy[copy].tensor.storage != NULL && !p->sim->copy[copy].pending) return TG_OK;
+    return need_made((void *)(uintptr_t)p, tg_graph_operand(p->sim->graph, job->id, k), err);
 }
 
 static tg_status run_node(part *p, int64_t node, tg_error *err) {
-    tg_sim    *sim = p->sim;
-    tg_tensor *result = &sim->node[node].tensor;
-    tg_job     job;
+    tg_sim *sim = p->sim;
+    tg_job  job;
+    bool    there = false;
     tg_job_make(&job, sim->graph, sim->program, node);
     tg_status s = tg_sim_can_run(sim, node, err);
-    if (s == TG_OK) s = each_read(&job, need_made, p, err);
+    for (int32_t k = 0; k < job.info.noperands && s == TG_OK; k++) s = need_operand(p, &job, k, err);
+    if (s == TG_OK) s = each_extra(&job.c, need_made, p, err);
     for (int32_t k = 0; k < job.info.noperands && s == TG_OK; k++) s = need_form(sim, node, k, err);
-    if (s != TG_OK) return s;
-    p->owned[node] = result->storage == NULL;
-    if (p->owned[node]) s = tg_tensor_allocate(result, err);
-    else tg_tensor_poison(result);
+    if (s == TG_OK) s = make_room(&there, &sim->node[node], err);
+    if (s == TG_OK && there) s = tg_fail(err, TG_ERR_ARGUMENT, "node %d is lent as made, and to be made", node);
     if (s == TG_OK) s = tg_sim_run_node(sim, &job, err);
     if (s != TG_OK) return s;
     (void)each_read(&job, count_off, p, err);
@@ -130,17 +143,34 @@ static tg_status run_node(part *p, int64_t node, tg_error *err) {
 
 /* ---- the part ------------------------------------------------------------------------------------------ */
 
-static tg_status lend(tg_sim *sim, int64_t nlent, const tg_sim_lent *lent, tg_error *err) {
+static tg_stored *borrower(const tg_sim *sim, const tg_sim_lent *lent) {
+    if (lent->index < 0 || lent->index >= (lent->copy ? sim->ncopies : sim->count)) return NULL;
+    return lent->copy ? &sim->copy[lent->index] : &sim->node[lent->index];
+}
+
+static tg_status lend(const tg_sim *sim, int64_t nlent, const tg_sim_lent *lent, tg_error *err) {
     for (int64_t i = 0; i < nlent; i++)
-        if (lent[i].node < 0 || lent[i].node >= sim->count || lent[i].storage == NULL)
-            return tg_fail(err, TG_ERR_ARGUMENT, "memory is lent for node %d, which is none, or it is no memory",
-                           lent[i].node);
+        if (borrower(sim, &lent[i]) == NULL || lent[i].storage == NULL)
+            return tg_fail(err, TG_ERR_ARGUMENT, "memory is lent for %d, which is none, or it is no memory",
+                           lent[i].index);
     for (int64_t i = 0; i < nlent; i++) {
-        tg_tensor *t = &sim->node[lent[i].node].tensor;
-        t->storage = lent[i].storage;
-        t->bare = t->settles = lent[i].made && lent[i].foreign;
+        tg_stored *to = borrower(sim, &lent[i]);
+        to->lent = true;
+        to->pending = !lent[i].made;
+        to->tensor.storage = lent[i].storage;
+        to->tensor.bare = lent[i].made && lent[i].bare;
+        to->tensor.settles = lent[i].made && lent[i].settles;
     }
     return TG_OK;
+}
+
+static void return_lent(const tg_sim *sim, int64_t nlent, const tg_sim_lent *lent) {
+    for (int64_t i = 0; i < nlent; i++) {
+        tg_stored *to = borrower(sim, &lent[i]);
+        if (to == NULL || !to->lent) continue;
+        to->lent = to->pending = to->tensor.bare = to->tensor.settles = false;
+        to->tensor.storage = NULL;
+    }
 }
 
 static tg_status run_nodes(part *p, int64_t nnodes, const int64_t *nodes, tg_error *err) {
@@ -156,30 +186,19 @@ static tg_status run_nodes(part *p, int64_t nnodes, const int64_t *nodes, tg_err
     return s;
 }
 
-static void clean_up(part *p, int64_t nlent, const tg_sim_lent *lent) {
-    tg_sim *sim = p->sim;
-    for (int64_t node = 0; node < sim->count; node++) release(p, node);
-    for (int64_t i = 0; i < nlent; i++) {
-        if (lent[i].node < 0 || lent[i].node >= sim->count) continue;
-        tg_tensor *t = &sim->node[lent[i].node].tensor;
-        t->storage = NULL;
-        t->bare = t->settles = false;
-    }
-}
-
 tg_status tg_sim_run_part(tg_sim *sim, int64_t nnodes, const int64_t *nodes, int64_t nlent, const tg_sim_lent *lent,
                           tg_error *err) {
     const size_t n = (size_t)sim->count + 1;
-    part         p = {sim, calloc(n, sizeof *p.uses), calloc(n, sizeof *p.owned)};
+    part         p = {sim, calloc(n, sizeof *p.uses)};
     tg_status    s = TG_OK;
     if (!sim->params.in_parts) s = tg_fail(err, TG_ERR_ARGUMENT, "this simulation does not run in parts");
-    else if (p.uses == NULL || p.owned == NULL) s = tg_fail(err, TG_ERR_NOMEM, "there is no memory to run a part");
+    else if (p.uses == NULL) s = tg_fail(err, TG_ERR_NOMEM, "there is no memory to run a part");
     else {
         s = lend(sim, nlent, lent, err);
         if (s == TG_OK) s = run_nodes(&p, nnodes, nodes, err);
-        clean_up(&p, nlent, lent);
+        for (int64_t node = 0; node < sim->count; node++) release(&p, node);
+        return_lent(sim, nlent, lent);
     }
     free(p.uses);
-    free(p.owned);
     return s;
 }

@@ -17,6 +17,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves
 
 import tegula
 from tegula import _core
+from tegula.torch import compile_calculations as calculations
 from tegula.torch import compile_rules as rules
 from tegula.torch import memory
 from tegula.torch.compile_inputs import Given, describe
@@ -105,7 +106,7 @@ class Call:
     def __init__(self, lowering, node, args, kwargs, result):
         self.lowering, self.node, self.result = lowering, node, result
         self.graph = lowering.graph
-        leaves = tree_flatten((args, kwargs))[0]
+        self.leaves = leaves = tree_flatten((args, kwargs))[0]
         self.positions = [i for i, leaf in enumerate(leaves) if is_device(leaf)]
         self.tensors = [leaves[i] for i in self.positions]
         self.operands, self.reads, self.why = [], {}, ""
@@ -161,6 +162,8 @@ class Lowering:
         self.constants = {}  # index: a tensor of the device that the module holds
         self.attributes = {}  # torch.fx node: what else the module holds
         self.hosts = {}      # id of a Host: its node's index, and the fake of all of its storage
+        self.calculations = {}  # index: what tegula.Simulator is told
+        self.why_not = {}    # index: why there is no calculation
         self.copied = set()  # indices of copies, whose storage is not what as_strided thinks of
         self.sticks = {node.args[0].name: node.args[1] for node in module.graph.nodes if _asks_producer(node)}
         self.alive = []      # a storage that dies would give its address to another one
@@ -206,6 +209,7 @@ class Lowering:
                                      shape=tuple(fake.size()), dtype=fake.dtype, device_dtype=_format(fake.dtype),
                                      name=f"{node.name}.copy", opcode="clone", tag=node)
         self.own(made, added.index)
+        self.calculations[added.index] = calculations.CLONE
         self.copied.add(added.index)
         self.steps.append(Step("copy", node, [added.index], {0: view}, [0], why))
         return made
@@ -297,6 +301,7 @@ class Lowering:
         call = Call(self, node, args, kwargs, next(leaf for leaf in leaves if is_device(leaf)))
         if len(leaves) == 1 and leaves[0] is result:
             added = [self._node(call)]
+            self._calculate(call, added[0].index)
         else:
             call.why = call.why or "it has several results"
             added = [self.add_boundary(call, leaf, f"{node.name}.{i}") if is_device(leaf) else None
@@ -328,6 +333,13 @@ class Lowering:
             del self.steps[before:]
             call.operands, call.reads = [], {}
             return call.boundary(str(error))
+
+    def _calculate(self, call, index):
+        try:
+            if not call.why:
+                self.calculations[index] = calculations.calculation_of(call)
+        except calculations.NotSimulated as error:
+            self.why_not[index] = str(error)
 
     def _hint(self, node, tensor, stick_dim, dim_order):
         """A copy in exactly this layout: for the planner it is there, as an input is."""

@@ -1,15 +1,15 @@
 """A planned graph that can be run: its steps, with the layout of every tensor and the copies that the plan wants.
 
-Arithmetic is done by a Machine. The one here is the CPU fallback of the device, which rounds each result to the
-format of the device by storing it there.
+Operations run on the simulated device (tegula.Simulator), as many in a row as it knows; the others on the CPU, as
+without torch.compile, and `fallbacks` names them. compile_run.py is a call of a program.
 """
 import torch
-from torch.utils._pytree import tree_flatten, tree_leaves, tree_unflatten
+from torch.utils._pytree import tree_flatten, tree_unflatten
 
 import tegula
 from tegula import SpyreTensorLayout
-from tegula.torch import fallback, memory
-from tegula.torch.compile_lower import CompileError, Lowering, View, name_of, place_of
+from tegula.torch import compile_run, fallback, memory
+from tegula.torch.compile_lower import CompileError, Lowering, name_of, place_of
 from tegula.torch.operations import restickify
 
 MOST_ATTEMPTS = 50  # plans for one graph, each with more reads copied than the one before
@@ -17,6 +17,10 @@ MOST_ATTEMPTS = 50  # plans for one graph, each with more reads copied than the 
 
 class Machine:
     """What runs steps. Tensors are PyTorch's, on the device, in the layouts of the plan."""
+
+    def simulate(self, simulator, nodes, lent):
+        """Nodes in a row on the simulated device; lent: as Simulator._run_part takes it."""
+        simulator._run_part(nodes, lent)
 
     def restickify(self, tensor, layout):
         return restickify(tensor, layout)
@@ -26,7 +30,7 @@ class Machine:
         return memory.copy(tensor, memory.make(torch.Size(target.size), target.dtype, target.stride, layout))
 
     def compute(self, op, args, kwargs, targets, layouts):
-        """The results of an operation: those on the device in these layouts; targets are None for others."""
+        """On the CPU, rounded by being stored. The results of an operation: those on the device in these layouts; targets are None for others."""
         if isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims"):
             results = fallback.results_on_cpu(op, args, kwargs)
         else:
@@ -86,7 +90,7 @@ def _explain(error):
 
 
 PLANNERS = ("model", "method", "width", "cores", "max_branches", "restickify_reductions")  # those of Graph.plan
-OPTIONS = (*PLANNERS, "conflicts")
+OPTIONS = (*PLANNERS, "conflicts", "simulate")
 CONFLICTS = ("error", "boundary")  # what becomes of operations that cannot agree
 
 
@@ -104,12 +108,13 @@ def build(module, given, names=(), options=None):
     conflicts="boundary", what still cannot agree is a boundary."""
     options = dict(options or {})
     gives_way = options.pop("conflicts", "error") == "boundary"
+    simulates = options.pop("simulate", True)
     cut, apart, first = set(), set(), None
     for _ in range(MOST_ATTEMPTS):
         lowering = Lowering(module, names, frozenset(cut), frozenset(apart)).run(given)
         try:
             plan = lowering.graph.plan(keep_unit_dims=memory._unit_dims[0], **options)
-            return Program(lowering, plan, given)
+            return Program(lowering, plan, given, simulates)
         except tegula.PlanInfeasible as error:
             first = first or error
             more = _worth_cutting(lowering, error.conflict) - cut
@@ -121,11 +126,13 @@ def build(module, given, names=(), options=None):
     raise CompileError(_explain(first), first.conflict) from first
 
 
-# ---- running -----------------------------------------------------------------------------------
+# ---- programs ----------------------------------------------------------------------------------
 
 
 class Program:
-    def __init__(self, lowering, plan, given):
+    """`work` is what a call does: lists of steps that run on the simulated device together, and single steps."""
+
+    def __init__(self, lowering, plan, given, simulates=True):
         self.steps, self.tensors, self.constants = lowering.steps, lowering.tensors, lowering.constants
         self.inputs, self.outputs, self.copied = lowering.inputs, lowering.outputs, lowering.copied
         self.attributes = lowering.attributes
@@ -143,6 +150,33 @@ class Program:
                 self.copies[reader.node.index, reader.operand] = number
         self._check_hints(lowering)
         self._find_last_uses()
+        calculations = lowering.calculations if simulates else {}
+        self.indexed = {index for index, said in calculations.items() if "indices" in said}
+        self.simulator = tegula.Simulator(plan, calculations, in_parts=True)
+        self.whys = {number: self._why_not(step, lowering, simulates) for number, step in enumerate(self.steps)}
+        self.fallbacks = [(self.steps[number], why) for number, why in self.whys.items() if why]
+        self.work = self._group()
+
+    def _why_not(self, step, lowering, simulates):
+        """Why a step does not run on the simulated device; "" if that is no loss."""
+        index = next((i for i in step.results if i is not None), None)
+        if not simulates and index is not None:
+            return "nothing is simulated, as options ask"
+        if index in lowering.calculations:
+            return self.simulator.obstacle(index)
+        moves = step.kind == "copy" or index is None  # a hint, or the host's
+        return "" if moves else step.why or lowering.why_not[index]
+
+    def _group(self):
+        work, row = [], []
+        for number in range(len(self.steps) + 1):
+            if number < len(self.steps) and self.whys[number] is None:
+                row.append(number)
+                continue
+            work += [row] if row else []
+            work += [number] if number < len(self.steps) else []
+            row = []
+        return work
 
     def _check_hints(self, lowering):
         for name, wanted in lowering.sticks.items():
@@ -151,7 +185,7 @@ class Program:
                 raise CompileError(f"{name} = {node.opcode}{place_of(node.tag)} cannot have dimension {wanted} in its "
                                    f"sticks, as a hint asks: {node.rule}")
 
-    def _copy_read(self, step, position):
+    def copy_read(self, step, position):
         """The number of the restickify that an argument is read through, or None."""
         first = next((i for i in step.results if i is not None), None)
         for operand, at in enumerate(step.operands):
@@ -160,100 +194,22 @@ class Program:
         return None
 
     def _find_last_uses(self):
-        last = {}
+        self.last = last = {}  # index, or ("copy", number of a restickify): the last step that reads it
         for number, step in enumerate(self.steps):
             for position, view in step.reads.items():
                 last[view.index] = number
-                copy = self._copy_read(step, position)
+                copy = self.copy_read(step, position)
                 if copy is not None:
                     last["copy", copy] = number
             for index in step.results:
                 last.setdefault(index, number)
         for node in self.outputs:
             if node in self.views:
-                last.pop(self.views[node].index, None)
-        self.ends = [[] for _ in self.steps]
+                last[self.views[node].index] = len(self.steps)
+        self.ends = [[] for _ in range(len(self.steps) + 1)]
         for what, number in last.items():
             self.ends[number].append(what)
 
     def run(self, machine, values):
         with torch.no_grad():
-            return _Run(self, machine, values).all()
-
-
-class _Run:
-    """One call of a program."""
-
-    def __init__(self, program, machine, values):
-        self.program, self.machine, self.values = program, machine, values
-        self.store = dict(program.constants)  # index, or ("copy", number): a tensor of the device
-        self.host = {}                        # torch.fx node: what is no tensor of the device
-        for (node, view), given, value in zip(program.inputs, program.given, values):
-            if view is None:
-                self.host[node] = value
-            elif view.index not in self.store:
-                self.store[view.index] = given.whole(value)
-
-    def all(self):
-        for number, step in enumerate(self.program.steps):
-            getattr(self, "_" + step.kind)(step)
-            for what in self.program.ends[number]:
-                self.store.pop(what, None)
-        return [self._output(node) for node in self.program.outputs]
-
-    def _seen(self, whole, view):
-        if tuple(whole.size()) == view.size and whole.stride() == view.stride and view.offset == 0:
-            return whole
-        return memory._as_strided._op_dk(memory.CPU, whole, view.size, view.stride, view.offset)
-
-    def _read(self, step, position):
-        view = step.reads[position]
-        copy = self.program._copy_read(step, position)
-        if copy is None:
-            return self._seen(self.store[view.index], view)
-        if ("copy", copy) not in self.store:
-            self.store["copy", copy] = self.machine.restickify(self.store[view.index], self.program.targets[copy])
-        return self._seen(self.store["copy", copy], view)
-
-    def _arguments(self, step):
-        leaves, spec = tree_flatten((step.node.args, step.node.kwargs))
-        values = [self._read(step, i) if i in step.reads else self.host[leaf] if isinstance(leaf, torch.fx.Node)
-                  else leaf for i, leaf in enumerate(leaves)]
-        return tree_unflatten(values, spec)
-
-    def _copy(self, step):
-        position, = step.reads
-        index, = step.results
-        self.store[index] = self.machine.copy(self._read(step, position), self.program.tensors[index],
-                                              self.program.layouts[index])
-
-    def _compute(self, step):
-        args, kwargs = self._arguments(step)
-        targets = [self.program.tensors.get(i) for i in step.results]
-        layouts = [self.program.layouts.get(i) for i in step.results]
-        results = self.machine.compute(step.node.target, args, kwargs, targets, layouts)
-        for index, tensor in zip(step.results, tree_leaves(results)):
-            if index is not None:
-                self.store[index] = tensor
-        if not isinstance(results, torch.Tensor):
-            self.host[step.node] = results  # some of them may be the host's
-
-    def _host(self, step):
-        if step.node.op == "get_attr":
-            self.host[step.node] = self.program.attributes[step.node]
-        else:
-            args, kwargs = self._arguments(step)
-            self.host[step.node] = step.node.target(*args, **kwargs)
-
-    def _output(self, node):
-        if not isinstance(node, torch.fx.Node) or node not in self.program.views:
-            return self.host[node] if isinstance(node, torch.fx.Node) else node
-        if node in self.program.places:
-            return self.values[self.program.places[node]]
-        view = self.program.views[node]
-        made = self._seen(self.store[view.index], view)
-        promised = node.meta.get("val")
-        if view.index in self.program.copied and promised is not None and made.stride() != promised.stride():
-            strides = tuple(map(int, promised.stride()))
-            made = memory.copy(made, memory.make(made.size(), made.dtype, strides))
-        return made
+            return compile_run.Run(self, machine, values).all()
