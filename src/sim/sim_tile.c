@@ -171,8 +171,19 @@ static float within(const tg_tensor *t, float x) {
     return x > 0 ? TG_LARGEST_SEN169 : -TG_LARGEST_SEN169;
 }
 
+/* As the type of the host tensor has it, and then as the format has it. */
 static int64_t wrapped(const tg_tensor *t, int64_t x) {
+    const tg_dtype dtype = t->host.dtype;
+    const int32_t  bits = tg_dtype_bits(dtype);
+    if (tg_dtype_is_whole(dtype) && dtype != TG_PRED) x = tg_wrap(x, bits, tg_dtype_get_class(dtype) == TG_CLASS_INT);
     return tg_wrap(x, t->layout.elem_bits, tg_dtype_get_class(t->layout.dtype) == TG_CLASS_INT);
+}
+
+/* A type of 64 bits is not said to wrap around at those of the format. */
+static tg_status check_fits(const tg_tensor *t, int64_t x, tg_error *err) {
+    if (tg_dtype_bits(t->host.dtype) < 64 || !tg_dtype_is_whole(t->host.dtype) || wrapped(t, x) == x) return TG_OK;
+    return tg_fail(err, TG_ERR_OVERFLOW, "%d does not fit into the %d bits that the device has for it", x,
+                   (int64_t)t->layout.elem_bits);
 }
 
 /* Elements in the order of host storage, as float32 or int64. */
@@ -213,11 +224,12 @@ tg_status tg_tensor_put(tg_tensor *t, const tg_number *in, tg_error *err) {
     tg_status  s = host_elements(&layout, &elements, t, err);
     if (s != TG_OK) return s;
     for (int64_t i = 0; i < layout.span; i++) {
-        if (t->carrier == TG_S64)
-            ((int64_t *)elements)[i] = wrapped(t, whole ? in[i].whole : tg_to_whole(in[i].real));
+        const int64_t x = whole ? in[i].whole : 0;
+        if (t->carrier == TG_S64 && s == TG_OK) s = check_fits(t, x, err);
+        if (t->carrier == TG_S64) ((int64_t *)elements)[i] = wrapped(t, whole ? x : tg_to_whole(in[i].real));
         else ((float *)elements)[i] = within(t, whole ? (float)in[i].whole : (float)in[i].real);
     }
-    s = move(&t->layout, t->storage, &layout, elements, NULL, NULL, err);
+    if (s == TG_OK) s = move(&t->layout, t->storage, &layout, elements, NULL, NULL, err);
     free(elements);
     return s;
 }
@@ -258,23 +270,40 @@ static void *elements_of(const tg_tile *tile) {
     return tile->whole ? (void *)tile->integer : (void *)tile->real;
 }
 
-/* Rows of elements along the sticks, padding left out. */
-static void settle(tg_tile *tile) {
+/* Elements along the sticks, padding left out: n of them from *place on. */
+static int64_t row_length(const tg_tile *tile) {
+    return tile->tensor->stick_dim != TG_NO_DIM ? tile->tensor->host.shape[tile->tensor->stick_dim] : 1;
+}
+
+static bool next_row(int64_t *at, int64_t *place, const tg_tile *tile) {
     const tg_host *host = &tile->tensor->host;
-    const int32_t  stick = tile->tensor->stick_dim;
-    const int64_t  n = stick != TG_NO_DIM ? host->shape[stick] : 1;
-    int64_t        at[TG_MAX_NDIM] = {0}, place = 0;
-    int32_t        d = 0;
-    while (tile->count > 0 && d >= 0) {
-        for (int64_t i = 0; i < n; i++) tile->real[place + i] = settled(tile->real[place + i]);
-        for (d = host->ndim; d-- > 0;) {
-            if (d == stick) continue;
-            place += tile->stride[d];
-            if (++at[d] < host->shape[d]) break;
-            place -= at[d] * tile->stride[d];
-            at[d] = 0;
-        }
+    for (int32_t d = host->ndim; d-- > 0;) {
+        if (d == tile->tensor->stick_dim) continue;
+        *place += tile->stride[d];
+        if (++at[d] < host->shape[d]) return true;
+        *place -= at[d] * tile->stride[d];
+        at[d] = 0;
     }
+    return false;
+}
+
+static void settle(tg_tile *tile) {
+    int64_t at[TG_MAX_NDIM] = {0}, place = 0;
+    if (tile->count == 0) return;
+    do
+        for (int64_t i = 0; i < row_length(tile); i++) tile->real[place + i] = settled(tile->real[place + i]);
+    while (next_row(at, &place, tile));
+}
+
+static tg_status check_tile(const tg_tile *tile, tg_error *err) {
+    int64_t   at[TG_MAX_NDIM] = {0}, place = 0;
+    tg_status s = TG_OK;
+    if (!tile->whole || tile->count == 0) return TG_OK;
+    do
+        for (int64_t i = 0; i < row_length(tile) && s == TG_OK; i++)
+            s = check_fits(tile->tensor, tile->integer[place + i], err);
+    while (s == TG_OK && next_row(at, &place, tile));
+    return s;
 }
 
 tg_status tg_tile_unpack(tg_tile *tile, tg_error *err) {
@@ -290,10 +319,12 @@ tg_status tg_tile_unpack(tg_tile *tile, tg_error *err) {
 tg_status tg_tile_pack(const tg_tile *tile, tg_error *err) {
     const tg_tensor *t = tile->tensor;
     tg_layout        dense;
+    tg_status        s = check_tile(tile, err);
+    if (s != TG_OK) return s;
     for (int64_t i = 0; i < tile->count; i++) {
         if (tile->whole) tile->integer[i] = wrapped(t, tile->integer[i]);
         else tile->real[i] = within(t, tile->real[i]);
     }
-    const tg_status s = strided(&dense, t, tile->shape, tile->stride, err);
+    s = strided(&dense, t, tile->shape, tile->stride, err);
     return s == TG_OK ? move(&t->lanes, t->storage, &dense, elements_of(tile), NULL, NULL, err) : s;
 }

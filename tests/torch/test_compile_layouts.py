@@ -17,6 +17,14 @@ LARGE = {"4d_mixed", "4d_chain"}
 NAMES = {"ones_like": torch.ones_like, "exp": torch.exp}
 
 
+def agree(made, wanted, roundings=4):
+    """Up to the roundings of DLFloat16, 9 fraction bits: the simulated device rounds float32 once for each operation,
+    and without torch.compile the CPU rounds to float16 first."""
+    assert made.size() == wanted.size() and made.dtype == wanted.dtype
+    made, wanted = made.cpu().double(), wanted.cpu().double()
+    return (made - wanted).abs().max() <= roundings * 2.0**-9 * max(1.0, wanted.abs().max())
+
+
 def programs_of(function, *given, **options):
     seen = []
     with compile_backend.watching(lambda compiled, program, new, again: seen.append((program, new))):
@@ -47,7 +55,7 @@ def test_published_program(case):
         return
     result, program = programs_of(function, *given, model="torch-spyre")
     assert program.plan.optimal and program.plan.restickify_elements == case["cost"]
-    assert torch.equal(result.cpu(), function(*given).cpu())
+    assert agree(result, function(*given))
     assert result.device_tensor_layout() == program.plan.device_layout(program.views[program.outputs[0]].index)
 
 
@@ -85,7 +93,7 @@ def test_a_layout_is_planned_once():
     x, y = tensor((6, 70)), tensor((6, 70))
     with compile_backend.watching(lambda compiled, program, new, again: seen.append((new, program.plan.cost))):
         for other in (y, restickify(y, 0), y, restickify(y, 0), tensor((6, 70))):
-            assert torch.equal(run(x, other).cpu(), (x + other).cpu())
+            assert agree(run(x, other), x + other, 1)
     assert [new for new, _ in seen] == [True, True, False, False, False]
     assert seen[0][1] == 0 and seen[1][1] > 0
 
@@ -112,7 +120,7 @@ def test_inputs_that_are_views():
         torch.UntypedStorage(140, device="spyre"), 0, (70,), (1,)).copy_(torch.arange(70.0))
     a, b = whole[1:7, 64:134], whole.t()[5:75, 2:8].t()
     result, program = programs_of(lambda a, b, c: a * 2 + b - c, a, b, raw)
-    assert torch.equal(result.cpu(), (a * 2 + b - raw).cpu())
+    assert agree(result, a * 2 + b - raw)
     assert sum(node.kind == "input" for node in program.graph) == 2
 
 
@@ -128,7 +136,7 @@ def test_inputs_that_are_written():
         return x[1:]
 
     view = torch.compile(run, backend="spyre", fullgraph=True)(x, y)
-    assert torch.equal(x.cpu(), expected) and torch.equal(view.cpu(), expected[1:])
+    assert agree(x, expected, 1) and torch.equal(view.cpu(), x.cpu()[1:])
     assert y.device_tensor_layout() == layout and (y.cpu() >= 0).all()
     x.zero_()
     assert not view.cpu().any()
@@ -158,7 +166,7 @@ def test_why_there_is_no_plan():
     assert "no mechanism to gather elements" in text and "restickify_reductions=True" in text
     assert caught.value.conflict[0].node.name == "add"
     result, program = programs_of(sparse, *given, restickify_reductions=True)
-    assert torch.equal(result.cpu(), sparse(*given).cpu()) and program.plan.cost > 0
+    assert agree(result, sparse(*given)) and program.plan.cost > 0
 
 
 def test_conflicts_can_be_boundaries():
@@ -170,7 +178,7 @@ def test_conflicts_can_be_boundaries():
     torch._dynamo.reset()
     result, program = programs_of(lambda a, b: torch.outer(a, b) + 1, a, b, conflicts="boundary")
     boundary, = program.plan.boundaries
-    assert boundary.opcode == "aten.mul.Tensor" and torch.equal(result.cpu(), (torch.outer(a, b) + 1).cpu())
+    assert boundary.opcode == "aten.mul.Tensor" and agree(result, torch.outer(a, b) + 1)
 
 
 def test_options_are_those_of_the_planner():
@@ -267,7 +275,7 @@ def test_a_hint_chooses_the_stick():
     result, program = programs_of(lambda x, y: hint(x + y, stick_dim=0) * 2, x, y)
     assert program.plan.stick_loop("add") == 0 and len(program.plan.restickifies) == 2
     assert not any(step.kind == "copy" for step in program.steps)
-    assert torch.equal(result.cpu(), ((x + y) * 2).cpu())
+    assert agree(result, (x + y) * 2, 1)
 
 
 def test_a_hint_of_an_input_is_a_copy():

@@ -20,7 +20,10 @@ class Machine:
 
     def simulate(self, simulator, nodes, lent):
         """Nodes in a row on the simulated device; lent: as Simulator._run_part takes it."""
-        simulator._run_part(nodes, lent)
+        try:
+            simulator._run_part(nodes, lent)
+        except tegula.ArgumentError as error:  # what a program says is right: what is left are places that data says
+            raise IndexError(str(error)) from error
 
     def restickify(self, tensor, layout):
         return restickify(tensor, layout)
