@@ -1,7 +1,7 @@
 """TEGULA_LOGS=graph,layouts,restickify: what torch.compile does, on stderr, in the manner of TORCH_LOGS.
 
 Words: graph (the planner's nodes), layouts (of every tensor), restickify (copies, with the line that caused each, and
-what is not planned), all.
+what is not planned or runs on the CPU), all.
 """
 import os
 import sys

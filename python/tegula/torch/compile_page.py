@@ -108,6 +108,8 @@ def _plan(g, graph):
         yield _part([f"{g}.{copy['node']}"], f"copy {copy['name']}", "wrap copy", [copy["why"]])
     for node in graph.boundaries:
         yield _part([f"{g}.{node['node']}"], f"boundary {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
+    for node in graph.beside():
+        yield _part([f"{g}.{node['node']}"], f"on the CPU {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
     for node in graph.nodes:
         size = [] if node["bytes"] is None else [_bytes(node["bytes"])]
         yield _part([f"{g}.{node['node']}"], node["name"], "wrap", [node["layout"] or "not on the device", *size])

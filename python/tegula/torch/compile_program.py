@@ -153,9 +153,9 @@ class Program:
                 self.copies[reader.node.index, reader.operand] = number
         self._check_hints(lowering)
         self._find_last_uses()
-        calculations = lowering.calculations if simulates else {}
-        self.indexed = {index for index, said in calculations.items() if "indices" in said}
-        self.simulator = tegula.Simulator(plan, calculations, in_parts=True)
+        self.calculations = lowering.calculations if simulates else {}
+        self.indexed = {index for index, said in self.calculations.items() if "indices" in said}
+        self.simulator = tegula.Simulator(plan, self.calculations, in_parts=True)
         self.whys = {number: self._why_not(step, lowering, simulates) for number, step in enumerate(self.steps)}
         self.fallbacks = [(self.steps[number], why) for number, why in self.whys.items() if why]
         self.work = self._group()

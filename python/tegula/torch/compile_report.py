@@ -29,7 +29,8 @@ def _place(source):
 
 
 class GraphReport:
-    """One graph with its plan, as plain data: `nodes`, `restickifies`, `copies`, `boundaries` are lists of dicts."""
+    """One graph with its plan, as plain data: `nodes`, `restickifies`, `copies`, `boundaries`, `fallbacks` (what the
+    simulated device does not calculate) are lists of dicts."""
 
     def __init__(self, kind, program, new=True, recompiled=()):
         plan = program.plan
@@ -45,6 +46,9 @@ class GraphReport:
         self.boundaries = [{"node": node.index, "name": node.name, "opcode": node.opcode,
                             "why": self.whys.get(node.index, ""), "source": _source(node.tag)}
                            for node in plan.boundaries]
+        self.fallbacks = [{"node": next(i for i in step.results if i is not None), "name": step.node.name,
+                           "opcode": name_of(step.node.target), "why": why, "source": _source(step.node)}
+                          for step, why in program.fallbacks]
         self.on_host = [{"name": step.node.name, "opcode": name_of(step.node.target)} for step in program.steps
                         if step.kind == "host" and step.node.op == "call_function"]
 
@@ -54,6 +58,11 @@ class GraphReport:
                 "shape": list(node.shape), "operands": [operand.index for operand in node.inputs],
                 "layout": None if layout is None else str(layout), "bytes": None if layout is None else layout.bytes,
                 "stick_loop": self.plan.stick_loop(node), "source": _source(node.tag)}
+
+    def beside(self):
+        """The fallbacks that are no boundaries: planned all the same."""
+        known = {node["node"] for node in self.boundaries}
+        return [node for node in self.fallbacks if node["node"] not in known]
 
     def _restickify(self, copy):
         reader = copy.readers[0]
@@ -66,6 +75,7 @@ class GraphReport:
         return {"kind": self.kind, "new": self.new, "recompiled": self.recompiled, "bytes": self.bytes,
                 "lower_bound": self.bound, "optimal": self.optimal, "nodes": self.nodes,
                 "restickifies": self.restickifies, "copies": self.copies, "boundaries": self.boundaries,
+                "fallbacks": self.fallbacks,
                 "host": self.on_host}
 
     # ---- text ----------------------------------------------------------------------------------
@@ -75,7 +85,8 @@ class GraphReport:
         proof = "proven: no plan copies less" if self.optimal else f"no plan copies less than {_bytes(self.bound)}"
         return (f"{self.kind} graph: {_count(len(self.nodes), 'node')} "
                 f"({', '.join(f'{n} {kind}' for kind, n in kinds.items())}); "
-                f"{_count(len(self.restickifies), 'restickify')}, {_bytes(self.bytes)}; {proof}")
+                f"{_count(len(self.restickifies), 'restickify')}, {_bytes(self.bytes)}; {proof}"
+                + (f"; {_count(len(self.fallbacks), 'operation')} on the CPU" if self.fallbacks else ""))
 
     def _restickify_lines(self):
         for copy in self.restickifies:
@@ -91,6 +102,8 @@ class GraphReport:
         for node in self.boundaries:
             yield (f"  boundary {node['name']} = {node['opcode']}: {node['why'] or 'reads one'}; "
                    f"{_place(node['source'])}").rstrip("; ")
+        for node in self.beside():
+            yield f"  on the CPU {node['name']} = {node['opcode']}: {node['why']}; {_place(node['source'])}".rstrip("; ")
 
     def _node_lines(self, layouts):
         for node in self.nodes:
@@ -123,6 +136,11 @@ class Explanation:
     @property
     def boundaries(self):
         return [node for graph in self.graphs for node in graph.boundaries]
+
+    @property
+    def fallbacks(self):
+        """The operations that ran on the CPU, each with the reason."""
+        return [node for graph in self.graphs for node in graph.fallbacks]
 
     @property
     def recompiles(self):
