@@ -343,7 +343,7 @@ typedef struct entry {
 enum { ENTRIES = 0 PAIRS(COUNT_ONE) };
 
 /* Compilers would rather call what two loops share. */
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE TG_INLINE
 
 /* Every second number, for shuffles. */
 #define TG_EVEN_4  0, 2, 4, 6

@@ -333,6 +333,19 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
         }                                                                                                             \
     }
 
+#if defined(TG_SANITIZED)
+#  define GRIDS(NAME, STEP) LINES(NAME, STEP, (stream ? V(stream) : V(store)), (stream && g.fetch ? 256 : 0))
+#else
+#  define GRIDS(NAME, STEP)                                                                                           \
+      if (stream && g.fetch) {                                                                                        \
+          LINES(NAME, STEP, V(stream), 256)                                                                           \
+      } else if (stream) {                                                                                            \
+          LINES(NAME, STEP, V(stream), 0)                                                                             \
+      } else {                                                                                                        \
+          LINES(NAME, STEP, V(store), 0)                                                                              \
+      }
+#endif
+
 /* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;
  * EXPR is one vector. */
 #define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                               \
@@ -343,13 +356,7 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
     static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
         const grid g = *grid_; /* a copy, since stores might change the other */                                      \
         V(vec)     bad = {0};                                                                                         \
-        if (stream && g.fetch) {                                                                                      \
-            LINES(NAME, VEC * (SRC) / (DST), V(stream), 256)                                                          \
-        } else if (stream) {                                                                                          \
-            LINES(NAME, VEC * (SRC) / (DST), V(stream), 0)                                                            \
-        } else {                                                                                                      \
-            LINES(NAME, VEC * (SRC) / (DST), V(store), 0)                                                             \
-        }                                                                                                             \
+        GRIDS(NAME, VEC * (SRC) / (DST))                                                                              \
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
     static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
@@ -444,5 +451,6 @@ static const entry V(table)[] = {PAIRS(ENTRY)};
 #undef TWO
 #undef ROUND_BF16
 #undef PAIR
+#undef GRIDS
 #undef LINES
 #undef FLOATS

@@ -30,7 +30,7 @@
 
 enum { STICK = 128, BAND = 8, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
 
-#define INLINE __attribute__((always_inline)) static inline
+#define INLINE TG_INLINE
 /* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
 #define ALONE __attribute__((noinline)) static
 

@@ -292,7 +292,7 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
 #define ZIP4(a, b, c, d) c
 #define ZIP8(a, b, c, d) d
 
-#define INLINE     __attribute__((always_inline)) static inline
+#define INLINE     TG_INLINE
 #define OUTLINE    __attribute__((noinline)) static
 #define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 
