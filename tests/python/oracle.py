@@ -65,7 +65,7 @@ class Layout:
     def places(self):
         if not self.many or self.numel < 4 or self.span > 2**31:
             return {c: self.place(c) for c in self.coords()}
-        held = self.place(np.indices(self.shape).reshape(len(self.shape), -1))[0]
+        held = np.broadcast_to(self.place(np.indices(self.shape).reshape(len(self.shape), -1))[0], self.numel)
         return {c: [offset] for c, offset in zip(self.coords(), held.tolist(), strict=True)}
 
     def table(self):
@@ -314,7 +314,8 @@ def spyre(shape, strides, device_size, stride_map, bits, arrangement="STANDARD")
         copies = [range(n) if k in replicates else [at[k]] for k, n in enumerate(device_size)]
         return [dot(copy, device_strides) for copy in itertools.product(*copies)]
 
-    return Layout(shape, bits, math.prod(device_size), place)
+    many = owner is not None and 0 not in device_size and not replicates and arrangement == "STANDARD"
+    return Layout(shape, bits, math.prod(device_size), place, many=many)
 
 
 def dim_map_strides(shape, strides, device_size, dim_map):

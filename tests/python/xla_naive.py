@@ -52,7 +52,7 @@ class Array:
     def places(self):
         """Slots in row-major order of the elements, and the storage in slots."""
         layout = self.layout()
-        return [layout.place(c)[0] for c in layout.coords()], layout.span
+        return list(layout.table().values()), layout.span
 
 
 def unravel(number, dims):
@@ -87,7 +87,10 @@ def transpose_is_bitcast(a, b, perm, ignore_type=False):
         return False
     x, y = a.layout(), b.layout()
     moved = lambda c: tuple(c[perm.index(d)] for d in range(len(perm)))
-    return x.span == y.span and all(y.place(c) == x.place(moved(c)) for c in y.coords())
+    if x.span != y.span:
+        return False
+    at = x.table()
+    return all(place == at[moved(c)] for c, place in y.table().items())
 
 
 def any_transpose(a, b):
@@ -103,7 +106,7 @@ def orders(ndim):
 def reread(a, b):
     """What reading the bytes of a as b does: {coordinate of b: coordinate of a, or None where a has no element}."""
     held = a.layout().inverse()
-    return {c: held.get(b.layout().place(c)[0]) for c in b.layout().coords()}
+    return {c: held.get(place) for c, place in b.layout().table().items()}
 
 
 # ---- random shapes ------------------------------------------------------------------------------------
