@@ -88,7 +88,8 @@ const void *tg_formula_run(tg_formula_rows *f, int64_t n) {
         const tg_formula_step *s = &f->job->c.steps[j];
         const tg_op_row       *op = tg_op_find(s->op);
         const void            *in[TG_MAX_ARITY] = {NULL};
-        for (int32_t i = 0; i < op->arity; i++) in[i] = s->from[i] == TG_NUMBER ? f->number[j][i] : f->value[s->from[i]];
+        for (int32_t i = 0; i < op->arity; i++)
+            in[i] = s->from[i] == TG_NUMBER ? f->number[j][i] : f->value[s->from[i]];
         if (f->whole) run_whole(f->result[j], op, in, f->bits, n);
         else op->rows(f->result[j], (const float *const *)in, n);
     }

@@ -1,5 +1,5 @@
-/* Formulas, indices that are refused, and simulations in parts: on a graph of a few nodes, whose storage is written down
- * by hand. f32[5,40] in sticks of 32 is storage [2,5,32]: element i,j at j / 32 * 160 + i * 32 + j % 32. */
+/* Formulas, indices that are refused, and simulations in parts: on a graph of a few nodes, whose storage is written
+ * down by hand. f32[5,40] in sticks of 32 is storage [2,5,32]: element i,j at j / 32 * 160 + i * 32 + j % 32. */
 #include <tegula/graph_ops.h>
 #include <tegula/sim.h>
 
@@ -39,7 +39,8 @@ static void set(bench *b, int64_t node, tg_op op, int32_t nsteps, const tg_formu
 }
 
 static void make(bench *b, tg_dtype dtype) {
-    const tg_formula_step twice[] = {{TG_OP_MULTIPLY, {0, TG_NUMBER, 0}, {0, 2, 0}}, {TG_OP_ADD, {1, TG_NUMBER, 0}, {0, 1, 0}}};
+    const tg_formula_step twice[] = {{TG_OP_MULTIPLY, {0, TG_NUMBER, 0}, {0, 2, 0}},
+                                     {TG_OP_ADD, {1, TG_NUMBER, 0}, {0, 1, 0}}};
     const tg_formula_step mean[] = {{TG_OP_DIVIDE, {0, TG_NUMBER, 0}, {0, COLUMNS, 0}}};
     const tg_graph_params params = {.model = TG_MODEL_TEGULA};
     const tg_host         host = host_of(dtype, 2, ROWS, COLUMNS);
@@ -123,7 +124,13 @@ static void test_formulas(void **unused) {
     clear(&b);
 }
 
-static const struct { const char *name; tg_op op; int32_t nsteps; tg_formula_step step; tg_status status; } unsuitable[] = {
+static const struct {
+    const char *name;
+    tg_op op;
+    int32_t nsteps;
+    tg_formula_step step;
+    tg_status status;
+} unsuitable[] = {
     {"no steps", TG_OP_FORMULA, 0, {TG_OP_ADD, {0, 0, 0}, {0, 0, 0}}, TG_ERR_ARGUMENT},
     {"a value that is none", TG_OP_FORMULA, 1, {TG_OP_ADD, {0, 2, 0}, {0, 0, 0}}, TG_ERR_ARGUMENT},
     {"its own result", TG_OP_FORMULA, 1, {TG_OP_ABS, {1, 0, 0}, {0, 0, 0}}, TG_ERR_ARGUMENT},
