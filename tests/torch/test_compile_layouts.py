@@ -294,3 +294,17 @@ def test_an_impossible_hint_says_why():
     torch._dynamo.reset()
     with pytest.raises(CompileError, match="gather elements|as a hint asks"):
         programs_of(lambda x: hint(x.amin(-1) + 1, stick_dim=1), tensor((64, 64, 64)))
+
+
+def test_restickify_is_an_operation():
+    """In eager mode, with a result of one's own, and traced."""
+    x, target = tensor((6, 70)), SpyreTensorLayout((6, 70), torch.float16, [1, 0])
+    numbers = target.device_size, target.stride_map
+    made = torch.ops.tegula.restickify(x, *numbers)
+    assert made.device_tensor_layout() == target and torch.equal(made.cpu(), x.cpu())
+    out = restickify(torch.zeros_like(x), 0)
+    assert torch.ops.tegula.restickify.out(x, out=out) is out and torch.equal(out.cpu(), x.cpu())
+    torch._dynamo.reset()
+    again = torch.compile(lambda x: torch.ops.tegula.restickify(x * 2, *numbers) + 1, backend="aot_eager",
+                          fullgraph=True)(x)
+    assert torch.equal(again.cpu(), (x * 2 + 1).cpu())

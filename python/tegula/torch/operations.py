@@ -71,11 +71,31 @@ def _hint_of_fake(tensor, stick_dim, dim_order):
     return torch.empty_strided(tensor.size(), memory.dense_strides(tensor), dtype=tensor.dtype, device=tensor.device)
 
 
+def _restickify_into(tensor, out):
+    """out has the layout that is wanted."""
+    return memory.copy(tensor, out)
+
+
+def _restickify_anew(tensor, device_size, stride_map):
+    form = tensor.device_tensor_layout().device_dtype
+    return restickify(tensor, SpyreTensorLayout(device_size, stride_map, form))
+
+
+def _restickify_of_fake(tensor, device_size, stride_map):
+    return torch.empty_strided(tensor.size(), memory.dense_strides(tensor), dtype=tensor.dtype, device=tensor.device)
+
+
 def register():
-    """The operation tegula::hint, which a compiled graph sees."""
+    """The operations tegula::hint and tegula::restickify, which compiled graphs see."""
     library = torch.library.Library("tegula", "DEF")
     library.define("hint(Tensor tensor, int? stick_dim, int[]? dim_order) -> Tensor")
     library.impl("hint", _hint_on_device, "PrivateUse1")
     library.impl("hint", _hint_of_fake, "Meta")
+    library.define("restickify(Tensor tensor, int[] device_size, int[] stride_map) -> Tensor")
+    library.impl("restickify", _restickify_anew, "PrivateUse1")
+    library.impl("restickify", _restickify_of_fake, "Meta")
+    torch.library.register_autograd("tegula::restickify", lambda context, gradient: (gradient, None, None), lib=library)
+    library.define("restickify.out(Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)")
+    library.impl("restickify.out", _restickify_into, "PrivateUse1")
     torch.library.register_autograd("tegula::hint", lambda context, gradient: (gradient, None, None), lib=library)
     return library
