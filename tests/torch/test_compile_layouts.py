@@ -308,3 +308,10 @@ def test_restickify_is_an_operation():
     again = torch.compile(lambda x: torch.ops.tegula.restickify(x * 2, *numbers) + 1, backend="aot_eager",
                           fullgraph=True)(x)
     assert torch.equal(again.cpu(), (x * 2 + 1).cpu())
+
+
+def test_picking_from_a_number():
+    x, places = torch.tensor(3.0).to("spyre"), torch.tensor([0]).to("spyre")
+    torch._dynamo.reset()
+    run = torch.compile(lambda x, places: x.index_select(0, places) * 2, backend="spyre", fullgraph=True)
+    assert run(x, places).cpu().tolist() == 6

@@ -109,7 +109,10 @@ def embedding(call):
 
 
 def index_select(call):
-    rank, dim = call.tensors[0].dim(), call.named["dim"] % call.tensors[0].dim()
+    rank = call.tensors[0].dim()
+    if rank == 0:
+        return pointwise(call)
+    dim = call.named["dim"] % rank
     return _gather(call, 0, 1, [None if d == dim else d for d in range(rank)], [dim])
 
 
