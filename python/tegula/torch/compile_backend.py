@@ -29,7 +29,7 @@ class Compiled:
         program = self.programs.get(key)
         again = []
         if program is None:
-            program = compile_program.build(self.module, compile_inputs.describe_all(values), self.names, self.options)
+            program = self.build(values)
             self.programs[key] = program
             again = self._what_is_new(program)
             compile_log.planned(self, program, again)
@@ -39,6 +39,10 @@ class Compiled:
         for watch in list(_watching):
             watch(self, program, new, again)
         return program
+
+    def build(self, values):
+        """A program for inputs like these."""
+        return compile_program.build(self.module, compile_inputs.describe_all(values), self.names, self.options)
 
     def _what_is_new(self, program):
         """Against the last program of the same code, if there was one: the inputs that are different."""
@@ -73,9 +77,9 @@ class watching:
         _watching.remove(self.watch)
 
 
-def _compiler(kind, names, options):
+def _compiler(kind, names, options, make):
     def compiler(module, example_inputs):
-        compiled = Compiled(module, kind, names, options)
+        compiled = make(module, kind, names, options)
 
         def run(values):
             return compiled(values)
@@ -101,12 +105,13 @@ def _input_names(module):
     return names
 
 
-def backend(module, example_inputs, options=None, mode=None):
-    """What torch.compile(..., backend="spyre") calls with a graph of Dynamo's. options are those of Graph.plan."""
+def backend(module, example_inputs, options=None, mode=None, compiled=Compiled):
+    """What torch.compile(..., backend="spyre") calls with a graph of Dynamo's. options are those of Graph.plan, and
+    what of CONFLICTS there is. The backend "spyre-inductor" has its own class of compiled graphs."""
     from torch._dynamo.backends.common import aot_autograd
     if mode not in (None, "default"):
         raise ValueError(f"the backend spyre has no mode {mode!r}; there is only the default one")
-    known = _input_names(module), compile_program.check_options(options or {})
+    known = _input_names(module), compile_program.check_options(options or {}), compiled
     compile_graph = aot_autograd(fw_compiler=_compiler("forward", *known), bw_compiler=_compiler("backward", *known),
                                  inference_compiler=_compiler("inference", *known),
                                  decompositions=compile_decompositions.table())

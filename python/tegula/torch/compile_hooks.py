@@ -7,13 +7,19 @@ import types
 
 
 def patch_registry(module):
-    """The name "spyre" among the backends of torch.compile; torch.compiler.list_backends() shows it."""
+    """The names "spyre" and "spyre-inductor" among the backends of torch.compile; torch.compiler.list_backends() shows
+    them."""
     def spyre(graph, example_inputs, **options):
         from tegula.torch.compile_backend import backend
         return backend(graph, example_inputs, **options)
 
-    if "spyre" not in module._COMPILER_FNS:
-        module.register_backend(spyre, name="spyre")
+    def inductor(graph, example_inputs, **options):
+        from tegula.torch.inductor_backend import backend
+        return backend(graph, example_inputs, **options)
+
+    for name, function in (("spyre", spyre), ("spyre-inductor", inductor)):
+        if name not in module._COMPILER_FNS:
+            module.register_backend(function, name=name)
 
 
 def patch_compile_fx(module):
