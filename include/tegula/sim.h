@@ -171,8 +171,7 @@ TG_API tg_status tg_sim_run(tg_sim *sim, tg_error *err);
 
 /* ---- parts --------------------------------------------------------------------------------- */
 
-/* Memory of the caller's for the result of a node or for a restickify, as long as its layout says, while a part runs.
- */
+/* Memory of the caller's for the result of a node or a restickify, as long as its layout says, while a part runs. */
 typedef struct tg_sim_lent {
     int64_t index;   /* of the node, or of the restickify */
     bool    copy;    /* it is for a restickify */

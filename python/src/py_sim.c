@@ -372,14 +372,14 @@ static PyMethodDef methods[] = {
     {"read", sim_read, METH_O,
      "read(node, /)\n--\n\nThe elements of a node's result as its host tensor has them, as bytes."},
     {"storage", sim_storage, METH_O,
-     "storage(node, /)\n--\n\nA node's result as the device has it, padding included, as bytes; None if it is not "
+     "storage(node, /)\n--\n\nA node's result as the device has it, padding included, as bytes; None if it is not\n"
      "there."},
     {"check", sim_check, METH_O,
      "check(node, /)\n--\n\nA node's result against the same calculated in float64, without any layout: a Deviation."},
     {"obstacle", sim_obstacle, METH_O, "obstacle(node, /)\n--\n\nWhy the node cannot be run; None if it can."},
     {"_run_part", sim_run_part, METH_VARARGS,
-     "_run_part(nodes, lent, /)\n--\n\nSome nodes; lent: (index, key of a storage, copy, made, bare, settles) as of "
-     "tg_sim_lent."},
+     "_run_part(nodes, lent, /)\n--\n\n"
+     "Some nodes; lent: (index, key of a storage, copy, made, bare, settles) as of tg_sim_lent."},
     {"__reduce__", graph_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
 };
@@ -396,9 +396,8 @@ static PyMemberDef members[] = {
 
 static const char doc[] =
     "Simulator(plan, calculations, *, cores=0, seed=0, max_bytes=0, left_out=(), in_parts=False)\n--\n\n"
-    "A GraphPlan on the simulated device. calculations says of nodes what they calculate: {node: operation}. "
-    "left_out:\n"
-    "numbers of paddings of the plan that are not made, to see that somebody would notice.";
+    "A GraphPlan on the simulated device. calculations says of nodes what they calculate: {node: operation}.\n"
+    "left_out: numbers of paddings of the plan that are not made, to see that somebody would notice.";
 
 static PyType_Slot slots[] = {
     {Py_tp_doc, (void *)(uintptr_t)doc},

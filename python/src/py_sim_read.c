@@ -33,7 +33,8 @@ static int read_op(tg_op *out, core_state *state, PyObject *name) {
 static PyObject *read_rows(core_state *state, PyObject *object, const char *what, Py_ssize_t least, Py_ssize_t most) {
     PyObject *rows = PyUnicode_Check(object) ? NULL : PySequence_Tuple(object);
     if (rows == NULL) {
-        if (!PyErr_Occurred()) PyErr_Format(PyExc_TypeError, "%s are a sequence, not %R", what, Py_TYPE(object));
+        if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "%s are a sequence, not %R", what, Py_TYPE(object));
         return NULL;
     }
     bool ok = PyTuple_Size(rows) <= MAX_ROWS;

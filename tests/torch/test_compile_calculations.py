@@ -69,7 +69,8 @@ UNARY = {
     "div": (lambda x: x / 3, -3, 3), "remainder": (lambda x: x % 0.75, -3, 3),
     "fmod": (lambda x: torch.fmod(x, 0.75), -3, 3), "floor_divide": (lambda x: x // 0.75, -3, 3),
     "truncating": (lambda x: torch.div(x, 0.75, rounding_mode="trunc"), -3, 3),
-    "masked_fill": (lambda x: x.masked_fill(x > 1, 7.5), -3, 3), "where": (lambda x: torch.where(x > 1, x, -2.5), -3, 3),
+    "masked_fill": (lambda x: x.masked_fill(x > 1, 7.5), -3, 3),
+    "where": (lambda x: torch.where(x > 1, x, -2.5), -3, 3),
 }
 BINARY = {
     "add": (lambda x, y: torch.add(x, y, alpha=0.5), 0, 3), "sub": (lambda x, y: torch.sub(x, y, alpha=-2), 0, 3),
@@ -77,7 +78,8 @@ BINARY = {
     "minimum": (torch.minimum, -3, 3), "atan2": (torch.atan2, -3, 3), "pow": (torch.pow, 0.5, 3),
     "remainder": (torch.remainder, 0.5, 3), "fmod": (torch.fmod, 0.5, 3),
     "floor_divide": (torch.floor_divide, 0.5, 3), "clamp": (lambda x, y: torch.clamp(x, min=y), -3, 3),
-    "lerp": (lambda x, y: torch.lerp(x, y, 0.25), 1, 3), "addcmul": (lambda x, y: torch.addcmul(x, x, y, value=0.5), 0, 3),
+    "lerp": (lambda x, y: torch.lerp(x, y, 0.25), 1, 3),
+    "addcmul": (lambda x, y: torch.addcmul(x, x, y, value=0.5), 0, 3),
     "addcdiv": (lambda x, y: torch.addcdiv(x, x, y, value=0.5), 0.5, 3),
     "where": (lambda x, y: torch.where(x > y, x, y), -3, 3), "rsub": (torch.rsub, 0, 1),
     "the other way": (lambda x, y: torch.where(x > y.t()[:5].t()[:, :1], x, 1 - x), 0, 1),
@@ -181,9 +183,11 @@ def test_backward(name):
 
 MADE = {
     "full": lambda x: torch.full((5, 70), -1.5, device=x.device) + x, "zeros": lambda x: torch.zeros_like(x) - x,
-    "ones": lambda x: torch.ones(70, device=x.device) / x, "arange": lambda x: torch.arange(-7, 63, device=x.device) * x,
+    "ones": lambda x: torch.ones(70, device=x.device) / x,
+    "arange": lambda x: torch.arange(-7, 63, device=x.device) * x,
     "arange of floats": lambda x: torch.arange(0.5, 35.5, 0.5, device=x.device) + x,
-    "new_full": lambda x: x.new_full((70,), 2.5) * x, "scalar_tensor": lambda x: x + torch.scalar_tensor(2.0, device=x.device),
+    "new_full": lambda x: x.new_full((70,), 2.5) * x,
+    "scalar_tensor": lambda x: x + torch.scalar_tensor(2.0, device=x.device),
     "sum": lambda x: x.sum(-1), "sum of all": lambda x: x.sum(), "mean": lambda x: x.mean((0, 1)),
     "mean along": lambda x: x.mean(-1, keepdim=True), "amax": lambda x: x.amax(-1), "amin": lambda x: x.amin(0),
     "max": lambda x: x.max(), "min": lambda x: x.min(), "prod": lambda x: x.prod(0), "any": lambda x: (x > 2.9).any(-1),

@@ -1,5 +1,5 @@
-"""Compiled graphs on the simulated device: what runs there and what does not, in whose memory, and that a wrong plan gives
-wrong numbers."""
+"""Compiled graphs on the simulated device: what runs there and what does not, in whose memory, and that a wrong plan
+gives wrong numbers."""
 import threading
 
 import pytest
@@ -160,7 +160,8 @@ def test_memory_must_be_as_the_plan_has_it():
     plan, simulator = simulator_of()
     x = torch.rand(5, 70).half().to("spyre")
     made = memory.make((5, 70), torch.float16, (70, 1), plan.device_layout("y"))
-    simulator._run_part([1], [(0, memory.key(x), False, True, True, True), (1, memory.key(made), False, False, False, False)])
+    simulator._run_part([1], [(0, memory.key(x), False, True, True, True),
+                              (1, memory.key(made), False, False, False, False)])
     assert torch.equal(made.cpu(), -x.cpu())
     other = x.to("spyre", device_layout=tegula.SpyreTensorLayout((5, 70), torch.float16, [1, 0]))
     for wrong in (other, x.float(), torch.rand(70, 5).half().to("spyre")):

@@ -125,11 +125,11 @@ static void test_formulas(void **unused) {
 }
 
 static const struct {
-    const char *name;
-    tg_op op;
-    int32_t nsteps;
+    const char     *name;
+    tg_op           op;
+    int32_t         nsteps;
     tg_formula_step step;
-    tg_status status;
+    tg_status       status;
 } unsuitable[] = {
     {"no steps", TG_OP_FORMULA, 0, {TG_OP_ADD, {0, 0, 0}, {0, 0, 0}}, TG_ERR_ARGUMENT},
     {"a value that is none", TG_OP_FORMULA, 1, {TG_OP_ADD, {0, 2, 0}, {0, 0, 0}}, TG_ERR_ARGUMENT},

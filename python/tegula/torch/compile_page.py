@@ -109,7 +109,8 @@ def _plan(g, graph):
     for node in graph.boundaries:
         yield _part([f"{g}.{node['node']}"], f"boundary {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
     for node in graph.beside():
-        yield _part([f"{g}.{node['node']}"], f"on the CPU {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
+        yield _part([f"{g}.{node['node']}"], f"on the CPU {node['name']}", "wrap boundary",
+                    [node["opcode"], node["why"]])
     for node in graph.nodes:
         size = [] if node["bytes"] is None else [_bytes(node["bytes"])]
         yield _part([f"{g}.{node['node']}"], node["name"], "wrap", [node["layout"] or "not on the device", *size])

@@ -33,7 +33,8 @@ class Machine:
         return memory.copy(tensor, memory.make(torch.Size(target.size), target.dtype, target.stride, layout))
 
     def compute(self, op, args, kwargs, targets, layouts):
-        """On the CPU, rounded by being stored. The results of an operation: those on the device in these layouts; targets are None for others."""
+        """The results of an operation that runs on the CPU: those on the device in these layouts, rounded by being
+        stored; targets are None for others."""
         if isinstance(op, torch._ops.OpOverload) and op.namespace in ("aten", "prims"):
             results = fallback.results_on_cpu(op, args, kwargs)
         else:

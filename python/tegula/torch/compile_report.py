@@ -103,7 +103,8 @@ class GraphReport:
             yield (f"  boundary {node['name']} = {node['opcode']}: {node['why'] or 'reads one'}; "
                    f"{_place(node['source'])}").rstrip("; ")
         for node in self.beside():
-            yield f"  on the CPU {node['name']} = {node['opcode']}: {node['why']}; {_place(node['source'])}".rstrip("; ")
+            yield (f"  on the CPU {node['name']} = {node['opcode']}: {node['why']}; "
+                   f"{_place(node['source'])}").rstrip("; ")
 
     def _node_lines(self, layouts):
         for node in self.nodes:
