@@ -12,7 +12,7 @@ i32, i64, enum, flag = C.c_int32, C.c_int64, C.c_int, C.c_bool
 
 class Params(C.Structure):
     _fields_ = [("division", g.DivisionParams), ("divisions", C.POINTER(g.Division)), ("seed", C.c_uint64),
-                ("max_bytes", i64)]
+                ("max_bytes", i64), ("in_parts", flag), ("nleft_out", i64), ("left_out", C.POINTER(i64))]
 
 
 class Difference(C.Structure):
