@@ -396,6 +396,8 @@ def _arange(call):
 def _reduction(how):
     def calculation(call):
         x, result = call.tensors[0], call.result
+        if len(call.tensors) > 1:
+            raise NotSimulated("it is a reduction of several tensors")
         if x.dim() == 0:
             return _copy(call)
         if how in ("or", "and"):
@@ -429,6 +431,8 @@ def _pick(dim, loops, rule):
     """Operand 0 at the place along dim that operand 1 says, which runs in these loops."""
     def calculation(call):
         table, along = call.tensors[0], dim(call)
+        if len(call.tensors) != 2:
+            raise NotSimulated("it picks by several tensors")
         if table.dim() == 0:
             return _copy(call)
         view = call.reads[call.positions[1]]
