@@ -10,6 +10,7 @@ import torch
 from tegula.torch import cells, memory
 from tegula.torch.fallback import run_on_cpu
 from tegula.torch.memory import CPU, is_spyre, make
+from tegula.torch.patch_nested import nested_from_mask
 
 _aten = torch.ops.aten
 
@@ -115,11 +116,6 @@ def _record_stream(tensor, stream):
     """Memory must outlive what a stream still does with it: nothing is under way in any."""
 
 
-def _mask_is_left_aligned(tensor, mask):
-    """nn.TransformerEncoder asks before it makes a nested tensor, which the device has not: then it makes none."""
-    return False
-
-
 def _convolution(*args):
     return _aten.convolution.default(*args)
 
@@ -180,7 +176,7 @@ def register():
         "_copy_from_and_resize": _copy_from_and_resize,
         "_local_scalar_dense": _local_scalar_dense,
         "record_stream": _record_stream,
-        "_nested_tensor_from_mask_left_aligned": _mask_is_left_aligned,
+        "_nested_tensor_from_mask": nested_from_mask,
         "convolution_overrideable": _on_cpu(_convolution),
         "convolution_backward_overrideable": _on_cpu(_convolution_backward),
     }

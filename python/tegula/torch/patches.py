@@ -6,7 +6,7 @@ waits until PyTorch loads these parts.
 """
 from tegula.torch import (  # noqa: F401, in the order in which they are put in
     patch_storages, patch_layouts, patch_printing, patch_saving, patch_dlpack, patch_accelerator, patch_double,
-    patch_processes, modules)
+    patch_processes, patch_nested, modules)
 from tegula.torch.patching import INSTALLED
 
 
