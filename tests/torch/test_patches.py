@@ -493,9 +493,11 @@ def test_patch_accelerator():
     accelerator.synchronize(), accelerator.empty_cache(), accelerator.empty_host_cache()
     accelerator.set_device_index(0), accelerator.set_device_index("spyre")
     assert accelerator.current_accelerator().type == "spyre" and accelerator.device_count() == 1
-    x = torch.empty(1000, 64, device="spyre")
+    x, large = torch.empty(1000, 64, device="spyre"), torch.empty(1 << 20, device="spyre")
+    del large  # kept, and not in use
     for name in ("memory_allocated", "max_memory_allocated", "memory_reserved", "max_memory_reserved", "memory_stats"):
         assert getattr(accelerator, name)() == getattr(accelerator.memory, name)("spyre") == getattr(spyre, name)()
+    assert accelerator.memory_reserved() >= accelerator.memory_allocated() + (4 << 20)
     accelerator.reset_peak_memory_stats(), accelerator.reset_accumulated_memory_stats()
     assert accelerator.memory_stats()["allocated_bytes.all.freed"] == 0
     assert accelerator.max_memory_allocated() == spyre.memory_allocated() >= x.nbytes

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 
 import opinfo
 from tegula.torch import fallback
-from writes import Watch
+from writes import Watch, Watching
 
 FOREACH = {entry.name: entry for db in (foreach_unary_op_db, foreach_binary_op_db, foreach_pointwise_op_db,
                                         foreach_reduce_op_db, foreach_other_op_db) for entry in db}
@@ -187,6 +187,16 @@ def test_arguments_that_are_written(name):
     on_device = ODD[name](lambda x: x.to("spyre"))
     assert all(t.device.type == "spyre" for t in on_device if t.numel())
     torch.testing.assert_close([t.cpu() for t in on_device], on_cpu, check_dtype=False)
+
+
+def test_statistics_are_not_written_in_evaluation(monkeypatch):
+    norm, x = torch.nn.BatchNorm1d(3).to("spyre").eval(), torch.rand(4, 3, device="spyre")
+    store, stored = Watching.store, []
+    monkeypatch.setattr(Watching, "store", lambda self, tensor: (stored.append(tensor), store(self, tensor)))
+    norm(x)
+    assert stored == []
+    norm.train()(x)
+    assert len(stored) == 3  # two statistics, and the batches that were seen
 
 
 def test_schemas_with_statistics():
