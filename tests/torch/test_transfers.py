@@ -1,4 +1,5 @@
 """Transfers: what lies in device memory, by an oracle of its own, and every view of it."""
+import copy
 import itertools
 import json
 import math
@@ -313,6 +314,7 @@ def test_what_lies_between_strides_is_copied():
     other = torch.empty_strided((2, 3), (4, 1), device="spyre").as_strided((7,), (1,)).fill_(9)
     assert line.clone().tolist() == [0, 1, 2, 3, 4, 5, 6]
     assert other.copy_(line).tolist() == [0, 1, 2, 3, 4, 5, 6]
+    assert copy.deepcopy(line).tolist() == [0, 1, 2, 3, 4, 5, 6]  # its storage is cloned
 
 
 INTO_REPEATED = {
