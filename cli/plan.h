@@ -47,12 +47,6 @@ int   plan_close_file(FILE *file, const char *name, int status);
 
 /* ---- pieces (plan_words.c) --------------------------------------------------------- */
 
-/* "f16[128,256] spyre dim_order=[1,0]", to be freed. */
-char *plan_layout_text(const plan_view *view, int64_t node, const tg_spyre *layout);
-
-/* "dot.3", or "node 12" if it has no name. */
-json_t *plan_json_node(const plan_view *view, int64_t node);
-
 /* An exit status; complains of splits that are wanted and cannot be. pre: the plan is feasible. */
 int plan_check_splits(const plan_view *view);
 

@@ -4,28 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-char *plan_layout_text(const plan_view *view, int64_t node, const tg_spyre *layout) {
-    tg_desc  desc;
-    tg_error err;
-    memset(&desc, 0, sizeof desc);
-    desc.notation = TG_NOTATION_SPYRE;
-    desc.host = tg_graph_get(view->graph, node).host;
-    desc.spyre = *layout;
-    if (tg_layout_from_spyre(&desc.layout, layout, &desc.host, &err) == TG_OK) return cli_canonical_text(&desc);
-    const size_t len = tg_spyre_str(NULL, 0, layout);
-    char        *text = cli_allocate(len + 1);
-    (void)tg_spyre_str(text, len + 1, layout);
-    return text;
-}
-
-json_t *plan_json_node(const plan_view *view, int64_t node) {
-    char               number[32];
-    const tg_node_info info = tg_graph_get(view->graph, node);
-    if (info.name.len > 0) return hlo_json_text(info.name);
-    (void)snprintf(number, sizeof number, "node %lld", (long long)node);
-    return cli_json_text(number);
-}
-
 tg_division_params plan_division_params(const plan_view *view) {
     return (tg_division_params){.cores = view->cores,
                                 .max_span_bytes = view->june ? TG_MAX_SPAN_BYTES_JUNE : 0,

@@ -54,7 +54,7 @@ OWN_HEADERS = {
     "hlo": {"tegula/hlo_report.h", "tegula/padding.h", "tegula/xla.h", "tegula/xla_proto.h"},
     "transfer": {"tegula/view.h"},
     "graph": {"tegula/graph_ops.h", "tegula/hlo.h", "tegula/memory.h", "tegula/plan_report.h",
-              "tegula/rules.h", "tegula/sdsc.h", "tegula/view.h"},
+              "tegula/rules.h", "tegula/sdsc.h", "tegula/transfer.h", "tegula/view.h"},
 }
 
 USERS = ("cli", "python", "bench", "fuzz", "examples")

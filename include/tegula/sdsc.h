@@ -118,6 +118,24 @@ TG_API tg_status tg_bundle_format_sdsc(char *buf, size_t cap, size_t *need, cons
 TG_API tg_status tg_bundle_format_name(char *buf, size_t cap, size_t *need, const tg_bundle *bundle, int64_t i,
                                        tg_error *err);
 
+/* ---- what the host does ------------------------------------------------------------------ */
+
+/* A tensor that is carried, whole: inputs and constants to the device, outputs back; and of a step that the host does
+ * what it reads and what it makes. DCI of transfer.h says how; the layout is that of the step. */
+typedef struct tg_bundle_transfer {
+    int64_t step;
+    bool    to_device;
+} tg_bundle_transfer;
+
+/* Each tensor at most once in each direction; pre: 0 <= i < count. */
+TG_API int64_t            tg_bundle_transfer_count(const tg_bundle *bundle);
+TG_API tg_bundle_transfer tg_bundle_get_transfer(const tg_bundle *bundle, int64_t i);
+
+/* How all of it belongs together: JSON, "tegula.bundle/1", whose last line has no end (snprintf rule). Files are named
+ * after kernels, "0_add.json", and after steps, "dci_3_h2d.json", "dci_9_d2h.json"; the report is "report.txt". What is
+ * no UTF-8 in names becomes '?'. docs/plan.md lists the fields. */
+TG_API size_t tg_bundle_format_manifest(char *buf, size_t cap, const tg_bundle *bundle, tg_hlo_text module);
+
 #ifdef __cplusplus
 }
 #endif

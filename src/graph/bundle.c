@@ -26,7 +26,7 @@ static bool list_steps(tg_bundle *b) {
     for (int64_t i = 0; i < n; i++) {
         const tg_plan_step s = tg_graph_plan_step(b->plan, i);
         b->steps.rows[b->steps.count++] =
-            (tg_bundle_row){.duty = is_data(b, &s) ? TG_DUTY_NONE : TG_DUTY_DEVICE, .address = -1};
+            (tg_bundle_row){.duty = is_data(b, &s) ? TG_DUTY_NONE : TG_DUTY_DEVICE, .address = -1, .in_place_of = -1};
     }
     return true;
 }
@@ -82,6 +82,7 @@ tg_status tg_bundle_create(tg_bundle **out, const tg_graph *graph, const tg_grap
     b->params = *params;
     tg_status s = list_steps(b) ? tg_bundle_place(b, err) : tg_graph_no_memory(err);
     for (int64_t i = 0; i < (int64_t)b->steps.count && s == TG_OK; i++) s = try_step(b, i, err);
+    if (s == TG_OK && !tg_list_transfers(b)) s = tg_graph_no_memory(err);
     if (s == TG_OK) *out = b;
     else tg_bundle_destroy(&b);
     return s;
@@ -92,6 +93,7 @@ void tg_bundle_destroy(tg_bundle **bundle) {
     if (b == NULL) return;
     free(b->steps.rows);
     free(b->kernels.rows);
+    free(b->transfers.rows);
     free(b->chars.rows);
     free(b);
     *bundle = NULL;
@@ -110,6 +112,10 @@ tg_bundle_step tg_bundle_get_step(const tg_bundle *bundle, int64_t step) {
 }
 
 int64_t tg_bundle_zeros(const tg_bundle *bundle) { return bundle->zeros; }
+int64_t tg_bundle_transfer_count(const tg_bundle *bundle) { return (int64_t)bundle->transfers.count; }
+
+tg_bundle_transfer tg_bundle_get_transfer(const tg_bundle *bundle, int64_t i) { return bundle->transfers.rows[i]; }
+
 int64_t tg_bundle_kernel_count(const tg_bundle *bundle) { return (int64_t)bundle->kernels.count; }
 int64_t tg_bundle_kernel_step(const tg_bundle *bundle, int64_t i) { return bundle->kernels.rows[i].step; }
 

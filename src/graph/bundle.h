@@ -14,6 +14,10 @@ typedef struct tg_bundle_row {
     int64_t  first_kernel, nkernels;
     size_t   why; /* in chars */
     uint32_t why_len;
+    int64_t  in_place_of; /* the step whose tensor has given it its place, -1 */
+    bool     goes, comes; /* there is DCI of its tensor, to the device and back */
+    size_t   refused;     /* in chars: why there is none where it was wanted */
+    uint32_t refused_len;
 } tg_bundle_row;
 
 typedef struct tg_piece_row {
@@ -21,6 +25,7 @@ typedef struct tg_piece_row {
 } tg_piece_row;
 
 TG_HLO_TABLE(tg_bundle_rows, tg_bundle_row)
+TG_HLO_TABLE(tg_transfer_rows, tg_bundle_transfer)
 TG_HLO_TABLE(tg_piece_rows, tg_piece_row)
 
 struct tg_bundle {
@@ -29,6 +34,7 @@ struct tg_bundle {
     tg_bundle_params     params;
     tg_bundle_rows       steps;
     tg_piece_rows        kernels;
+    tg_transfer_rows     transfers;
     tg_char_rows         chars;
     int64_t              zeros; /* address of a stick of zeros */
 };
@@ -73,6 +79,9 @@ tg_status tg_find_function(const char **op, const tg_node_info *info, tg_reducti
 
 /* Can the function be had in this format? */
 tg_status tg_check_format(const char *op, tg_format format, tg_error *err);
+
+/* bundle_transfers.c: what is carried to the device and back. False without memory. */
+bool tg_list_transfers(tg_bundle *b);
 
 /* bundle_place.c: addresses of all tensors. TG_ERR_LIMIT, TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 tg_status tg_bundle_place(tg_bundle *b, tg_error *err);

@@ -4,7 +4,9 @@
 
 #include <tegula/plan_report.h>
 
-#include "base/text.h"
+#include "graph/json_text.h"
+
+#include <string.h>
 
 /* ---- report_words.c ---- */
 
@@ -34,6 +36,35 @@ int64_t tg_find_copy(const tg_graph_plan *plan, int64_t node, int32_t k);
 
 /* How a node's work is shared out; nothing is, if that fails. */
 tg_division tg_report_divide(const tg_plan_report *r, int64_t node);
+
+/* ---- report_values.c: JSON ---- */
+
+/* What is no UTF-8 becomes '?'. */
+void tg_json_bytes(tg_json *j, const char *key, const char *text, size_t len);
+
+static inline void tg_json_hlo(tg_json *j, const char *key, tg_hlo_text text) {
+    tg_json_bytes(j, key, text.chars, text.len);
+}
+
+static inline void tg_json_words(tg_json *j, const char *key, const char *text) {
+    tg_json_bytes(j, key, text, strlen(text));
+}
+
+static inline void tg_json_bool(tg_json *j, const char *key, bool value) {
+    tg_json_raw(j, key, value ? "true" : "false");
+}
+
+/* null for what there is none of. */
+void tg_json_number(tg_json *j, const char *key, int64_t value, bool there);
+
+/* The name of a node, "node 12" if it has none, and what stands behind it. */
+void tg_json_name(tg_json *j, const char *key, const tg_graph *graph, int64_t node, const char *after);
+
+static inline void tg_json_node(tg_json *j, const char *key, const tg_graph *graph, int64_t node) {
+    tg_json_name(j, key, graph, node, "");
+}
+
+void tg_json_layout(tg_json *j, const char *key, const tg_graph *graph, int64_t node, const tg_spyre *layout);
 
 /* ---- report_memory.c; pre: r->memory is there ---- */
 

@@ -1,76 +1,8 @@
 /* A plan as JSON: what was copied and padded, every operation, where tensors live; or why there is no plan. */
-#include "graph/json_text.h"
 #include "graph/plan.h"
 #include "graph/report.h"
 
-#include <string.h>
-
 enum { REASON = 400 };
-
-/* ---- texts ----------------------------------------------------------------------------------- */
-
-static bool is_utf8(const char *text, size_t len) {
-    for (size_t i = 0; i < len;) {
-        const size_t n = tg_utf8_length((const unsigned char *)text + i, len - i);
-        if (n == 0) return false;
-        i += n;
-    }
-    return true;
-}
-
-static void put_escaped(tg_writer *w, unsigned char c) {
-    static const char hex[] = "0123456789ABCDEF", letters[] = "btnvfr"; /* from 8 on; v is none */
-    tg_put_char(w, '\\');
-    if (c == '"' || c == '\\') tg_put_char(w, (char)c);
-    else if (c >= 8 && c <= 13 && c != 11) tg_put_char(w, letters[c - 8]);
-    else {
-        tg_put_text(w, "u00");
-        tg_put_char(w, hex[c >> 4]);
-        tg_put_char(w, hex[c & 15]);
-    }
-}
-
-static void put_any_text(tg_json *j, const char *key, const char *text, size_t len) {
-    const bool exact = len == 0 || is_utf8(text, len);
-    tg_json_key(j, key);
-    tg_put_char(&j->w, '"');
-    for (size_t i = 0; i < len; i++) {
-        const unsigned char c = (unsigned char)text[i];
-        if (!exact && (c == 0 || c >= 0x80)) tg_put_char(&j->w, '?');
-        else if (c < 0x20 || c == '"' || c == '\\') put_escaped(&j->w, c);
-        else tg_put_char(&j->w, (char)c);
-    }
-    tg_put_char(&j->w, '"');
-}
-
-static void put_text(tg_json *j, const char *key, tg_hlo_text text) { put_any_text(j, key, text.chars, text.len); }
-static void put_words(tg_json *j, const char *key, const char *text) { put_any_text(j, key, text, strlen(text)); }
-static void put_bool(tg_json *j, const char *key, bool value) { tg_json_raw(j, key, value ? "true" : "false"); }
-
-/* null for what there is none of. */
-static void put_number(tg_json *j, const char *key, int64_t value, bool there) {
-    if (there) tg_json_int(j, key, value);
-    else tg_json_raw(j, key, "null");
-}
-
-static void put_node(tg_json *j, const char *key, const tg_plan_report *r, int64_t node) {
-    const tg_hlo_text name = tg_graph_get(r->graph, node).name;
-    if (name.len > 0) {
-        put_text(j, key, name);
-        return;
-    }
-    tg_json_key(j, key);
-    tg_put_text(&j->w, "\"node ");
-    tg_put_int(&j->w, node);
-    tg_put_char(&j->w, '"');
-}
-
-static void put_layout(tg_json *j, const char *key, const tg_plan_report *r, int64_t node, const tg_spyre *layout) {
-    tg_json_key(j, key);
-    tg_put_char(&j->w, '"');
-    tg_put_layout(&j->w, r->graph, node, layout);
-    tg_put_char(&j->w, '"');
-}
 
 /* Nodes of the plan; the graph may have got more since. */
 static int64_t count_nodes(const tg_plan_report *r) { return (int64_t)r->plan->problem.nodes.count; }
@@ -80,13 +12,13 @@ static int64_t count_nodes(const tg_plan_report *r) { return (int64_t)r->plan->p
 static void put_restickify(tg_json *j, const tg_plan_report *r, int64_t i) {
     const tg_restickify copy = tg_graph_plan_restickify(r->plan, i);
     tg_json_open(j, NULL, '{');
-    put_node(j, "producer", r, copy.producer);
+    tg_json_node(j, "producer", r->graph, copy.producer);
     tg_json_open(j, "consumers", '[');
     for (int64_t k = copy.first_reader; k < copy.first_reader + copy.nreaders; k++)
-        put_node(j, NULL, r, tg_graph_plan_reader(r->plan, k).node);
+        tg_json_node(j, NULL, r->graph, tg_graph_plan_reader(r->plan, k).node);
     tg_json_close(j, ']');
-    put_layout(j, "from", r, copy.producer, &copy.from);
-    put_layout(j, "to", r, copy.producer, &copy.to);
+    tg_json_layout(j, "from", r->graph, copy.producer, &copy.from);
+    tg_json_layout(j, "to", r->graph, copy.producer, &copy.to);
     tg_json_int(j, "stick_dim", copy.stick_dim);
     tg_json_int(j, "elements", copy.elements);
     tg_json_int(j, "bytes", copy.bytes);
@@ -97,13 +29,13 @@ static void put_restickify(tg_json *j, const tg_plan_report *r, int64_t i) {
 static void put_padding(tg_json *j, const tg_plan_report *r, int64_t i) {
     const tg_plan_padding p = tg_graph_plan_padding(r->plan, i);
     tg_json_open(j, NULL, '{');
-    put_words(j, "kind", p.mask ? "mask" : "fill");
-    put_node(j, "tensor", r, p.tensor);
+    tg_json_words(j, "kind", p.mask ? "mask" : "fill");
+    tg_json_node(j, "tensor", r->graph, p.tensor);
     tg_json_int(j, "dim", p.dim);
     tg_json_int(j, "valid", p.valid);
     tg_json_int(j, "padded", p.padded);
-    put_words(j, "value", tg_pad_value_name(p.value));
-    put_node(j, "consumer", r, p.node);
+    tg_json_words(j, "value", tg_pad_value_name(p.value));
+    tg_json_node(j, "consumer", r->graph, p.node);
     tg_json_int(j, "consumers", p.nreaders);
     tg_json_close(j, '}');
 }
@@ -111,7 +43,7 @@ static void put_padding(tg_json *j, const tg_plan_report *r, int64_t i) {
 static void put_boundaries(tg_json *j, const tg_plan_report *r) {
     tg_json_open(j, "boundaries", '[');
     for (int64_t i = 0; i < count_nodes(r); i++)
-        if (tg_graph_get(r->graph, i).kind == TG_NODE_BOUNDARY) put_node(j, NULL, r, i);
+        if (tg_graph_get(r->graph, i).kind == TG_NODE_BOUNDARY) tg_json_node(j, NULL, r->graph, i);
     tg_json_close(j, ']');
 }
 
@@ -135,7 +67,7 @@ static void put_division(tg_json *j, const tg_plan_report *r, int64_t node) {
     const tg_division d = tg_report_divide(r, node);
     put_splits(j, "splits", d.nloops, d.splits);
     tg_json_int(j, "cores", d.cores);
-    put_bool(j, "in_span", d.in_span);
+    tg_json_bool(j, "in_span", d.in_span);
     if (d.tiled) put_splits(j, "tiles", d.nloops, d.tiles);
 }
 
@@ -144,19 +76,19 @@ static void put_op(tg_json *j, const tg_plan_report *r, int64_t node) {
     const int32_t      stick = tg_graph_plan_stick(r->plan, node);
     tg_spyre           layout;
     tg_json_open(j, NULL, '{');
-    put_node(j, "name", r, node);
-    put_text(j, "opcode", info.opcode);
-    put_words(j, "kind", tg_node_kind_name(info.kind));
-    if (tg_graph_plan_layout(&layout, r->plan, node)) put_layout(j, "layout", r, node, &layout);
+    tg_json_node(j, "name", r->graph, node);
+    tg_json_hlo(j, "opcode", info.opcode);
+    tg_json_words(j, "kind", tg_node_kind_name(info.kind));
+    if (tg_graph_plan_layout(&layout, r->plan, node)) tg_json_layout(j, "layout", r->graph, node, &layout);
     else tg_json_raw(j, "layout", "null");
-    put_number(j, "stick_loop", stick, stick >= 0);
+    tg_json_number(j, "stick_loop", stick, stick >= 0);
     tg_json_open(j, "loops", '[');
     for (int32_t l = 0; l < info.nloops; l++) tg_json_int(j, NULL, info.ranges[l]);
     tg_json_close(j, ']');
     put_division(j, r, node);
     if (r->arrangements != NULL && r->arrangements[node] != TG_STANDARD)
-        put_words(j, "arrangement", tg_arrangement_name(r->arrangements[node]));
-    if (info.kind == TG_NODE_BOUNDARY) put_text(j, "reason", info.reason);
+        tg_json_words(j, "arrangement", tg_arrangement_name(r->arrangements[node]));
+    if (info.kind == TG_NODE_BOUNDARY) tg_json_hlo(j, "reason", info.reason);
     tg_json_close(j, '}');
 }
 
@@ -169,15 +101,15 @@ static void put_residence(tg_json *j, const tg_plan_report *r, int64_t i) {
     (void)tg_memory_why(reason, sizeof reason, r->memory, i);
     tg_json_open(j, NULL, '{');
     tg_json_int(j, "step", i);
-    put_words(j, "kind", tg_step_kind_name(step.kind));
-    put_node(j, "tensor", r, step.node);
-    put_words(j, "home", tg_home_name(at.home));
-    put_number(j, "address", at.address, at.address >= 0);
+    tg_json_words(j, "kind", tg_step_kind_name(step.kind));
+    tg_json_node(j, "tensor", r->graph, step.node);
+    tg_json_words(j, "home", tg_home_name(at.home));
+    tg_json_number(j, "address", at.address, at.address >= 0);
     tg_json_int(j, "bytes", at.bytes);
     tg_json_int(j, "first", at.first);
     tg_json_int(j, "last", at.last);
-    put_number(j, "in_place_of", at.in_place_of, at.in_place_of >= 0);
-    put_words(j, "why", reason);
+    tg_json_number(j, "in_place_of", at.in_place_of, at.in_place_of >= 0);
+    tg_json_words(j, "why", reason);
     tg_json_close(j, '}');
 }
 
@@ -190,8 +122,8 @@ static void put_memory(tg_json *j, const tg_plan_report *r) {
     tg_json_int(j, "lx_bytes", s.lx_bytes);
     tg_json_int(j, "saved_bytes", s.saved_bytes);
     tg_json_int(j, "traffic_bytes", s.traffic_bytes);
-    put_number(j, "bound_bytes", s.bound_bytes, s.bound_bytes < INT64_MAX);
-    put_bool(j, "optimal", s.optimal);
+    tg_json_number(j, "bound_bytes", s.bound_bytes, s.bound_bytes < INT64_MAX);
+    tg_json_bool(j, "optimal", s.optimal);
     tg_json_int(j, "pool_count", s.pool_count);
     tg_json_int(j, "pool_peak", s.pool_peak);
     tg_json_int(j, "own_count", s.own_count);
@@ -218,10 +150,10 @@ static void put_obstacles(tg_json *j, const tg_plan_report *r, int64_t node, int
             (void)tg_graph_plan_obstacle(reason, sizeof reason, r->plan, r->graph, node, k, i, loops[m]);
             tg_json_open(j, NULL, '{');
             tg_json_int(j, "operand", k);
-            put_node(j, "producer", r, from);
-            put_layout(j, "layout", r, from, &layout);
-            put_number(j, "stick_loop", loops[m], loops[m] >= 0);
-            if (reason[0] != '\0') put_words(j, "reason", reason);
+            tg_json_node(j, "producer", r->graph, from);
+            tg_json_layout(j, "layout", r->graph, from, &layout);
+            tg_json_number(j, "stick_loop", loops[m], loops[m] >= 0);
+            if (reason[0] != '\0') tg_json_words(j, "reason", reason);
             else tg_json_raw(j, "reason", "null");
             tg_json_close(j, '}');
         }
@@ -233,16 +165,16 @@ static void put_conflict(tg_json *j, const tg_plan_report *r) {
         const int64_t      node = tg_graph_plan_conflict(r->plan, i);
         const tg_node_info info = tg_graph_get(r->graph, node);
         tg_json_open(j, NULL, '{');
-        put_node(j, "name", r, node);
-        put_words(j, "kind", tg_node_kind_name(info.kind));
-        put_words(j, "rule", tg_node_kind_rule(info.kind));
+        tg_json_node(j, "name", r->graph, node);
+        tg_json_words(j, "kind", tg_node_kind_name(info.kind));
+        tg_json_words(j, "rule", tg_node_kind_rule(info.kind));
         tg_json_open(j, "operands", '[');
         for (int32_t k = 0; k < info.noperands; k++) put_obstacles(j, r, node, k);
         tg_json_close(j, ']');
         tg_json_close(j, '}');
     }
     tg_json_close(j, ']');
-    put_bool(j, "feasible_with_restickified_reductions", r->relayed != NULL);
+    tg_json_bool(j, "feasible_with_restickified_reductions", r->relayed != NULL);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------------- */
@@ -251,11 +183,11 @@ static void put_conflict(tg_json *j, const tg_plan_report *r) {
 static void put_plan(tg_json *j, const tg_plan_report *r, const tg_plan_summary *s) {
     const bool    bytes = tg_graph_plan_params(r->plan).model == TG_MODEL_TEGULA;
     const int64_t bound = bytes ? s->lower_bound : s->optimal ? s->restickify_bytes : 0;
-    put_words(j, "model", bytes ? "tegula" : "torch-spyre");
+    tg_json_words(j, "model", bytes ? "tegula" : "torch-spyre");
     tg_json_int(j, "restickify_elements", s->restickify_elements);
     tg_json_int(j, "restickify_bytes", s->restickify_bytes);
     tg_json_int(j, "lower_bound_bytes", bound);
-    put_bool(j, "optimal", s->optimal);
+    tg_json_bool(j, "optimal", s->optimal);
     tg_json_open(j, "restickifies", '[');
     for (int64_t i = 0; i < s->nrestickifies; i++) put_restickify(j, r, i);
     tg_json_close(j, ']');
@@ -273,9 +205,9 @@ size_t tg_plan_report_json(char *buf, size_t cap, const tg_plan_report *report) 
     const tg_plan_summary s = tg_graph_plan_summary(report->plan);
     tg_json               j = {tg_writer_make(buf, cap), false};
     tg_json_open(&j, NULL, '{');
-    put_words(&j, "schema", "tegula.plan/1");
-    put_bool(&j, "feasible", s.feasible);
-    put_text(&j, "module", report->module);
+    tg_json_words(&j, "schema", "tegula.plan/1");
+    tg_json_bool(&j, "feasible", s.feasible);
+    tg_json_hlo(&j, "module", report->module);
     if (s.feasible) put_plan(&j, report, &s);
     else put_conflict(&j, report);
     tg_json_close(&j, '}');
