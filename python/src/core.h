@@ -54,6 +54,8 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(memory_type)                                                                                                     \
     X(simulator_type)                                                                                                  \
     X(deviation_type)                                                                                                  \
+    X(bundle_type)                                                                                                     \
+    X(transfer_type)                                                                                                   \
     X(infeasible)      /* tegula.PlanInfeasible */                                                                     \
     X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
     X(spyre_arrangements)

@@ -71,17 +71,20 @@ static PyObject *raise_none(core_state *state, const core_program *p) {
     return core_raise_argument(state, "only a Spyre layout has DCI, this one is %s", name);
 }
 
-PyObject *dma_dci(PyObject *module, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"layout", "host", "direction", NULL};
-    core_state  *state = core_module_state(module);
-    dma_wish     wish = {NULL, NULL, NULL, 1};
-    int32_t      index = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:dci", names, &wish.layout, &wish.host, &wish.direction))
-        return NULL;
-    core_program *p = dma_program(state, &wish);
+PyObject *dma_dci_dict(core_state *state, const dma_wish *wish) {
+    int32_t       index = 0;
+    core_program *p = dma_program(state, wish);
     if (p == NULL) return NULL;
     const bool is_spyre = p->device->has_notation && p->device->desc.notation == TG_NOTATION_SPYRE;
     PyObject  *dict = is_spyre ? object(state, p, &index, INT32_MAX) : raise_none(state, p);
     Py_DECREF((PyObject *)p);
     return dict;
+}
+
+PyObject *dma_dci(PyObject *module, PyObject *args, PyObject *kwargs) {
+    static char *names[] = {"layout", "host", "direction", NULL};
+    dma_wish     wish = {NULL, NULL, NULL, 1};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OO:dci", names, &wish.layout, &wish.host, &wish.direction))
+        return NULL;
+    return dma_dci_dict(core_module_state(module), &wish);
 }

@@ -24,6 +24,7 @@ typedef struct dma_wish {
 } dma_wish;
 
 core_program *dma_program(core_state *state, const dma_wish *wish);
+PyObject     *dma_dci_dict(core_state *state, const dma_wish *wish); /* py_dci.c: of a program per mode */
 
 /* Descriptors [first, first + *n) of the program, *n <= cap of them; none behind the last. 0, or -1. */
 int dma_get(tg_dma *out, size_t cap, size_t *n, const core_program *program, core_state *state, size_t first);

@@ -140,6 +140,11 @@ const tg_memory *plan_memory_of(core_graph_plan *self);
 /* Is it feasible, and the graph still the one of the plan? False with an exception that names what there is none of. */
 bool plan_is_current(core_graph_plan *self, const char *what);
 
+/* ---- py_graph_bundle.c ---- */
+
+PyObject *plan_bundle(PyObject *self, PyObject *none);
+int       graph_add_bundles(PyObject *module);
+
 static inline core_graph *graph_of(PyObject *object) { return (core_graph *)object; }
 static inline core_graph_plan *graph_plan_of(PyObject *object) { return (core_graph_plan *)object; }
 

@@ -469,6 +469,7 @@ static PyMethodDef methods[] = {
      "explain(node)\n--\n\nOne operation in full, as `tegula plan --explain` prints it."},
     {"verify", verify, METH_NOARGS,
      "verify()\n--\n\nNone if the plan follows the rules, by a check that knows nothing of planning; else the fault."},
+    {"bundle", plan_bundle, METH_NOARGS, "bundle()\n--\n\nWhat the device runs: a Bundle of kernels and transfers."},
     {"to_dict", plan_to_dict, METH_NOARGS, "to_dict()\n--\n\nThe object of `tegula plan --json`."},
     {"__reduce__", graph_reduce, METH_NOARGS, NULL},
     {NULL, NULL, 0, NULL},
@@ -540,7 +541,7 @@ int graph_add_plans(PyObject *module) {
     core_state *state = core_module_state(module);
     if (core_add_type(module, &state->graph_plan_type, &spec) != 0) return -1;
     if (add_infeasible(module, state) != 0 || graph_add_plan_records(module) != 0 ||
-        graph_add_memory(module) != 0)
+        graph_add_memory(module) != 0 || graph_add_bundles(module) != 0)
         return -1;
     return PyModule_AddFunctions(module, functions);
 }

@@ -10,6 +10,7 @@ from tegula._core import (
     Access,
     ArgumentError,
     Buffer,
+    Bundle,
     Conflict,
     Descriptor,
     Deviation,
@@ -40,6 +41,7 @@ from tegula._core import (
     Simulator,
     SpyreTensorLayout,
     Term,
+    Transfer,
     Unsupported,
     __version__,
     dci,
@@ -49,8 +51,8 @@ from tegula._core import (
     relayout,
 )
 
-__all__ = ["Access", "ArgumentError", "Buffer", "Conflict", "Descriptor", "Deviation", "Difference", "Division",
-           "Error", "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory", "Mismatch", "Mode",
-           "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan",
-           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "Simulator", "SpyreTensorLayout", "Term",
-           "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]
+__all__ = ["Access", "ArgumentError", "Buffer", "Bundle", "Conflict", "Descriptor", "Deviation", "Difference",
+           "Division", "Error", "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory",
+           "Mismatch", "Mode", "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture",
+           "Plan", "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "Simulator", "SpyreTensorLayout",
+           "Term", "Transfer", "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]

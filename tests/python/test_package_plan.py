@@ -1,6 +1,7 @@
 """What a GraphPlan says: everything that `tegula plan` can be asked, word for word as the command answers."""
 import json
 import pathlib
+import pickle
 import random
 import subprocess
 import sys
@@ -189,6 +190,108 @@ other { q = f16[64,64] parameter(0)
     assert once.explain("add.1").startswith("one/add.1 = add") and once.explain("%neg.1").startswith("three/neg.1")
     with pytest.raises(tegula.ArgumentError, match="no one node"):
         twice.explain("add.1")
+
+
+def contents(directory):
+    return {file.name: file.read_text() for file in directory.iterdir()}
+
+
+@pytest.mark.parametrize("words, params", [OPTIONS[0], OPTIONS[1], OPTIONS[2]], ids=["usual", "formats", "june"])
+@pytest.mark.parametrize("text", [ATTENTION.read_text(), PADDED, CAST], ids=["attention", "padded", "cast"])
+def test_bundles_are_those_of_the_command(text, words, params, tmp_path):
+    (tmp_path / "graph.hlo").write_text(text)
+    answer(tmp_path / "graph.hlo", *words, "--out", tmp_path / "theirs")
+    bundle = tegula.plan(text, **params).bundle()
+    bundle.write(tmp_path / "ours")
+    theirs, ours = contents(tmp_path / "theirs"), contents(tmp_path / "ours")
+    assert sorted(theirs) == sorted(ours) and theirs["report.txt"] == ours["report.txt"]
+    for name in theirs:
+        if name != "report.txt":
+            assert json.loads(theirs[name]) == json.loads(ours[name]), name
+    assert bundle.manifest() == json.loads(theirs["bundle.json"])
+    assert [bundle.sdsc(i) for i in range(len(bundle.kernels))] == [json.loads(theirs[f"{k}.json"])
+                                                                    for k in bundle.kernels]
+    assert repr(bundle) == (f"<tegula.Bundle: {len(bundle.kernels)} kernel{'s' * (len(bundle.kernels) != 1)}, "
+                            f"{len(bundle.transfers)} transfer{'s' * (len(bundle.transfers) != 1)}>")
+
+
+def test_transfers_of_a_bundle():
+    plan = tegula.plan(ATTENTION.read_text())
+    bundle, homes = plan.bundle(), plan.memory.tensors
+    assert bundle.plan is plan and bundle.kernels[0] == "0_batchmatmul"
+    assert [(row.node.name, row.direction) for row in bundle.transfers][:4] == [
+        ("x", "h2d"), ("wq", "h2d"), ("wk", "h2d"), ("wv", "h2d")]
+    for i, row in enumerate(bundle.transfers):
+        assert row.layout == plan.layout(row.node) and row.address == homes[row.step].address
+        assert bundle.dci(i) == tegula.dci(row.layout, direction=row.direction)
+    for ask, text in [(lambda: bundle.sdsc(len(bundle.kernels)), "no kernel"), (lambda: bundle.dci(-1), "no transfer")]:
+        with pytest.raises(tegula.ArgumentError, match=text):
+            ask()
+
+
+def test_a_bundle_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+    bundle = tegula.plan(ATTENTION.read_text()).bundle()
+    target = tmp_path / "out"
+    target.mkdir()
+    bundle.write(str(target))
+    before = contents(target)
+    for force, words in ((False, "it is not empty"), (True, None)):
+        if words:
+            with pytest.raises(FileExistsError, match=words):
+                bundle.write(target, force=force)
+        else:
+            bundle.write(target, force=True)
+        assert contents(target) == before and [p.name for p in tmp_path.iterdir()] == ["out"]
+    (target / "mine.txt").write_text("")
+    with pytest.raises(FileExistsError, match="'mine.txt', which is no file of a bundle; nothing was replaced"):
+        bundle.write(target, force=True)
+    assert (target / "mine.txt").exists()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "0_add.json").write_text("")
+    with pytest.raises(FileExistsError, match="it has no bundle.json"):
+        bundle.write(other, force=True)
+    with pytest.raises(OSError):
+        bundle.write(tmp_path / "missing" / "out")
+    monkeypatch.chdir(other)
+    with pytest.raises(FileExistsError, match="the working directory"):
+        bundle.write(".", force=True)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError):
+        bundle.write(tmp_path / "file")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_a_write_that_fails_leaves_nothing(tmp_path, monkeypatch):
+    import tegula._bundle
+    bundle = tegula.plan(ATTENTION.read_text()).bundle()
+
+    def fail(value):
+        raise OSError("the disk is full")
+    bundle.write(tmp_path / "out")
+    before = contents(tmp_path / "out")
+    monkeypatch.setattr(tegula._bundle, "one_line", fail)
+    for name in ("out", "new"):
+        with pytest.raises(OSError, match="full"):
+            bundle.write(tmp_path / name, force=True)
+    assert contents(tmp_path / "out") == before and [p.name for p in tmp_path.iterdir()] == ["out"]
+
+
+def test_what_has_no_bundle():
+    with pytest.raises(tegula.PlanInfeasible) as caught:
+        tegula.plan(SPARSE)
+    with pytest.raises(tegula.ArgumentError, match="has no plan"):
+        caught.value.plan.bundle()
+    graph = tegula.Graph()
+    attention(graph)
+    plan = graph.plan()
+    graph.pointwise([0])
+    with pytest.raises(tegula.ArgumentError, match="15 now"):
+        plan.bundle()
+    with pytest.raises(TypeError):
+        tegula.Bundle()
+    with pytest.raises(TypeError, match="pickle"):
+        pickle.dumps(tegula.plan(ATTENTION.read_text()).bundle())
 
 
 def seconds(products):

@@ -45,7 +45,7 @@ def parameters(function):
 
 
 @pytest.mark.parametrize("name", ["Layout", "Plan", "Buffer", "Module", "Descriptor", "Program", "Picture",
-                                  "Graph", "GraphNode", "GraphPlan", "Simulator"])
+                                  "Graph", "GraphNode", "GraphPlan", "Bundle", "Simulator"])
 def test_methods_take_these_parameters(name):
     there = getattr(_core, name)
     for node in CLASSES[name].body:
