@@ -56,6 +56,7 @@ enum { CORE_STATUSES = TG_ERR_IO + 1 };
     X(deviation_type)                                                                                                  \
     X(bundle_type)                                                                                                     \
     X(transfer_type)                                                                                                   \
+    X(loop_type)                                                                                                       \
     X(infeasible)      /* tegula.PlanInfeasible */                                                                     \
     X(spyre_formats)   /* the enumerations of tegula._spyre_names, once somebody asked for a member */                 \
     X(spyre_arrangements)

@@ -227,7 +227,8 @@ static PyObject *graph_repr(PyObject *self) {
 
 #define CALL(function) ((PyCFunction)(void (*)(void))(function))
 #define NODE_WORDS                                                                                                     \
-    "shape=None, strides=None, dtype=None, device_dtype=None, no_stick=(), no_split=(), name='', opcode='', tag=None"
+    "shape=None, strides=None, dtype=None, device_dtype=None, no_stick=(), no_split=(), name='', opcode='',\n"         \
+    "    tag=None, splits=None, pins=None, layout=None, variant='', reason='', times=0"
 
 static PyMethodDef methods[] = {
     {"from_hlo", graph_from_hlo, METH_O | METH_CLASS,
@@ -238,7 +239,7 @@ static PyMethodDef methods[] = {
     {"add", CALL(graph_add), METH_VARARGS | METH_KEYWORDS,
      "add(kind, shape, dtype, *, loops=None, operands=(), result=None, result_offset=0, strides=None, "
      "device_dtype=None,\n    reduction='sum', in_channel=None, out_channel=None, no_stick=(), no_split=(), name='', "
-     "opcode='', tag=None)\n--\n\n"
+     "opcode='', tag=None,\n    splits=None, pins=None, layout=None, variant='', reason='', times=0)\n--\n\n"
      "Any node, by its loops and accesses. An operand is a node, or (node, terms[, offset]); a term is (loop, step[,\n"
      "modulus[, extent]]), with None for a loop that only the data knows."},
     {"pointwise", CALL(graph_pointwise), METH_VARARGS | METH_KEYWORDS,
@@ -252,6 +253,11 @@ static PyMethodDef methods[] = {
      "matmul(x, y, *, " NODE_WORDS ")\n--\n\nThe product, as NumPy has it."},
     {"concatenate", CALL(graph_concatenate), METH_VARARGS | METH_KEYWORDS,
      "concatenate(operands, dim=0, *, " NODE_WORDS ")\n--\n\nOne operand behind the other."},
+    {"add_output", graph_add_output, METH_O,
+     "add_output(operand)\n--\n\nA node, or (node, view), is wanted outside: it is there when everything has run."},
+    {"add_loop", CALL(graph_add_loop), METH_VARARGS | METH_KEYWORDS,
+     "add_loop(first, last, *, test=None)\n--\n\nNodes from the first to the last run in rounds; one that makes `test` "
+     "false is the last.\nWhat a round hands on to the next are nodes of kind 'carry'."},
     {"plan", CALL(graph_plan), METH_VARARGS | METH_KEYWORDS,
      "plan(" GRAPH_PLAN_WORDS ")\n--\n\n"
      "The cheapest layouts, as a GraphPlan; PlanInfeasible if there are none."},
@@ -260,6 +266,8 @@ static PyMethodDef methods[] = {
 };
 
 static PyGetSetDef getset[] = {
+    {"outputs", graph_outputs, NULL, "What is wanted outside: pairs of GraphNode and a strided Layout.", NULL},
+    {"loops", graph_loops, NULL, "Nodes that run in rounds: a tuple of Loop, outer ones first.", NULL},
     {"name", get_name, NULL, "Of the HLO module; '' without one.", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };

@@ -81,16 +81,37 @@ PyObject *graph_pointwise(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *graph_reduction(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *graph_matmul(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *graph_concatenate(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_add_output(PyObject *self, PyObject *operand);
+PyObject *graph_add_loop(PyObject *self, PyObject *args, PyObject *kwargs);
+PyObject *graph_outputs(PyObject *self, void *none);
+PyObject *graph_loops(PyObject *self, void *none);
 
 /* What most nodes are told by name. Texts belong to the arguments. */
 typedef struct node_words {
-    PyObject   *shape, *strides, *dtype, *device_dtype, *no_stick, *no_split, *tag;
-    const char *name, *opcode;
-    Py_ssize_t  name_len, opcode_len;
+    PyObject   *shape, *strides, *dtype, *device_dtype, *no_stick, *no_split, *splits, *pins, *layout, *tag;
+    const char *name, *opcode, *variant, *reason;
+    Py_ssize_t  name_len, opcode_len, variant_len, reason_len;
+    long long   times;
+    tg_split    wished[TG_MAX_LOOPS], pinned[TG_MAX_LOOPS]; /* what is read of splits, pins and layout */
+    tg_spyre    wanted;
 } node_words;
 
-/* All of tg_node that the words say; `usual` is the dtype where none is said. Without a shape host.ndim is -1. */
-int graph_read_words(tg_node *out, core_graph *self, const node_words *w, tg_dtype usual);
+/* All of tg_node that the words say, which live as long as the words do; `usual` is the dtype where none is said.
+ * Without a shape host.ndim is -1. */
+int graph_read_words(tg_node *out, core_graph *self, node_words *w, tg_dtype usual);
+
+/* {loop: slices}, at most TG_MAX_LOOPS of them. 0, or -1. */
+int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object);
+
+/* For PyArg_ParseTupleAndKeywords: their names, format and places. */
+#define NODE_WORD_NAMES                                                                                                \
+    "shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "name", "opcode", "tag", "splits", "pins",    \
+        "layout", "variant", "reason", "times", NULL
+#define NODE_WORD_FORMAT "OOOOOOz#z#OOOOz#z#L"
+#define NODE_WORDS_OF(w)                                                                                               \
+    &(w).shape, &(w).strides, &(w).dtype, &(w).device_dtype, &(w).no_stick, &(w).no_split, &(w).name, &(w).name_len,   \
+        &(w).opcode, &(w).opcode_len, &(w).tag, &(w).splits, &(w).pins, &(w).layout, &(w).variant, &(w).variant_len,   \
+        &(w).reason, &(w).reason_len, &(w).times
 int graph_read_kind(tg_node_kind *out, core_state *state, PyObject *name);
 int graph_read_reduction(tg_reduction *out, core_state *state, PyObject *name);
 

@@ -104,19 +104,25 @@ static int read_host(tg_host *out, core_state *state, PyObject *shape, PyObject 
     return -1;
 }
 
-int graph_read_words(tg_node *out, core_graph *self, const node_words *w, tg_dtype usual) {
-    core_state *state = core_get_state((PyObject *)self);
-    tg_dtype    dtype = usual;
-    if (is_given(w->dtype) && core_get_dtype(&dtype, state, w->dtype) != 0) return -1;
-    if (dtype == TG_INVALID) return (void)core_raise_argument(state, "a node without operands needs a dtype"), -1;
-    if (read_host(&out->host, state, w->shape, w->strides, dtype) != 0) return -1;
-    out->has_format = is_given(w->device_dtype);
-    if (out->has_format && core_get_format(&out->format, state, w->device_dtype) != 0) return -1;
-    if (read_loops(&out->no_stick, state, w->no_stick, "no_stick") != 0) return -1;
-    if (read_loops(&out->no_split, state, w->no_split, "no_split") != 0) return -1;
-    out->name = (tg_hlo_text){w->name, (size_t)w->name_len};
-    out->opcode = (tg_hlo_text){w->opcode, (size_t)w->opcode_len};
-    return 0;
+int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object) {
+    PyObject *items = PyDict_Check(object) ? PyMapping_Items(object) : NULL;
+    *n = 0;
+    if (!PyDict_Check(object))
+        PyErr_Format(PyExc_TypeError, "splits are a dict {loop: slices}, not %R", Py_TYPE(object));
+    if (items == NULL) return -1;
+    const Py_ssize_t count = PyList_Size(items);
+    bool             ok = count <= TG_MAX_LOOPS;
+    if (!ok) (void)core_raise_argument(state, "%zd loops are to be split, of at most %d", count, TG_MAX_LOOPS);
+    for (Py_ssize_t i = 0; i < count && ok; i++) {
+        PyObject *pair = PyList_GetItem(items, i);
+        int64_t   loop = 0;
+        ok = core_get_int(&loop, state, PyTuple_GetItem(pair, 0)) == 0 &&
+             core_get_int(&out[i].slices, state, PyTuple_GetItem(pair, 1)) == 0;
+        out[i].loop = loop >= 0 && loop < TG_MAX_LOOPS ? (int32_t)loop : TG_MAX_LOOPS;
+        *n = (int32_t)i + 1;
+    }
+    Py_DECREF(items);
+    return ok ? 0 : -1;
 }
 
 /* ---- inputs ------------------------------------------------------------------------------------------------------ */
@@ -159,6 +165,47 @@ static int read_device_layout(tg_spyre *spyre, bool *has_spyre, core_state *stat
     if (same_host(&own, host)) return 0;
     (void)core_raise_argument(state, "the layout %S is not of the input's shape, strides and dtype", layout);
     return -1;
+}
+
+/* layout=: what the result is to have. A Layout says the shape, too, where nobody else does. */
+static int read_wanted(tg_node *out, core_state *state, node_words *w) {
+    const tg_host said = out->host;
+    bool          has_spyre = false;
+    if (said.ndim >= 0 || PyObject_TypeCheck(w->layout, (PyTypeObject *)state->spyre_layout_type)) {
+        if (read_device_layout(&w->wanted, &has_spyre, state, &said, w->layout) != 0) return -1;
+    } else {
+        if (take_layout(&out->host, &w->wanted, &has_spyre, state, w->layout) != 0) return -1;
+        if (!has_spyre) return (void)core_raise_argument(state, "layout= is a Spyre layout, not %S", w->layout), -1;
+        if (out->host.dtype != said.dtype) {
+            (void)core_raise_argument(state, "the layout %S is of %s, the result of %s", w->layout,
+                                      tg_dtype_name(out->host.dtype), tg_dtype_name(said.dtype));
+            return -1;
+        }
+    }
+    out->layout = &w->wanted;
+    return 0;
+}
+
+int graph_read_words(tg_node *out, core_graph *self, node_words *w, tg_dtype usual) {
+    core_state *state = core_get_state((PyObject *)self);
+    tg_dtype    dtype = usual;
+    if (is_given(w->dtype) && core_get_dtype(&dtype, state, w->dtype) != 0) return -1;
+    if (dtype == TG_INVALID) return (void)core_raise_argument(state, "a node without operands needs a dtype"), -1;
+    if (read_host(&out->host, state, w->shape, w->strides, dtype) != 0) return -1;
+    out->has_format = is_given(w->device_dtype);
+    if (out->has_format && core_get_format(&out->format, state, w->device_dtype) != 0) return -1;
+    if (read_loops(&out->no_stick, state, w->no_stick, "no_stick") != 0) return -1;
+    if (read_loops(&out->no_split, state, w->no_split, "no_split") != 0) return -1;
+    if (is_given(w->splits) && graph_read_splits(w->wished, &out->nwishes, state, w->splits) != 0) return -1;
+    if (is_given(w->pins) && graph_read_splits(w->pinned, &out->npins, state, w->pins) != 0) return -1;
+    out->wishes = w->wished;
+    out->pins = w->pinned;
+    out->times = w->times;
+    out->variant = (tg_hlo_text){w->variant, (size_t)w->variant_len};
+    out->reason = (tg_hlo_text){w->reason, (size_t)w->reason_len};
+    out->name = (tg_hlo_text){w->name, (size_t)w->name_len};
+    out->opcode = (tg_hlo_text){w->opcode, (size_t)w->opcode_len};
+    return is_given(w->layout) ? read_wanted(out, state, w) : 0;
 }
 
 typedef struct input_words {
@@ -309,7 +356,7 @@ static int read_channel(int32_t *out, core_state *state, PyObject *object) {
     return 0;
 }
 
-static int read_numbers(reading *r, core_graph *self, const add_words *w) {
+static int read_numbers(reading *r, core_graph *self, add_words *w) {
     core_state *state = core_get_state((PyObject *)self);
     if (graph_read_kind(&r->node.kind, state, w->kind) != 0) return -1;
     if (r->node.kind == TG_NODE_INPUT) return (void)core_raise_argument(state, "inputs come by add_input"), -1;
@@ -367,14 +414,16 @@ static PyObject *add_reading(core_graph *self, const reading *r, PyObject *tag) 
 PyObject *graph_add(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"kind", "shape", "dtype", "loops", "operands", "result", "result_offset", "strides",
                             "device_dtype", "reduction", "in_channel", "out_channel", "no_stick", "no_split", "name",
-                            "opcode", "tag", NULL};
+                            "opcode", "tag", "splits", "pins", "layout", "variant", "reason", "times", NULL};
     add_words    w = {.result_offset = 0};
     reading      r;
     node_words  *n = &w.node;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#O:add", names, &w.kind, &n->shape, &n->dtype,
-                                     &w.loops, &w.operands, &w.result, &w.result_offset, &n->strides, &n->device_dtype,
-                                     &w.reduction, &w.in_channel, &w.out_channel, &n->no_stick, &n->no_split, &n->name,
-                                     &n->name_len, &n->opcode, &n->opcode_len, &n->tag))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#OOOOz#z#L:add", names, &w.kind, &n->shape,
+                                     &n->dtype, &w.loops, &w.operands, &w.result, &w.result_offset, &n->strides,
+                                     &n->device_dtype, &w.reduction, &w.in_channel, &w.out_channel, &n->no_stick,
+                                     &n->no_split, &n->name, &n->name_len, &n->opcode, &n->opcode_len, &n->tag,
+                                     &n->splits, &n->pins, &n->layout, &n->variant, &n->variant_len, &n->reason,
+                                     &n->reason_len, &n->times))
         return NULL;
     memset(&r, 0, sizeof r);
     PyObject *node = NULL;

@@ -74,7 +74,7 @@ static PyObject *get_result(PyObject *self, void *unused) {
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-enum { KIND, RULE, NAME, OPCODE, DTYPE, SHAPE, STRIDES, LOOPS, ON_DEVICE, INDEX };
+enum { KIND, RULE, NAME, OPCODE, DTYPE, SHAPE, STRIDES, LOOPS, ON_DEVICE, INDEX, VARIANT, REASON, TIMES };
 
 static PyObject *get_field(PyObject *self, void *field) {
     const tg_node_info info = info_of(self);
@@ -87,6 +87,9 @@ static PyObject *get_field(PyObject *self, void *field) {
     case SHAPE: return core_ints(info.host.shape, info.host.ndim);
     case STRIDES: return core_ints(info.host.strides, info.host.ndim);
     case LOOPS: return core_ints(info.ranges, info.nloops);
+    case VARIANT: return text_of(info.variant);
+    case REASON: return text_of(info.reason);
+    case TIMES: return PyLong_FromLongLong(info.times);
     case ON_DEVICE: return PyBool_FromLong(info.on_device);
     default: return PyLong_FromLongLong(node_of(self)->id);
     }
@@ -184,6 +187,9 @@ static PyGetSetDef getset[] = {
     {"rule", get_field, NULL, "What its kind asks of layouts, in a sentence.", (void *)RULE},
     {"name", get_field, NULL, "'' if it has none.", (void *)NAME},
     {"opcode", get_field, NULL, "What it does, in the words of who made it.", (void *)OPCODE},
+    {"variant", get_field, NULL, "What the opcode leaves open: 'GT' of a compare; '' if nothing.", (void *)VARIANT},
+    {"reason", get_field, NULL, "Of a boundary: why it is one; '' if nobody said.", (void *)REASON},
+    {"times", get_field, NULL, "How often it runs, in loops.", (void *)TIMES},
     {"dtype", get_field, NULL, "Of its result.", (void *)DTYPE},
     {"shape", get_field, NULL, "Of its result.", (void *)SHAPE},
     {"strides", get_field, NULL, "Of its result on the host, in elements.", (void *)STRIDES},
@@ -225,6 +231,11 @@ int graph_add_nodes(PyObject *module) {
         {"extent", "the number stays below this; 0: the range of the loop"}, {NULL, NULL}};
     static PyStructSequence_Field access_fields[] = {
         {"node", "whose result it is"}, {"terms", "a tuple of Term"}, {"offset", "host elements"}, {NULL, NULL}};
+    static PyStructSequence_Field loop_fields[] = {
+        {"first", "node that runs in rounds"}, {"last", "such node"},
+        {"test", "the node that ends the loop when it is false; None: not known"}, {NULL, NULL}};
+    static PyStructSequence_Desc loop_desc = {"tegula.Loop", "Nodes that run in rounds, one after the other.",
+                                              loop_fields, 3};
     static PyStructSequence_Desc term_desc = {"tegula.Term", "step * (number of the loop) host elements.", term_fields,
                                               4};
     static PyStructSequence_Desc access_desc = {
@@ -232,5 +243,6 @@ int graph_add_nodes(PyObject *module) {
     core_state *state = core_module_state(module);
     if (graph_add_record(module, &state->term_type, &term_desc) != 0) return -1;
     if (graph_add_record(module, &state->access_type, &access_desc) != 0) return -1;
+    if (graph_add_record(module, &state->loop_type, &loop_desc) != 0) return -1;
     return core_add_type(module, &state->graph_node_type, &spec);
 }

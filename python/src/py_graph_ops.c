@@ -95,13 +95,6 @@ static tg_operand *read_operands(int32_t *count, core_graph *self, PyObject *obj
 
 /* ---- element by element ------------------------------------------------------------------------------------------ */
 
-#define WORD_NAMES                                                                                                     \
-    "shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "name", "opcode", "tag", NULL
-#define WORD_FORMAT "OOOOOOz#z#O"
-#define WORDS(w)                                                                                                       \
-    &(w).shape, &(w).strides, &(w).dtype, &(w).device_dtype, &(w).no_stick, &(w).no_split, &(w).name, &(w).name_len,   \
-        &(w).opcode, &(w).opcode_len, &(w).tag
-
 static PyObject *add_pointwise(core_graph *self, const tg_node *node, int32_t n, const tg_operand *operands,
                                PyObject *tag) {
     int64_t  id = 0;
@@ -112,13 +105,14 @@ static PyObject *add_pointwise(core_graph *self, const tg_node *node, int32_t n,
 }
 
 PyObject *graph_pointwise(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"operands", "kind", WORD_NAMES};
+    static char *names[] = {"operands", "kind", NODE_WORD_NAMES};
     core_graph  *self = graph_of(object);
     PyObject    *list = NULL, *kind = NULL, *added = NULL;
     node_words   w = {.name = NULL};
     tg_node      node = {.kind = TG_NODE_POINTWISE};
     int32_t      n = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O" WORD_FORMAT ":pointwise", names, &list, &kind, WORDS(w)))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$O" NODE_WORD_FORMAT ":pointwise",
+                                     names, &list, &kind, NODE_WORDS_OF(w)))
         return NULL;
     if (is_given(kind) && graph_read_kind(&node.kind, core_get_state(object), kind) != 0) return NULL;
     tg_operand *operands = read_operands(&n, self, list);
@@ -151,7 +145,7 @@ static int read_dims(int32_t *dims, int32_t *n, core_state *state, PyObject *obj
 }
 
 PyObject *graph_reduction(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"operand", "dims", "reduction", "keep_dims", WORD_NAMES};
+    static char *names[] = {"operand", "dims", "reduction", "keep_dims", NODE_WORD_NAMES};
     core_graph  *self = graph_of(object);
     core_state  *state = core_get_state(object);
     PyObject    *which = NULL, *list = NULL, *reduction = NULL;
@@ -162,8 +156,9 @@ PyObject *graph_reduction(PyObject *object, PyObject *args, PyObject *kwargs) {
     int          keep_dims = 0;
     int64_t      id = 0;
     tg_error     err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p" WORD_FORMAT ":reduce", names, &which, &list, &reduction,
-                                     &keep_dims, WORDS(w)))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$p" NODE_WORD_FORMAT ":reduce",
+                                     names, &which, &list, &reduction,
+                                     &keep_dims, NODE_WORDS_OF(w)))
         return NULL;
     if (read_operand(&operand, self, which) != 0) return NULL;
     if (read_dims(dims, &n, state, list, operand.view.ndim) != 0) return NULL;
@@ -176,7 +171,7 @@ PyObject *graph_reduction(PyObject *object, PyObject *args, PyObject *kwargs) {
 /* ---- products and pieces ----------------------------------------------------------------------------------------- */
 
 PyObject *graph_matmul(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"x", "y", WORD_NAMES};
+    static char *names[] = {"x", "y", NODE_WORD_NAMES};
     core_graph  *self = graph_of(object);
     PyObject    *first = NULL, *second = NULL;
     node_words   w = {.name = NULL};
@@ -184,7 +179,8 @@ PyObject *graph_matmul(PyObject *object, PyObject *args, PyObject *kwargs) {
     tg_operand   x, y;
     int64_t      id = 0;
     tg_error     err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$" WORD_FORMAT ":matmul", names, &first, &second, WORDS(w)))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$" NODE_WORD_FORMAT ":matmul",
+                                     names, &first, &second, NODE_WORDS_OF(w)))
         return NULL;
     if (read_operand(&x, self, first) != 0 || read_operand(&y, self, second) != 0) return NULL;
     if (graph_read_words(&node, self, &w, dtype_of(self, &x)) != 0 || graph_make_room(self) != 0) return NULL;
@@ -205,14 +201,15 @@ static PyObject *add_concatenate(core_graph *self, const tg_node *node, int32_t 
 }
 
 PyObject *graph_concatenate(PyObject *object, PyObject *args, PyObject *kwargs) {
-    static char *names[] = {"operands", "dim", WORD_NAMES};
+    static char *names[] = {"operands", "dim", NODE_WORD_NAMES};
     core_graph  *self = graph_of(object);
     PyObject    *list = NULL, *added = NULL;
     node_words   w = {.name = NULL};
     tg_node      node = {.kind = TG_NODE_CONCATENATE};
     long long    dim = 0;
     int32_t      n = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|L$" WORD_FORMAT ":concatenate", names, &list, &dim, WORDS(w)))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|L$" NODE_WORD_FORMAT ":concatenate",
+                                     names, &list, &dim, NODE_WORDS_OF(w)))
         return NULL;
     tg_operand *operands = read_operands(&n, self, list);
     if (operands == NULL) return NULL;
@@ -221,4 +218,70 @@ PyObject *graph_concatenate(PyObject *object, PyObject *args, PyObject *kwargs) 
         added = add_concatenate(self, &node, n, operands, dim, w.tag);
     PyMem_Free(operands);
     return added;
+}
+
+/* ---- what the graph is there for, and what runs in rounds -------------------------------------------------------- */
+
+PyObject *graph_add_output(PyObject *object, PyObject *which) {
+    core_graph *self = graph_of(object);
+    tg_operand  o;
+    tg_error    err;
+    if (read_operand(&o, self, which) != 0 || graph_make_room(self) != 0) return NULL;
+    tg_host view = {.dtype = dtype_of(self, &o), .ndim = o.view.ndim, .offset = o.view.offset};
+    memcpy(view.shape, o.view.shape, sizeof view.shape);
+    memcpy(view.strides, o.view.strides, sizeof view.strides);
+    if (tg_graph_add_output(self->graph, o.node, &view, &err) == TG_OK) Py_RETURN_NONE;
+    return core_raise(core_get_state(object), &err, NULL);
+}
+
+PyObject *graph_outputs(PyObject *object, void *unused) {
+    core_graph   *self = graph_of(object);
+    core_state   *state = core_get_state(object);
+    const int64_t n = tg_graph_output_count(self->graph);
+    PyObject     *tuple = PyTuple_New((Py_ssize_t)n);
+    (void)unused;
+    for (int64_t i = 0; i < n && tuple != NULL; i++) {
+        const tg_output out = tg_graph_output(self->graph, i);
+        PyObject       *node = graph_node(state, self, out.node), *view = core_layout_strided(state, &out.view);
+        PyObject       *pair = node != NULL && view != NULL ? PyTuple_Pack(2, node, view) : NULL;
+        Py_XDECREF(node);
+        Py_XDECREF(view);
+        if (pair == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, pair) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+PyObject *graph_add_loop(PyObject *object, PyObject *args, PyObject *kwargs) {
+    static char  *names[] = {"first", "last", "test", NULL};
+    core_graph   *self = graph_of(object);
+    const int64_t count = tg_graph_count(self->graph);
+    PyObject     *first = NULL, *last = NULL, *test = NULL;
+    tg_loop       loop = {.test = -1};
+    tg_error      err;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$O:add_loop", names, &first, &last, &test)) return NULL;
+    if (graph_get_node(&loop.first, self, first, count) != 0 || graph_get_node(&loop.end, self, last, count) != 0 ||
+        (is_given(test) && graph_get_node(&loop.test, self, test, count) != 0) || graph_make_room(self) != 0)
+        return NULL;
+    loop.end++;
+    if (tg_graph_add_loop(self->graph, &loop, &err) == TG_OK) Py_RETURN_NONE;
+    return core_raise(core_get_state(object), &err, NULL);
+}
+
+static PyObject *loop_of(core_graph *self, int64_t i) {
+    core_state   *state = core_get_state((PyObject *)self);
+    const tg_loop loop = tg_graph_loop(self->graph, i);
+    PyObject     *values[] = {graph_node(state, self, loop.first), graph_node(state, self, loop.end - 1),
+                              loop.test >= 0 ? graph_node(state, self, loop.test) : Py_NewRef(Py_None)};
+    return graph_record(state->loop_type, 3, values);
+}
+
+PyObject *graph_loops(PyObject *object, void *unused) {
+    const int64_t n = tg_graph_loop_count(graph_of(object)->graph);
+    PyObject     *tuple = PyTuple_New((Py_ssize_t)n);
+    (void)unused;
+    for (int64_t i = 0; i < n && tuple != NULL; i++) {
+        PyObject *loop = loop_of(graph_of(object), i);
+        if (loop == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, loop) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
 }

@@ -296,28 +296,6 @@ static PyObject *get_candidates(PyObject *self, PyObject *object) {
     return tuple;
 }
 
-/* {loop: slices}, in memory of the caller. 0, or -1. */
-static int read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object) {
-    PyObject *items = PyDict_Check(object) ? PyMapping_Items(object) : NULL;
-    *n = 0;
-    if (!PyDict_Check(object))
-        PyErr_Format(PyExc_TypeError, "splits are a dict {loop: slices}, not %R", Py_TYPE(object));
-    if (items == NULL) return -1;
-    const Py_ssize_t count = PyList_Size(items);
-    bool             ok = count <= TG_MAX_LOOPS;
-    if (!ok) (void)core_raise_argument(state, "%zd loops are to be split, of at most %d", count, TG_MAX_LOOPS);
-    for (Py_ssize_t i = 0; i < count && ok; i++) {
-        PyObject *pair = PyList_GetItem(items, i);
-        int64_t   loop = 0;
-        ok = core_get_int(&loop, state, PyTuple_GetItem(pair, 0)) == 0 &&
-             core_get_int(&out[i].slices, state, PyTuple_GetItem(pair, 1)) == 0;
-        out[i].loop = loop >= 0 && loop < TG_MAX_LOOPS ? (int32_t)loop : TG_MAX_LOOPS;
-        *n = (int32_t)i + 1;
-    }
-    Py_DECREF(items);
-    return ok ? 0 : -1;
-}
-
 static PyObject *divide(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char       *names[] = {"node", "cores", "max_span_bytes", "release", "splits", NULL};
     core_state        *state = core_get_state(self);
@@ -331,7 +309,7 @@ static PyObject *divide(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (get_node(&id, self, node) != 0 || read_count(&most, state, cores, TG_MAX_CORES, "cores") != 0 ||
         read_release(&params, state, release) != 0 ||
         read_count(&bytes, state, span, INT64_MAX, "max_span_bytes") != 0 ||
-        (is_given(splits) && read_splits(wanted, &params.nsplits, state, splits) != 0))
+        (is_given(splits) && graph_read_splits(wanted, &params.nsplits, state, splits) != 0))
         return NULL;
     if (most > 0) params.cores = (int32_t)most;
     if (bytes > 0) params.max_span_bytes = bytes;

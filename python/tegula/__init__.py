@@ -22,6 +22,7 @@ from tegula._core import (
     GraphPlan,
     Layout,
     LimitError,
+    Loop,
     Losses,
     Memory,
     Mismatch,
@@ -56,3 +57,8 @@ __all__ = ["Access", "ArgumentError", "Buffer", "Bundle", "Conflict", "Descripto
            "Mismatch", "Mode", "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture",
            "Plan", "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "Simulator", "SpyreTensorLayout",
            "Term", "Transfer", "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]
+__all__ = ["Access", "ArgumentError", "Buffer", "Bundle", "Conflict", "Descriptor", "Difference", "Division", "Error",
+           "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Loop", "Losses", "Memory", "Mismatch", "Mode",
+           "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan",
+           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "SpyreTensorLayout", "Term", "Transfer",
+           "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]

@@ -192,6 +192,74 @@ other { q = f16[64,64] parameter(0)
         twice.explain("add.1")
 
 
+def test_hints_are_those_of_the_text():
+    """Layouts and splits that the user wants, the same by hand and in HLO."""
+    text = """ENTRY e { a = f16[128,128] parameter(0)
+      b = f16[128,128] parameter(1)
+      c = f16[128,128] add(a, b), frontend_attributes={spyre_layout="spyre dim_order=[1,0]",spyre_splits="p1=8"}
+      ROOT d = f16[128,128] negate(c) }"""
+    theirs = tegula.plan(text)
+    wanted = theirs.layout("c")
+    for layout in (wanted, str(wanted), theirs.device_layout("c")):
+        graph = tegula.Graph()
+        a, b = (graph.add_input((128, 128), "f16", name=name) for name in "ab")
+        c = graph.pointwise([a, b], name="c", opcode="add", layout=layout, splits={1: 8})
+        graph.add_output(graph.pointwise([c], name="d", opcode="negate"))
+        assert graph.plan().to_dict() == theirs.to_dict() and theirs.divide("c").splits == (2, 8)
+    c = graph.add("pointwise", (128, 128), "f16", operands=[a, b], layout=wanted, pins={0: 2}, splits={0: 2, 1: 1})
+    assert graph.plan().divide(c).splits == (2, 1) and graph.plan().layout(c) == wanted
+
+
+def test_words_of_nodes():
+    graph = tegula.Graph.from_hlo("""ENTRY e { a = f16[4] parameter(0)
+      c = pred[4] compare(a, a), direction=GT
+      ROOT r = f16[4] nonsense(a) }""")
+    assert (graph["c"].variant, graph["c"].times, graph["c"].reason) == ("GT", 1, "")
+    assert graph["r"].reason == "nothing is known of the operation" and graph["r"].kind == "boundary"
+    mine = tegula.Graph()
+    a = mine.add_input((4,), "f16")
+    node = mine.pointwise([a], kind="boundary", variant="v", reason="I say so", times=3)
+    assert (node.variant, node.reason, node.times) == ("v", "I say so", 3)
+    assert "I say so" in mine.plan().report()
+    for words, error, text in [({"times": -1}, tegula.ArgumentError, "runs -1 times"),
+                               ({"splits": {1: 2}}, tegula.ArgumentError, "loop 1 of 1"),
+                               ({"pins": {0: 0}}, tegula.ArgumentError, "0 slices"), ({"pins": [1]}, TypeError, "dict"),
+                               ({"layout": "f16[8] spyre"}, tegula.ArgumentError, "8"),
+                               ({"layout": "f32[4] spyre"}, tegula.ArgumentError, "is of f32, the result of f16"),
+                               ({"layout": "f16[4]"}, tegula.ArgumentError, "is a Spyre layout"),
+                               ({"layout": "f16[8] spyre", "shape": (4,)}, tegula.ArgumentError, "is not of the")]:
+        with pytest.raises(error, match=text):
+            mine.pointwise([a], **words)
+    assert len(mine) == 2
+
+
+def test_outputs_and_loops():
+    text = ATTENTION.read_text()
+    graph = tegula.Graph.from_hlo(text)
+    assert [(node.name, str(view)) for node, view in graph.outputs] == [("out", "f16[128,64]")] and graph.loops == ()
+    mine = tegula.Graph()
+    x = mine.add_input((64, 64), "f16", name="x")
+    begin = mine.pointwise([x], name="begin")
+    body = mine.pointwise([begin], name="body", times=6)
+    carry = mine.add("carry", (64, 64), "f16", operands=[begin, body], name="next")
+    mine.add_loop(body, carry)
+    mine.add_output((carry, ".T"))
+    mine.add_output(body)
+    assert [(loop.first, loop.last, loop.test) for loop in mine.loops] == [(body, carry, None)]
+    assert [(node.name, view.strides) for node, view in mine.outputs] == [("next", (1, 64)), ("body", (64, 1))]
+    plan = mine.plan()
+    assert next(row for row in plan.memory.tensors if row.node == carry).in_place_of == 1
+    assert plan.bundle().manifest()["loops"] == [{"first": 2, "last": 3, "while": None}]
+    for ask, words in [(lambda: mine.add_loop(carry, body), "a loop of nodes 3 to 3"),
+                       (lambda: mine.add_loop(begin, body), "overlaps"),
+                       (lambda: mine.add_output((x, (64,), (65,), 1)), "ends at element 4097, its tensor at 4096"),
+                       (lambda: mine.add_output(9), "there is no node 9")]:
+        with pytest.raises(tegula.ArgumentError, match=words):
+            ask()
+    mine.add_loop("begin", "next", test=body)
+    assert mine.loops[0].test == body and len(mine.loops) == 2
+
+
 def contents(directory):
     return {file.name: file.read_text() for file in directory.iterdir()}
 
