@@ -44,10 +44,32 @@ int plan_put_json(const plan_view *view) {
     return status_of(view);
 }
 
+/* No operation is called so, or several are. */
+static int complain_name(const plan_view *view, const char *name) {
+    const int64_t n = tg_graph_count(view->graph);
+    char        **names = cli_allocate(((size_t)n + 1) * sizeof *names);
+    for (int64_t i = 0; i < n; i++) {
+        const tg_hlo_text own = tg_graph_get(view->graph, i).name;
+        names[i] = cli_allocate(own.len + 1);
+        if (own.len > 0) memcpy(names[i], own.chars, own.len);
+        names[i][own.len] = '\0';
+    }
+    names[n] = NULL;
+    const char *nearest = cli_nearest(name, (const char *const *)names);
+    const int   status =
+        nearest != NULL && strcmp(nearest, name) != 0
+              ? cli_fail(CLI_USAGE, "--explain", "there is no one operation '%s'; did you mean %s? --json lists them",
+                         name, nearest)
+              : cli_fail(CLI_USAGE, "--explain", "there is no one operation '%s'; --json lists them", name);
+    for (int64_t i = 0; i < n; i++) free(names[i]);
+    free(names);
+    return status;
+}
+
 int plan_explain(const plan_view *view, const char *name) {
     const tg_plan_report report = report_of(view);
     const int64_t        node = tg_graph_find(view->graph, (tg_hlo_text){name, strlen(name)});
-    if (node < 0) return cli_fail(CLI_USAGE, "--explain", "there is no one operation '%s'; --json lists them", name);
+    if (node < 0) return complain_name(view, name);
     const size_t len = tg_plan_report_node(NULL, 0, &report, node);
     char        *text = cli_allocate(len + 1);
     (void)tg_plan_report_node(text, len + 1, &report, node);

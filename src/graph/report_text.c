@@ -167,11 +167,54 @@ static void put_readers(tg_writer *w, const tg_plan_report *r, const tg_resticki
     tg_put_char(w, '\n');
 }
 
+/* The host dimension in the sticks of a layout; -1 if there is none: one element a stick. */
+static int32_t stick_dim(const tg_host *host, const tg_spyre *layout) {
+    const int64_t step = layout->stride_map[layout->rank - 1];
+    for (int32_t d = 0; d < host->ndim; d++)
+        if (step > 0 && host->strides[d] == step && host->shape[d] > 1) return d;
+    return -1;
+}
+
+/* Could the tensor have been made with this dimension in its sticks? */
+static bool could_have(const tg_plan_report *r, int64_t node, int32_t dim) {
+    const tg_host *host = &tg_node_at(r->graph, node)->host;
+    for (int64_t i = 0; i < tg_graph_plan_candidate_count(r->plan, node); i++) {
+        const tg_spyre layout = tg_graph_plan_candidate(r->plan, node, i);
+        if (stick_dim(host, &layout) == dim) return true;
+    }
+    return false;
+}
+
+/* How the tensor is there, and whether that had to be. */
+static void put_have(tg_writer *w, const tg_plan_report *r, const tg_restickify *copy) {
+    const tg_node_row *n = tg_node_at(r->graph, copy->producer);
+    const int32_t      has = stick_dim(&n->host, &copy->from);
+    put_node(w, r, copy->producer);
+    tg_put_text(w, " (");
+    tg_put_text(w, tg_node_kind_name(n->kind));
+    tg_put_text(w, n->kind == TG_NODE_INPUT ? ") comes with " : ") is written with ");
+    if (has >= 0) put_more(w, "dimension ", has, " in the sticks");
+    else tg_put_text(w, "one element a stick");
+    if (has == copy->stick_dim || n->kind == TG_NODE_INPUT) {
+        tg_put_text(w, ".\n");
+        return;
+    }
+    const bool possible = could_have(r, copy->producer, copy->stick_dim);
+    const bool optimal = tg_graph_plan_summary(r->plan).optimal;
+    tg_put_text(w, ";\n          ");
+    tg_put_text(w, !possible ? "it cannot be" : optimal ? "it is not" : "it could be");
+    put_more(w, " with dimension ", copy->stick_dim, " there");
+    tg_put_text(w, possible && optimal ? ", where the graph would need as much copying, or more.\n" : ".\n");
+}
+
 /* Why the first reader needs it; the others need the same. */
 static void put_why(tg_writer *w, const tg_plan_report *r, const tg_restickify *copy) {
     const tg_reader    reader = tg_graph_plan_reader(r->plan, copy->first_reader);
+    const tg_node_row *from = tg_node_at(r->graph, copy->producer);
     const tg_node_kind kind = tg_node_at(r->graph, reader.node)->kind;
     tg_put_text(w, "     why  ");
+    put_have(w, r, copy);
+    tg_put_text(w, "          ");
     put_node(w, r, reader.node);
     tg_put_text(w, " (");
     tg_put_text(w, tg_node_kind_name(kind));
@@ -180,6 +223,8 @@ static void put_why(tg_writer *w, const tg_plan_report *r, const tg_restickify *
     put_more(w, " in the sticks;\n          for its operand ", reader.operand, " that is dimension ");
     put_more(w, "", copy->stick_dim, " of ");
     put_node(w, r, copy->producer);
+    if (stick_dim(&from->host, &copy->from) == copy->stick_dim)
+        tg_put_text(w, ", as it is; but the others have to be in another order");
     tg_put_text(w, ".\n          Rule: ");
     tg_put_text(w, tg_node_kind_rule(kind));
     tg_put_char(w, '\n');

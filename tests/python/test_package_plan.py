@@ -22,6 +22,16 @@ ENTRY e { x = bf16[64,128] parameter(0)
   m = f32[64,128] multiply(f, b)
   ROOT r = f32[64,128] tanh(m) }
 """
+FAN = """HloModule fan
+ENTRY main {
+  a = f16[256,128] parameter(0)
+  x = f16[128,256] parameter(1), frontend_attributes={spyre_layout="spyre dim_order=[1,0]"}
+  t = f16[128,256] transpose(a), dimensions={1,0}
+  s = f16[128,256] add(t, x)
+  u = f16[128,256] multiply(t, s)
+  ROOT d = f16[128,128] dot(u, x), lhs_contracting_dims={1}, rhs_contracting_dims={1}
+}
+"""
 ONE = "ENTRY e { ROOT a = f16[] parameter(0) }"
 OPTIONS = [
     ((), {}),
@@ -190,6 +200,46 @@ other { q = f16[64,64] parameter(0)
     assert once.explain("add.1").startswith("one/add.1 = add") and once.explain("%neg.1").startswith("three/neg.1")
     with pytest.raises(tegula.ArgumentError, match="no one node"):
         twice.explain("add.1")
+
+
+def stick_dim(node, layout):
+    """The dimension in the sticks, by the last step of the layout's stride_map; None: one element a stick."""
+    step = int(str(layout).rsplit("stride_map=[", 1)[1].split("]")[0].rsplit(",", 1)[-1])
+    return next((d for d, s in enumerate(node.strides) if s == step and node.shape[d] > 1), None)
+
+
+def reason_of(plan, copy):
+    """What the report has to say of how the copied tensor is there."""
+    node, has = copy.producer, stick_dim(copy.producer, copy.src)
+    said = f"{node.name or f'node {node.index}'} ({node.kind}) "
+    said += "comes with " if node.kind == "input" else "is written with "
+    said += "one element a stick" if has is None else f"dimension {has} in the sticks"
+    if node.kind == "input" or has == copy.stick_dim:
+        return said + ".\n"
+    if copy.stick_dim not in [stick_dim(node, layout) for layout in plan.candidates(node)]:
+        return said + f";\n          it cannot be with dimension {copy.stick_dim} there.\n"
+    if plan.optimal:
+        return said + (f";\n          it is not with dimension {copy.stick_dim} there, where the graph would need as "
+                       "much copying, or more.\n")
+    return said + f";\n          it could be with dimension {copy.stick_dim} there.\n"
+
+
+@pytest.mark.parametrize("method", ["exact", "greedy"])
+def test_reasons_of_copies(models, method):
+    seen = set()
+    texts = [forms["lowered"] for forms in models.values()] + [SPARSE, SPARSE.replace("{2}", "{1}"), FAN]
+    for text in texts:
+        plan = plan_of(text, method=method, restickify_reductions=True)
+        blocks = plan.report(limit=1000).split("\n     why  ")[1:]
+        assert len(blocks) == len(plan.restickifies)
+        for block, copy in zip(blocks, plan.restickifies):
+            reason = reason_of(plan, copy)
+            assert block.startswith(reason)
+            seen.add(reason.split("dimension")[0].split(" (")[1].split(")")[1] + reason.split("\n")[1][:19])
+            assert (", as it is; but the others have to be in another order." in block) == (
+                stick_dim(copy.producer, copy.src) == copy.stick_dim)
+    assert seen >= {" comes with ", " is written with           it cannot",
+                    f" is written with           {'it is not' if method == 'exact' else 'it could '}"}
 
 
 def test_hints_are_those_of_the_text():
