@@ -139,6 +139,52 @@ static void test_baselines(void **unused) {
     fail_each(bad, TG_METHOD_BEAM, false);
 }
 
+/* Converted to f32 its elements are staggered; so two of them have to become boundaries, one plan after the other. */
+static const char staggered[] =
+    "ENTRY e { x = bf16[64,128] parameter(0)\n w = f32[128] parameter(1)\n f = f32[64,128] convert(x)\n"
+    " b = f32[64,128] broadcast(w), dimensions={1}\n m = f32[64,128] multiply(f, b)\n"
+    " ROOT r = f32[64,128] tanh(m)\n}\n";
+
+/* A copy is planned for the device, and its graph stays as it is. */
+static tg_status plan_copy(const tg_hlo_module *m, int64_t *boundaries, tg_error *err) {
+    const tg_graph_params params = {.width = 0};
+    tg_graph             *g = NULL, *copy = NULL;
+    tg_graph_plan        *plan = NULL, *own = NULL;
+    tg_arrangement        arrangements[16];
+    tg_status             s = tg_graph_create(&g, err);
+    if (s == TG_OK) s = tg_graph_add_hlo(g, m, err);
+    if (s == TG_OK) s = tg_graph_copy(&copy, g, err);
+    if (s == TG_OK) s = tg_graph_plan_for_device(&plan, arrangements, copy, &params, err);
+    if (s == TG_OK) s = tg_graph_plan_create(&own, g, &params, err);
+    if (s == TG_OK) *boundaries = tg_graph_plan_summary(plan).nboundaries;
+    if (s == TG_OK) assert_int_equal(tg_graph_plan_summary(own).nboundaries, 0);
+    tg_graph_plan_destroy(&plan);
+    tg_graph_plan_destroy(&own);
+    tg_graph_destroy(&copy);
+    tg_graph_destroy(&g);
+    return s;
+}
+
+static void test_device(void **unused) {
+    tg_hlo_module *m = parse(staggered);
+    int64_t        boundaries = 0;
+    int            failed = 0;
+    (void)unused;
+    for (int n = 0;; n++, failed++) {
+        tg_error err = {TG_OK, 0, 0, ""};
+        countdown = n;
+        made = 0;
+        const tg_status s = plan_copy(m, &boundaries, &err);
+        countdown = -1;
+        if (s == TG_OK) break;
+        assert_int_equal(s, TG_ERR_NOMEM);
+        assert_true(err.status == TG_ERR_NOMEM && err.message[0] != '\0');
+    }
+    assert_int_equal(boundaries, 2);
+    assert_true(failed > 30);
+    tg_hlo_destroy(&m);
+}
+
 /* Five buffers for the place of three, so that they have to be searched. */
 static tg_status place_some(tg_error *err) {
     static const int64_t   early[] = {0, 2}, late[] = {1, 3}, last[] = {2, 4}, parents[] = {0};
@@ -177,6 +223,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_exact),
         cmocka_unit_test(test_baselines),
+        cmocka_unit_test(test_device),
         cmocka_unit_test(test_scratchpad),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
