@@ -51,7 +51,7 @@ def test_published_program(case):
     given = [tensor(size, case["layouts"].get(name, {}).get("dim_order")) for name, size in case["shapes"].items()]
     if case["cost"] is None:
         with pytest.raises(CompileError, match="gather elements from multiple sticks"):
-            programs_of(function, *given)
+            programs_of(function, *given, model="torch-spyre")
         return
     result, program = programs_of(function, *given, model="torch-spyre")
     assert program.plan.optimal and program.plan.restickify_elements == case["cost"]
@@ -160,31 +160,34 @@ def test_why_there_is_no_plan():
 
     given = tensor((64, 64, 64)), tensor((64, 64))
     with pytest.raises(CompileError) as caught:
-        programs_of(sparse, *given)
+        programs_of(sparse, *given, conflicts="error")
     text = str(caught.value)
     assert "add = aten.add.Tensor at " in text and "test_compile_layouts.py" in text and "(return low + b)" in text
     assert "no mechanism to gather elements" in text and "restickify_reductions=True" in text
     assert caught.value.conflict[0].node.name == "add"
-    result, program = programs_of(sparse, *given, restickify_reductions=True)
-    assert agree(result, sparse(*given)) and program.plan.cost > 0
+    for words in ({}, {"restickify_reductions": True, "conflicts": "error"}):  # by itself, and as it is told
+        result, program = programs_of(sparse, *given, **words)
+        assert agree(result, sparse(*given)) and program.plan.cost == 64**3 * 2
+        assert program.plan.boundaries == ()
 
 
 def test_conflicts_can_be_boundaries():
     """The outer product of two vectors: each has its only dimension in its sticks."""
     torch._dynamo.reset()
     a, b = tensor(70), tensor(5)
-    with pytest.raises(CompileError, match='conflicts="boundary"'):
-        programs_of(lambda a, b: torch.outer(a, b) + 1, a, b)
-    torch._dynamo.reset()
-    result, program = programs_of(lambda a, b: torch.outer(a, b) + 1, a, b, conflicts="boundary")
-    boundary, = program.plan.boundaries
-    assert boundary.opcode == "aten.mul.Tensor" and agree(result, torch.outer(a, b) + 1)
+    with pytest.raises(CompileError, match='conflicts="resolve"'):
+        programs_of(lambda a, b: torch.outer(a, b) + 1, a, b, conflicts="error")
+    for words in ({"conflicts": "boundary"}, {"conflicts": "resolve"}, {}):
+        torch._dynamo.reset()
+        result, program = programs_of(lambda a, b: torch.outer(a, b) + 1, a, b, **words)
+        boundary, = program.plan.boundaries
+        assert boundary.opcode == "aten.mul.Tensor" and agree(result, torch.outer(a, b) + 1)
 
 
 def test_options_are_those_of_the_planner():
     x = tensor((4, 70))
     for words, match in (({"options": {"beams": 3}}, "no option beams"), ({"mode": "max-autotune"}, "no mode"),
-                         ({"options": {"conflicts": "x"}}, "there are error and boundary")):
+                         ({"options": {"conflicts": "x"}}, "there are resolve, boundary, error")):
         torch._dynamo.reset()
         with pytest.raises(Exception, match=match):
             torch.compile(lambda x: x + 1, backend="spyre", **words)(x)
@@ -293,7 +296,7 @@ def test_an_impossible_hint_says_why():
     """What no operand has in its sticks is not there to be asked for."""
     torch._dynamo.reset()
     with pytest.raises(CompileError, match="gather elements|as a hint asks"):
-        programs_of(lambda x: hint(x.amin(-1) + 1, stick_dim=1), tensor((64, 64, 64)))
+        programs_of(lambda x: hint(x.amin(-1) + 1, stick_dim=1), tensor((64, 64, 64)), conflicts="error")
 
 
 def test_restickify_is_an_operation():

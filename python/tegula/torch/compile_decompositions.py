@@ -8,6 +8,8 @@ import math
 
 import torch
 
+from tegula.torch import cells, compile_places
+
 _aten = torch.ops.aten
 
 # Kept whole by core ATen.
@@ -115,4 +117,5 @@ def table():
     whole |= get_decompositions([getattr(_aten, name) for name in _PYTORCHS])
     for op in (_aten.addmm, _aten.baddbmm):  # no other overload may come before ours
         whole.pop(op.default, None)
-    return whole | _OURS
+    fused = {getattr(_aten, name).default: kernel for name, kernel in cells.KERNELS.items()}
+    return whole | fused | compile_places.TABLE | _OURS

@@ -90,12 +90,12 @@ def _explain(error):
                 lines.append(f"    operand {obstacle.operand}, {obstacle.producer.name}, as {obstacle.layout}, "
                              f"with {stick} in the sticks: {obstacle.reason}")
     lines += str(error).splitlines()[1 + len(error.conflict):]
-    return "\n".join([*lines, "with conflicts=\"boundary\" they run all the same, outside of the plan"])
+    return "\n".join([*lines, "with conflicts=\"resolve\" they run all the same, with copies or outside of the plan"])
 
 
 PLANNERS = ("model", "method", "width", "cores", "max_branches", "restickify_reductions")  # those of Graph.plan
 OPTIONS = (*PLANNERS, "conflicts", "simulate")
-CONFLICTS = ("error", "boundary")  # what becomes of operations that cannot agree
+CONFLICTS = ("resolve", "boundary", "error")  # what becomes of operations that cannot agree
 
 
 def check_options(options):
@@ -103,15 +103,32 @@ def check_options(options):
     if unknown:
         raise ValueError(f"the backend spyre has no option {', '.join(unknown)}; there are {', '.join(OPTIONS)}")
     if options.get("conflicts", "error") not in CONFLICTS:
-        raise ValueError(f"conflicts={options['conflicts']!r}: there are {' and '.join(CONFLICTS)}")
+        raise ValueError(f"conflicts={options['conflicts']!r}: there are {', '.join(CONFLICTS)}")
     return dict(options)
 
 
+def _way_out(lowering, error, cut, apart, options, conflicts):
+    """What to change where operations cannot agree: whether there was anything left. In this order: reads that see
+    other sticks in a copy; reductions that may ask for a copy; the last operation becomes a boundary, since without one
+    of them the others can agree. Never one whose stick a hint has chosen."""
+    more = _worth_cutting(lowering, error.conflict) - cut
+    last = error.conflict[-1].node.tag.name
+    if more:
+        cut |= more
+    elif conflicts == "resolve" and not options.get("restickify_reductions"):
+        options["restickify_reductions"] = True
+    elif conflicts != "error" and last not in apart and last not in lowering.sticks:
+        apart.add(last)
+    else:
+        return False
+    return True
+
+
 def build(module, given, names=(), options=None):
-    """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies; with
-    conflicts="boundary", what still cannot agree is a boundary."""
+    """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies; what
+    still cannot agree is an error with conflicts="error", which is how torch-spyre has it."""
     options = dict(options or {})
-    gives_way = options.pop("conflicts", "error") == "boundary"
+    conflicts = options.pop("conflicts", "error" if options.get("model") == "torch-spyre" else "resolve")
     simulates = options.pop("simulate", True)
     cut, apart, first = set(), set(), None
     for _ in range(MOST_ATTEMPTS):
@@ -121,12 +138,8 @@ def build(module, given, names=(), options=None):
             return Program(lowering, plan, given, simulates)
         except tegula.PlanInfeasible as error:
             first = first or error
-            more = _worth_cutting(lowering, error.conflict) - cut
-            last = error.conflict[-1].node.tag.name  # without one of them the others can agree
-        if not more and (not gives_way or last in apart):
-            break
-        cut |= more
-        apart |= set() if more else {last}
+            if not _way_out(lowering, error, cut, apart, options, conflicts):
+                break
     raise CompileError(_explain(first), first.conflict) from first
 
 
