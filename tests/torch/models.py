@@ -63,3 +63,8 @@ class Run(nn.Module):
 
     def forward(self, *given):
         return self.function(self, *given)
+
+
+def outside(report):
+    """The operations that a graph (a GraphReport) runs on the CPU."""
+    return {node["opcode"] for node in [*report.boundaries, *report.on_host]}

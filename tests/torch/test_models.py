@@ -12,7 +12,7 @@ import models_attention  # noqa: F401
 import models_language  # noqa: F401
 import models_losses  # noqa: F401
 import models_vision  # noqa: F401
-from models import CATALOGUE
+from models import CATALOGUE, outside
 from tegula.torch import compile_backend, compile_report
 
 ALL = os.environ.get("TEGULA_TORCH_LONG") == "1"
@@ -39,11 +39,6 @@ def rounded(values, dtype):
         for value in values:
             if value.is_floating_point():
                 value.copy_(on_device(value, dtype))
-
-
-def outside(report):
-    """The operations that a graph runs on the CPU."""
-    return {node["opcode"] for node in [*report.boundaries, *report.on_host]}
 
 
 class Result:
