@@ -11,18 +11,22 @@ from tegula.torch.compile_report import _bytes, _count
 _STYLE = """
 .tegula { font: 13px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff }
 .tegula h2 { font-size: 15px; margin: 1em 0 .3em } .tegula h3 { font-size: 13px; margin: .6em 0 .3em; color: #51606f }
-.tegula .columns { display: grid; grid-template-columns: 1fr 1fr 1.3fr; gap: 12px; align-items: start }
+.tegula .columns { display: grid; grid-template-columns: repeat(3, minmax(0, 1fr)); gap: 12px; align-items: start;
+  margin-top: 6px }
 .tegula .column { overflow: auto; max-height: 85vh; border: 1px solid #d5dce3; border-radius: 6px; padding: 0 8px 8px }
-.tegula .part { cursor: pointer; border-radius: 3px; padding: 0 4px; white-space: pre;
-  font: 12px/1.6 ui-monospace, monospace }
-.tegula .part.wrap { white-space: normal; margin-bottom: 4px } .tegula .part:focus { outline: 2px solid #2c6fbb }
-.tegula .line { padding: 0 4px; white-space: pre; font: 12px/1.6 ui-monospace, monospace; color: #7b8794 }
+.tegula h3 { overflow-wrap: anywhere }
+.tegula .part, .tegula .line { border-radius: 3px; padding: 0 4px; font: 12px/1.6 ui-monospace, monospace;
+  white-space: pre-wrap; overflow-wrap: anywhere }
+.tegula .part { cursor: pointer } .tegula .part.wrap { white-space: normal; margin-bottom: 4px }
+.tegula .source { padding-left: 5.5em; text-indent: -5.1em } .tegula .line { color: #687684 }
+.tegula .part:focus-visible { outline: 2px solid #2c6fbb; outline-offset: -2px }
 .tegula .copy { background: #fdecd8 } .tegula .boundary { background: #ece7f6 } .tegula .on { background: #cfe5ff }
-.tegula small { color: #51606f; display: block }
+.tegula .chosen { box-shadow: inset 3px 0 #2c6fbb } .tegula small { color: #51606f; display: block }
+.tegula .key { border-radius: 3px; padding: 0 6px; margin-left: 6px }
 @media (prefers-color-scheme: dark) { .tegula { color: #dde5ec; background: #14191f }
 .tegula .column { border-color: #36414d }
 .tegula .copy { background: #4d3417 } .tegula .boundary { background: #372e52 } .tegula .on { background: #174a80 }
-.tegula small, .tegula h3 { color: #9fb0c0 } }
+.tegula small, .tegula h3, .tegula .line { color: #9fb0c0 } .tegula .on small { color: #c9d8e6 } }
 @media (max-width: 900px) { .tegula .columns { grid-template-columns: 1fr } }
 """
 
@@ -64,8 +68,17 @@ def _part(numbers, text, style="", small=()):
             f'data-n="{" ".join(numbers)}">{html.escape(text) or "&nbsp;"}{rest}</div>')
 
 
+def _marks(explanation):
+    """{(file, line): style} of the lines that cause copies, or come to the CPU."""
+    marks = {}
+    for graph in explanation.graphs:
+        for style, rows in (("boundary", graph.boundaries), ("copy", [*graph.copies, *graph.restickifies])):
+            marks |= {(row["source"]["file"], row["source"]["line"]): style for row in rows if row["source"]}
+    return marks
+
+
 def _source(explanation):
-    lines = {}
+    lines, marks = {}, _marks(explanation)
     for g, graph in enumerate(explanation.graphs):
         for node in graph.nodes:
             at = node["source"]
@@ -74,22 +87,28 @@ def _source(explanation):
                 of_file.setdefault(at["line"], (at["text"], []))[1].append(f"{g}.{node['node']}")
     for file, found in lines.items():
         yield f"<h3>{html.escape(file)}</h3>"
-        shown = sorted({n + d for n in found for d in range(-_AROUND, _AROUND + 1)})
-        for number in shown:
+        before = None
+        for number in sorted({n + d for n in found for d in range(-_AROUND, _AROUND + 1)}):
             text = linecache.getline(file, number).rstrip("\n") or found.get(number, ("",))[0]
+            if number not in found and (number < 1 or number > len(linecache.getlines(file))):
+                continue
+            if before is not None and number > before + 1:
+                yield '<div class="line source">    ⋯</div>'
+            before = number
             if number in found:
-                yield _part(found[number][1], f"{number:5} {text}")
-            elif text:
-                yield f'<div class="line">{html.escape(f"{number:5} {text}")}</div>'
+                style = marks.get((file, number), "")
+                yield _part(found[number][1], f"{number:5}  {text}", f"source {style}".rstrip())
+            else:
+                yield f'<div class="line source">{html.escape(f"{number:5}  {text}")}</div>'
 
 
 def _graph(g, graph):
     yield f"<h3>{html.escape(graph.headline())}</h3>"
     for node in graph.nodes:
         operands = ", ".join(graph.nodes[i]["name"] for i in node["operands"])
-        made = f"{node['opcode']}({operands})" if node["opcode"] else node["kind"]
+        made = "" if node["kind"] == "input" else f" = {node['opcode']}({operands})"
         style = "boundary" if node["kind"] == "boundary" else ""
-        yield _part([f"{g}.{node['node']}"], f"{node['name']} = {made}", style,
+        yield _part([f"{g}.{node['node']}"], f"{node['name']}{made}", style,
                     [f"{node['kind']} {node['dtype']}{node['shape']}"])
 
 
@@ -127,12 +146,15 @@ def fragment(explanation):
     made = "".join(f'<div class="column" role="listbox" aria-label="{title}"><h2>{title}</h2>{text}</div>'
                    for title, text in columns.items())
     total = f"{_count(len(explanation.restickifies), 'restickify')}, {_bytes(explanation.bytes)}"
-    return (f'<div class="tegula"><style>{_STYLE}</style><div>{_count(len(graphs), "graph")}; {total}</div>'
+    return (f'<div class="tegula"><style>{_STYLE}</style><div>{_count(len(graphs), "graph")}; {total}.'
+            ' A click on a line shows what belongs to it. <span class="key copy">copies</span>'
+            '<span class="key boundary">not planned</span></div>'
             f'<div class="columns">{made}</div>'
             f"<script>{_SCRIPT % 'document.currentScript.parentNode'}</script></div>")
 
 
 def page(explanation):
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-            'content="width=device-width"><title>tegula.torch.explain</title></head><body style="margin: 8px">'
-            f"{fragment(explanation)}</body></html>\n")
+            'content="width=device-width"><title>tegula.torch.explain</title>'
+            '<style>body { margin: 8px; background: #fff } @media (prefers-color-scheme: dark) { body { background: #14191f } }</style></head>'
+            f"<body>{fragment(explanation)}</body></html>\n")
