@@ -508,6 +508,16 @@ def test_patch_accelerator():
             wrong(1)
 
 
+def test_patch_transformer_encoder():
+    """Behind the end of a sequence are zeros; test_training.py compares all the ways with the CPU."""
+    layer = torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 1, mask_check=False).to("spyre").eval()
+    mask = torch.tensor([[False, False, True]], device="spyre")
+    with torch.no_grad():
+        made = model(torch.ones(1, 3, 8, device="spyre"), src_key_padding_mask=mask).cpu()
+    assert (made[0, 2] == 0).all() and (made[0, :2] != 0).any()
+
+
 def test_patch_tracing():
     """Its check of what it made is in float64; the graph itself has nothing of that."""
     model, x = torch.nn.Linear(3, 2).to("spyre"), torch.rand(4, 3).to("spyre")
