@@ -82,6 +82,7 @@ class Program:
     that copy. What a report asks for is as in compile_program.py."""
 
     inputs = ()  # a graph looks at them by itself
+    fallbacks = ()  # nothing is simulated: all kernels run on the CPU
 
     def __init__(self, module, given, values, names, options):
         self.given = given
