@@ -288,6 +288,34 @@ def test_every_kind_can_be_added():
     assert [node.kind for node in plan.boundaries] == ["boundary"]
 
 
+def test_splits_that_are_wanted():
+    """In the loops of the node; divide does as it is told, or says why not."""
+    graph = Graph()
+    x, y = graph.add_input((128, 256), "f16"), graph.add_input((256, 64), "f16")
+    plain = graph.pointwise([x])
+    added = graph.pointwise([x], splits={0: 8, 1: 2})
+    product = graph.matmul(x, y, splits={0: 4, 1: 1, 2: 1})
+    summed = graph.reduce(x, 1, splits={0: 16, 1: 1})
+    pieces = graph.concatenate([x, x], splits={0: 2, 1: 2})
+    node = graph.add("pointwise", (128, 256), "f16", operands=[x], splits={1: 4, 0: 1})
+    plan = graph.plan()
+    assert plan.divide(plain).splits == (32, 1) and plan.divide(added).splits == (8, 2)
+    assert plan.divide(product).splits == (4, 1, 1) and plan.divide(summed).splits == (16, 1)
+    assert plan.divide(pieces).splits == (2, 2) and plan.divide(node).splits == (1, 4)
+    for splits, match in (({0: 3}, "128 rounds, which are no multiple of 3"),
+                          ({1: 8}, "4 sticks, which are no multiple"), ({0: 64}, "more slices than 32 cores")):
+        wrong = graph.pointwise([x], splits=splits)
+        with pytest.raises(tegula.ArgumentError, match=match):
+            graph.plan().divide(wrong)
+    before = len(graph)
+    for splits, error in (([8, 2], TypeError), ({"0": 8}, TypeError), ({0: 0}, tegula.ArgumentError),
+                          ({2: 8}, tegula.ArgumentError), ({-1: 8}, tegula.ArgumentError),
+                          ({n: 1 for n in range(33)}, tegula.ArgumentError), ({0: 2**70}, OverflowError)):
+        with pytest.raises(error):
+            graph.pointwise([x], splits=splits)
+    assert len(graph) == before
+
+
 def test_layouts_of_inputs():
     graph = Graph()
     turned = Layout.spyre((128, 64), "f16", dim_order=[1, 0])
@@ -420,8 +448,9 @@ ODD = st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-3, 5), st.
                 st.binary(max_size=3))
 NESTED = st.recursive(ODD, lambda some: st.lists(some, max_size=4) | st.tuples(some, some) |
                       st.tuples(some, some, some), max_leaves=12)
-WORDS = ["shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "loops", "operands", "result", "name",
-         "result_offset", "reduction", "in_channel", "out_channel", "layout", "keep_dims", "kind", "model", "cores"]
+WORDS = ["shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "splits", "loops", "operands", "result",
+         "name", "result_offset", "reduction", "in_channel", "out_channel", "layout", "keep_dims", "kind", "model",
+         "cores"]
 
 
 @given(method=st.sampled_from(["add", "add_input", "pointwise", "reduce", "matmul", "concatenate", "plan"]),

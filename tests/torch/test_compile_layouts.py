@@ -266,7 +266,12 @@ def test_a_hint_without_compiling():
     assert (x.grad.cpu() == 2).all()
     host = torch.rand(3)
     assert hint(host, stick_dim=0) is host
-    for words, error in (({}, TypeError), ({"stick_dim": 2}, IndexError), ({"dim_order": [0, 0]}, ValueError)):
+    same = hint(y, splits={0: 2})
+    assert torch.equal(same.cpu(), x.cpu()) and same is not y
+    for words, error in (({}, TypeError), ({"stick_dim": 2}, IndexError), ({"dim_order": [0, 0]}, ValueError),
+                         ({"splits": {2: 2}}, IndexError), ({"splits": {0: 0}}, ValueError),
+                         ({"splits": {0: 2}, "dim_order": [1, 0]}, TypeError),
+                         ({"stick_dim": 0, "dim_order": [1, 0]}, TypeError)):
         with pytest.raises(error):
             hint(x, **words)
 
@@ -318,3 +323,42 @@ def test_picking_from_a_number():
     torch._dynamo.reset()
     run = torch.compile(lambda x, places: x.index_select(0, places) * 2, backend="spyre", fullgraph=True)
     assert run(x, places).cpu().tolist() == 6
+
+
+def test_a_hint_shares_out_the_work():
+    """Slices of the dimensions of a result, each for a core; what is not asked for is left to the rules."""
+    torch._dynamo.reset()
+    x, y = tensor((128, 256)), tensor((128, 256))
+
+    def run(x, y):
+        total = hint(x + y, splits={0: 8, -1: 2})
+        return hint(total @ y.t(), splits={0: 4}, stick_dim=1).relu()
+
+    result, program = programs_of(run, x, y)
+    assert program.plan.divide("add").splits == (8, 2) and program.plan.divide("relu").splits == (32, 1)
+    assert program.plan.divide("mm").splits[0] == 4 and program.plan.stick_loop("mm") == 1
+    assert agree(result, (x + y) @ y.t()) and not program.fallbacks
+    x = torch.rand(4, 70).to("spyre").requires_grad_()
+    torch.compile(lambda x: hint(x * 2, splits={0: 2}).sum(), backend="spyre", fullgraph=True)(x).backward()
+    assert (x.grad.cpu() == 2).all()
+
+
+IMPOSSIBLE = {
+    "rounds": (lambda x: hint(x + 1, splits={0: 3}), {},
+               "add = aten.add.Tensor at .* cannot have dimension 0 in 3 slices.* 128 rounds, which are no multiple"),
+    "sticks": (lambda x: hint(x + 1, splits={1: 8}), {}, "4 sticks, which are no multiple of 8"),
+    "cores": (lambda x: hint(x + 1, splits={0: 64}), {}, "more slices than 32 cores"),
+    "fewer cores": (lambda x: hint(x + 1, splits={0: 8}), {"cores": 4}, "more slices than 4 cores"),
+    "an input": (lambda x: hint(x, splits={0: 8}) + 1, {}, "of the operation that makes a tensor: x is"),
+    "no rule": (lambda x: hint(x.cumsum(0), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: cumsum is"),
+    "a view": (lambda x: hint((x + 1).t(), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: add is"),
+    "no plan": (lambda x: hint(torch.outer(x[0], x[:, 0]), splits={0: 8}), {}, "cannot agree"),
+}
+
+
+@pytest.mark.parametrize("name", IMPOSSIBLE)
+def test_impossible_splits_say_why(name):
+    torch._dynamo.reset()
+    function, options, match = IMPOSSIBLE[name]
+    with pytest.raises(CompileError, match=match):
+        programs_of(function, tensor((128, 256)), **options)

@@ -120,7 +120,7 @@ class Call:
         """What every node of the graph is told."""
         return {"shape": tuple(self.result.size()), "strides": tuple(self.result.stride()), "dtype": self.result.dtype,
                 "device_dtype": _format(self.result.dtype), "name": self.node.name, "opcode": name_of(self.node.target),
-                "tag": self.node, "no_stick": self._no_stick()}
+                "tag": self.node, "no_stick": self._no_stick(), "splits": self.lowering.splits.get(self.node.name)}
 
     def _no_stick(self):
         """Where a hint has chosen the stick, no other dimension of the result."""
@@ -167,6 +167,8 @@ class Lowering:
         self.why_not = {}    # index: why there is no calculation
         self.copied = set()  # indices of copies, whose storage is not what as_strided thinks of
         self.sticks = {node.args[0].name: node.args[1] for node in module.graph.nodes if _asks_producer(node)}
+        self.splits = {node.args[0].name: {dim: n for dim, n in enumerate(node.args[3]) if n}
+                       for node in module.graph.nodes if _asks_for_splits(node)}  # name: {loop: slices}
         self.alive = []      # a storage that dies would give its address to another one
 
     # ---- tensors of the device -----------------------------------------------------------------
@@ -294,7 +296,8 @@ class Lowering:
         if rules.is_view(node.target) and is_device(args[0]):
             return self._view(node, args[0], result)
         if node.target is torch.ops.tegula.hint.default:
-            return args[0] if node.args[0].name in self.sticks else self._hint(node, *args)
+            asked = node.args[0].name
+            return args[0] if asked in self.sticks or asked in self.splits else self._hint(node, *args)
         written = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
         if written:
             raise CompileError(f"{name_of(node.target)}{place_of(node)} writes one of its arguments")
@@ -342,7 +345,11 @@ class Lowering:
         except calculations.NotSimulated as error:
             self.why_not[index] = str(error)
 
-    def _hint(self, node, tensor, stick_dim, dim_order):
+    def _hint(self, node, tensor, stick_dim, dim_order, splits=None):
+        if splits is not None:
+            name = self.graph[self.view_of(tensor).index].name
+            raise CompileError(f"splits{place_of(node)} are of the operation that makes a tensor: {name} is an input, "
+                               "seen in another way, or made by an operation that has no rule")
         """A copy in exactly this layout: for the planner it is there, as an input is."""
         made = self.fresh(tensor.size(), memory.dense_strides(tensor), tensor.dtype)
         added = self.graph.add_input(tuple(made.size()), made.dtype, strides=tuple(made.stride()), name=node.name,
@@ -363,12 +370,24 @@ class Lowering:
         return self.copy_of(self.view_of(result), result, node, "the reshape cuts sticks")
 
 
+def _is_made(node):
+    return node.op == "call_function" and not rules.is_view(node.target)
+
+
 def _asks_producer(node):
     """Whether a hint is about the stick of what an operation has just made, so that it can be made that way."""
     if node.target is not torch.ops.tegula.hint.default or node.args[1] is None:
         return False
-    made = node.args[0]
-    return made.op == "call_function" and rules.takes_stick(made.target) and not rules.is_view(made.target)
+    return _is_made(node.args[0]) and rules.takes_stick(node.args[0].target)
+
+
+def _asks_for_splits(node):
+    """Whether a hint says how an operation is shared out, which can be if a rule knows it; its loops are dimensions of
+    the result first. A stick that is asked for has to be the operation's own, too."""
+    if node.target is not torch.ops.tegula.hint.default or len(node.args) < 4 or node.args[3] is None:
+        return False
+    known = _is_made(node.args[0]) and rules.rule_of(node.args[0].target) is not None
+    return known and (node.args[1] is None or _asks_producer(node))
 
 
 def _fastest(fake):

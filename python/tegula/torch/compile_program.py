@@ -110,14 +110,14 @@ def check_options(options):
 def _way_out(lowering, error, cut, apart, options, conflicts):
     """What to change where operations cannot agree: whether there was anything left. In this order: reads that see
     other sticks in a copy; reductions that may ask for a copy; the last operation becomes a boundary, since without one
-    of them the others can agree. Never one whose stick a hint has chosen."""
+    of them the others can agree. Never one that a hint is about."""
     more = _worth_cutting(lowering, error.conflict) - cut
     last = error.conflict[-1].node.tag.name
     if more:
         cut |= more
     elif conflicts == "resolve" and not options.get("restickify_reductions"):
         options["restickify_reductions"] = True
-    elif conflicts != "error" and last not in apart and last not in lowering.sticks:
+    elif conflicts != "error" and last not in apart and last not in (*lowering.sticks, *lowering.splits):
         apart.add(last)
     else:
         return False
@@ -201,6 +201,18 @@ class Program:
             if self.plan.stick_loop(node) != wanted:
                 raise CompileError(f"{name} = {node.opcode}{place_of(node.tag)} cannot have dimension {wanted} in its "
                                    f"sticks, as a hint asks: {node.rule}")
+        for name, wanted in lowering.splits.items():
+            self._check_splits(self.graph[name], wanted)
+
+    def _check_splits(self, node, wanted):
+        asked = ", ".join(f"dimension {dim} in {slices} slices" for dim, slices in wanted.items())
+        said = f"{node.name} = {node.opcode}{place_of(node.tag)} cannot have {asked}, as a hint asks: "
+        if node.kind == "boundary":
+            raise CompileError(said + "it runs outside of the plan")
+        try:
+            self.plan.divide(node)
+        except tegula.Error as error:
+            raise CompileError(said + str(error)) from error
 
     def copy_read(self, step, position):
         """The number of the restickify that an argument is read through, or None."""

@@ -108,6 +108,8 @@ class Lowering:
             raise CompileError(f"{name_of(target)}{place_of(node)} writes one of its arguments")
         if rules.is_view(target):
             return self._view(graph, node, target, args, kwargs)
+        if target is torch.ops.tegula.hint.default and node.args[3] is not None:
+            raise CompileError(f"hint{place_of(node)}: the backend spyre-inductor shares no work out: no splits")
         if target is torch.ops.tegula.hint.default:
             return args[0] if _asks_producer(node) else call(node, target, args, kwargs, value, copies=True)
         if not any(map(is_device, leaves)) or not isinstance(value, torch.Tensor):

@@ -81,6 +81,7 @@ class Building:
 
     def __init__(self, graph, lowering, given, names, sticks, apart):
         self.ir, self.nodes, self.given, self.names, self.sticks = graph, lowering.nodes, given, names, sticks
+        self.splits = {}
         self.apart, self.whys = apart, lowering.whys
         self.last = {node: name for name, node in self.nodes.items()}
         self.graph = tegula.Graph()
@@ -191,7 +192,7 @@ class Building:
         args, _ = call.kernel.opened(call.tensors)
         fake = call.result
         return self.graph.add_input(tuple(fake.size()), fake.dtype, strides=tuple(fake.stride()),
-                                    name=self.name_for(call.kernel), layout=hinted_layout(*args), tag=call.node)
+                                    name=self.name_for(call.kernel), layout=hinted_layout(*args[:3]), tag=call.node)
 
     def _one_of_many(self, operation, node):
         many = operation.inputs[0]

@@ -22,12 +22,13 @@ class Pass:
     def __init__(self, lowering, given, names, options):
         self.lowering, self.given, self.names = lowering, given, names
         self.options = dict(options)
-        self.gives_way = self.options.pop("conflicts", "error") == "boundary"
+        self.gives_way = self.options.pop("conflicts", "error") != "error"
 
     def __call__(self, graph):
         self.ir = graph
         self.sticks = {node.args[0].name: node.args[1] for node in graph.module.graph.nodes
                        if _asks_producer(node)}
+        self.splits = {}  # hints of them are errors (inductor_lower.py)
         self._freeze()
         building = self._agree()
         self.building, self.graph, self.tensors, self.steps = building, building.graph, building.tensors, building.steps

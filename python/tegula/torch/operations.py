@@ -42,32 +42,52 @@ def hinted_layout(tensor, stick_dim, dim_order):
     return SpyreTensorLayout(tensor.size(), memory.dense_strides(tensor), tensor.dtype, order)
 
 
-def hint(tensor, *, stick_dim=None, dim_order=None):
+def _slices(rank, splits):
+    """{dimension: slices} as a list, with 0 where nothing is asked for."""
+    wanted = [0] * rank
+    for dim, slices in splits.items():
+        if not -rank <= dim < rank:
+            raise IndexError(f"splits: dimension {dim} is not in [-{rank}, {rank})")
+        if type(slices) is not int or slices < 1:
+            raise ValueError(f"splits: dimension {dim} in {slices!r} slices; a number from 1 on is needed")
+        wanted[dim % rank] = slices
+    return wanted
+
+
+def hint(tensor, *, stick_dim=None, dim_order=None, splits=None):
     """The same numbers, in a layout of the caller's choice: with this dimension in the sticks, or with the device
     dimensions in this order, the last one in the sticks. Without torch.compile it is a copy. A compiled graph makes the
-    tensor that way at once, where it can: then a stick_dim costs nothing, and the planner sees it. An impossible hint
-    is a CompileError. Tensors of other devices are left alone."""
+    tensor that way at once, where it can: then a stick_dim costs nothing, and the planner sees it. splits={0: 8} asks
+    how the operation that makes the tensor is shared out: dimension 0 of the result in 8 slices, each for a core. An
+    impossible hint is a CompileError. Tensors of other devices are left alone."""
     if tensor.device.type != "spyre":
         return tensor
     rank = tensor.dim()
-    if (stick_dim is None) == (dim_order is None):
-        raise TypeError("hint needs stick_dim or dim_order, and not both")
+    if stick_dim is not None and dim_order is not None or stick_dim is dim_order is splits is None:
+        raise TypeError("hint needs stick_dim or dim_order, and not both, or splits")
+    wanted = None if splits is None else _slices(rank, splits)
     if stick_dim is not None:
         if not -rank <= stick_dim < rank:
             raise IndexError(f"dimension {stick_dim} is not in [-{rank}, {rank})")
-        return torch.ops.tegula.hint(tensor, stick_dim % rank, None)
+        return torch.ops.tegula.hint(tensor, stick_dim % rank, None, wanted)
+    if dim_order is None:
+        return torch.ops.tegula.hint(tensor, None, None, wanted)
+    if wanted is not None:
+        raise TypeError("a dim_order is a copy, and splits are of the operation that makes a tensor: not both")
     if sorted(dim_order) != list(range(rank)):
         raise ValueError(f"dim_order {list(dim_order)} is no order of the dimensions of {list(tensor.size())}")
-    return torch.ops.tegula.hint(tensor, None, list(dim_order))
+    return torch.ops.tegula.hint(tensor, None, list(dim_order), None)
 
 
-def _hint_on_device(tensor, stick_dim, dim_order):
+def _hint_on_device(tensor, stick_dim, dim_order, splits):
+    if stick_dim is dim_order is None:
+        return tensor.clone()
     made = memory.make(tensor.size(), tensor.dtype, memory.dense_strides(tensor),
                        hinted_layout(tensor, stick_dim, dim_order))
     return memory.copy(tensor, made)
 
 
-def _hint_of_fake(tensor, stick_dim, dim_order):
+def _hint_of_fake(tensor, stick_dim, dim_order, splits):
     return torch.empty_strided(tensor.size(), memory.dense_strides(tensor), dtype=tensor.dtype, device=tensor.device)
 
 
@@ -88,14 +108,14 @@ def _restickify_of_fake(tensor, device_size, stride_map):
 def register():
     """The operations tegula::hint and tegula::restickify, which compiled graphs see."""
     library = torch.library.Library("tegula", "DEF")
-    library.define("hint(Tensor tensor, int? stick_dim, int[]? dim_order) -> Tensor")
+    library.define("hint(Tensor tensor, int? stick_dim, int[]? dim_order, int[]? splits) -> Tensor")
     library.impl("hint", _hint_on_device, "PrivateUse1")
     library.impl("hint", _hint_of_fake, "Meta")
+    torch.library.register_autograd("tegula::hint", lambda context, gradient: (gradient, None, None, None), lib=library)
     library.define("restickify(Tensor tensor, int[] device_size, int[] stride_map) -> Tensor")
     library.impl("restickify", _restickify_anew, "PrivateUse1")
     library.impl("restickify", _restickify_of_fake, "Meta")
     torch.library.register_autograd("tegula::restickify", lambda context, gradient: (gradient, None, None), lib=library)
     library.define("restickify.out(Tensor tensor, *, Tensor(a!) out) -> Tensor(a!)")
     library.impl("restickify.out", _restickify_into, "PrivateUse1")
-    torch.library.register_autograd("tegula::hint", lambda context, gradient: (gradient, None, None), lib=library)
     return library
