@@ -13,14 +13,15 @@ from tegula.torch import compile_decompositions, compile_inputs, compile_log, co
 
 machine = compile_program.Machine()
 _watching = []  # who wants to see the graphs that run; those of a backward pass run in another thread
-_last = {}  # (kind, code): the inputs that it was last planned for, as describe_all tells them
+_last = {}  # (frame, kind, code): the inputs that it was last planned for, as describe_all tells them
 
 
 class Compiled:
     """One graph, forward or backward, and its programs."""
 
-    def __init__(self, module, kind, names=(), options=None):
-        self.module, self.kind, self.names, self.options = module, kind, names, options
+    def __init__(self, module, kind, names=(), options=None, frame=None):
+        """frame: Dynamo's number of the function that the graph is of."""
+        self.module, self.kind, self.names, self.options, self.frame = module, kind, names, options, frame
         self.programs = {}
 
     def program(self, values):
@@ -46,7 +47,7 @@ class Compiled:
 
     def _what_is_new(self, program):
         """Against the last program of the same code, if there was one: the inputs that are different."""
-        code = self.kind, self.module.code
+        code = self.frame, self.kind, self.module.code
         before = _last.get(code)
         if len(_last) > 1000:
             _last.clear()
@@ -77,9 +78,9 @@ class watching:
         _watching.remove(self.watch)
 
 
-def _compiler(kind, names, options, make):
+def _compiler(kind, names, options, make, frame):
     def compiler(module, example_inputs):
-        compiled = make(module, kind, names, options)
+        compiled = make(module, kind, names, options, frame)
 
         def run(values):
             return compiled(values)
@@ -111,7 +112,8 @@ def backend(module, example_inputs, options=None, mode=None, compiled=Compiled):
     from torch._dynamo.backends.common import aot_autograd
     if mode not in (None, "default"):
         raise ValueError(f"the backend spyre has no mode {mode!r}; there is only the default one")
-    known = _input_names(module), compile_program.check_options(options or {}), compiled
+    frame = getattr(torch._guards.CompileContext.current_compile_id(), "frame_id", None)
+    known = _input_names(module), compile_program.check_options(options or {}), compiled, frame
     compile_graph = aot_autograd(fw_compiler=_compiler("forward", *known), bw_compiler=_compiler("backward", *known),
                                  inference_compiler=_compiler("inference", *known),
                                  decompositions=compile_decompositions.table())

@@ -110,6 +110,24 @@ def _patch_fake_tensor(module):
 # ---- torch.compile -----------------------------------------------------------------------------
 
 
+@functools.lru_cache(1024)
+def _usual(size, stride, dtype):
+    try:
+        return SpyreTensorLayout(size, stride, dtype, list(range(len(size))))
+    except (RuntimeError, ValueError):
+        return None
+
+
+def _guarded(tensor):
+    """What a guard compares: the layout, or "default" for the usual one of a storage, whatever its size. Sizes that are
+    symbols would else be traced again one by one; what a graph is planned for, it looks at itself."""
+    layout = tensor.device_tensor_layout()
+    numbers = None if layout is None or is_fake(tensor) else _core._spyre_describe(memory.key(tensor))
+    if numbers is None:
+        return layout
+    return "default" if layout == _usual(tuple(numbers[4]), tuple(numbers[5]), tensor.dtype) else layout
+
+
 def _patch_guards(module):
     """A compiled function is compiled again for another layout, as for another size."""
     match = module.GuardBuilder.TENSOR_MATCH
@@ -121,9 +139,9 @@ def _patch_guards(module):
         value = value() if isinstance(value, (weakref.ref, torch.utils.weak.TensorWeakRef)) else value
         if not memory.is_spyre(value):
             return
-        expected = value.device_tensor_layout()
+        expected = _guarded(value)
         self.get_guard_manager(guard).add_lambda_guard(
-            lambda tensor: not memory.is_spyre(tensor) or tensor.device_tensor_layout() == expected,
+            lambda tensor: not memory.is_spyre(tensor) or _guarded(tensor) == expected,
             [f"device_tensor_layout() == {expected}"], guard.user_stack)
 
     module.GuardBuilder.TENSOR_MATCH = tensor_match
