@@ -167,7 +167,7 @@ tg_status tg_tensor_write(tg_tensor *t, const void *data, tg_error *err) {
 /* ---- numbers -------------------------------------------------------------------------------------------- */
 
 static float within(const tg_tensor *t, float x) {
-    if (t->layout.format != TG_SEN169_FP16 || !isinf(x)) return x;
+    if (t->layout.format != TG_SEN169_FP16 || !(fabsf(x) > TG_LARGEST_SEN169)) return x;
     return x > 0 ? TG_LARGEST_SEN169 : -TG_LARGEST_SEN169;
 }
 
