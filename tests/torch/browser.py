@@ -26,7 +26,8 @@ class Browser:
         # The protocol wants the pipes to be 3 and 4; theirs may be in the way.
         ends = [fcntl.fcntl(end, fcntl.F_DUPFD_CLOEXEC, 10) for end in (to_read, to_write)]
         command = [find(), "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                   "--no-first-run", "--disable-background-networking", "--remote-debugging-pipe", f"--user-data-dir={folder}",
+                   "--no-first-run", "--disable-background-networking", "--remote-debugging-pipe",
+                   f"--user-data-dir={folder}",
                    f"--window-size={width},{height}", "about:blank"]
         actions = [(os.POSIX_SPAWN_DUP2, ends[0], 3), (os.POSIX_SPAWN_DUP2, ends[1], 4),
                    (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]

@@ -156,5 +156,6 @@ def fragment(explanation):
 def page(explanation):
     return ('<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
             'content="width=device-width"><title>tegula.torch.explain</title>'
-            '<style>body { margin: 8px; background: #fff } @media (prefers-color-scheme: dark) { body { background: #14191f } }</style></head>'
+            '<style>body { margin: 8px; background: #fff }'
+            ' @media (prefers-color-scheme: dark) { body { background: #14191f } }</style></head>'
             f"<body>{fragment(explanation)}</body></html>\n")
