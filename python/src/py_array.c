@@ -77,8 +77,20 @@ static int describe_bytes(core_memory *m, core_state *state, tg_dtype dtype, int
     return core_memory_describe(m, state, dtype, ndim, shape, strides);
 }
 
+/* In C order and without gaps. */
+static int describe_dense(core_memory *m, core_state *state, tg_dtype dtype, int32_t ndim, const int64_t *shape) {
+    tg_host  dense;
+    tg_error err;
+    if (tg_host_contiguous(&dense, dtype, ndim, shape, &err) == TG_OK)
+        return core_memory_describe(m, state, dtype, ndim, shape, dense.strides);
+    (void)core_raise(state, &err, NULL);
+    return -1;
+}
+
 /* ---- the buffer protocol ------------------------------------------------------------------- */
 
+/* Exporters may leave out what was asked for, as those of ctypes do: no strides are those of C order, and no sizes
+ * one dimension of all elements. */
 static int describe_view(core_memory *m, core_state *state, const char *what) {
     const Py_buffer *v = &m->view;
     int64_t          shape[TG_MAX_NDIM], strides[TG_MAX_NDIM];
@@ -88,12 +100,14 @@ static int describe_view(core_memory *m, core_state *state, const char *what) {
                                   v->format != NULL ? v->format : "", v->itemsize);
         return -1;
     }
-    for (int d = 0; d < v->ndim && d < TG_MAX_NDIM; d++) {
-        shape[d] = v->shape[d];
-        strides[d] = v->strides[d];
-    }
     m->bytes = v->buf;
     m->read_only = v->readonly;
+    for (int d = 0; d < v->ndim && d < TG_MAX_NDIM; d++) {
+        shape[d] = v->shape != NULL ? v->shape[d] : v->len / v->itemsize;
+        strides[d] = v->strides != NULL ? v->strides[d] : 0;
+    }
+    if (v->ndim > 0 && v->shape == NULL) return describe_dense(m, state, dtype, 1, shape);
+    if (v->strides == NULL) return describe_dense(m, state, dtype, v->ndim, shape);
     return describe_bytes(m, state, dtype, v->ndim, shape, strides, what);
 }
 
@@ -135,13 +149,7 @@ static int read_interface(core_memory *m, core_state *state, PyObject *object, P
         if (core_get_ints(strides, &n, TG_MAX_NDIM, state, steps, "strides") != 0 || n != ndim) return -1;
         return describe_bytes(m, state, dtype, ndim, shape, strides, what);
     }
-    tg_host  dense;
-    tg_error err;
-    if (tg_host_contiguous(&dense, dtype, ndim, shape, &err) != TG_OK) {
-        (void)core_raise(state, &err, NULL);
-        return -1;
-    }
-    return core_memory_describe(m, state, dtype, ndim, shape, dense.strides);
+    return describe_dense(m, state, dtype, ndim, shape);
 }
 
 /* 1 opened, 0 there is none, -1 failed. */
@@ -249,6 +257,12 @@ static int fail_as(core_state *state, const core_layout *layout, const char *wha
     return -1;
 }
 
+static int fail_type(core_state *state, const core_layout *layout, const char *what, tg_dtype dtype) {
+    char why[80] = "its elements are ";
+    strncat(why, tg_dtype_name(dtype), sizeof why - strlen(why) - 1);
+    return fail_as(state, layout, what, why, 0, 0);
+}
+
 static int buffer_as(core_memory *out, core_state *state, PyObject *object, const core_layout *layout,
                      const char *what) {
     core_buffer *buffer = (core_buffer *)object;
@@ -260,15 +274,28 @@ static int buffer_as(core_memory *out, core_state *state, PyObject *object, cons
     return 0;
 }
 
+/* Whether elements of that type may be bits of the layout's: of its own type, of unsigned numbers as bytes and words of
+ * memory have them, or of signed ones as wide. float32 is no memory for int32. */
+static bool may_hold(const tg_layout *array, const tg_layout *wanted) {
+    const tg_dtype_class class = tg_dtype_get_class(array->dtype);
+    if (array->dtype == wanted->dtype || class == TG_CLASS_UINT) return true;
+    return class == TG_CLASS_INT && (array->elem_bits == 8 || array->elem_bits == wanted->elem_bits);
+}
+
 /* An array of the same shape and type must be the same map; any other is memory, if it is plain. */
 static int check_as(const core_memory *m, core_state *state, const core_layout *layout, int64_t takes,
                     const char *what) {
     const tg_layout *wanted = &layout->desc.layout;
-    const bool       is_tensor = wanted->format == TG_FORMAT_NATIVE && m->layout.elem_bits == wanted->elem_bits &&
-                           m->layout.dtype == wanted->dtype && same_shape(&m->layout, wanted) && m->layout.ndim != 1;
-    if (m->layout.dtype == wanted->dtype && same_map(&m->layout, wanted) && m->layout.span >= wanted->span) return 0;
-    if (is_tensor && layout->has_notation && layout->desc.notation == TG_NOTATION_STRIDED)
+    const bool       same_type = m->layout.dtype == wanted->dtype;
+    const bool       is_tensor = same_type && same_shape(&m->layout, wanted) && m->layout.ndim > 1;
+    const bool       native = wanted->format == TG_FORMAT_NATIVE && m->layout.elem_bits == wanted->elem_bits;
+    if (native && same_type && same_map(&m->layout, wanted) && m->layout.span >= wanted->span) return 0;
+    if (is_tensor && native && layout->has_notation && layout->desc.notation == TG_NOTATION_STRIDED)
         return fail_as(state, layout, what, "an array of this shape with other strides", 0, 0);
+    if (is_tensor && m->nbytes == takes)
+        return fail_as(state, layout, what, "an array of this shape and type, and its elements lie otherwise", 0, 0);
+    if (!may_hold(&m->layout, wanted))
+        return fail_type(state, layout, what, m->layout.dtype);
     if (!m->contiguous) return fail_as(state, layout, what, "its elements are not in order and without gaps", 0, 0);
     return m->nbytes == takes ? 0 : fail_as(state, layout, what, NULL, m->nbytes, takes);
 }

@@ -216,6 +216,19 @@ static PyObject *buffer_dlpack_device(PyObject *self, PyObject *unused) {
     return Py_BuildValue("(ii)", DL_CPU, 0);
 }
 
+/* Other memory with the same bytes; the layout, which never changes, is the same object. */
+static PyObject *buffer_copy(PyObject *self, PyObject *unused) {
+    core_buffer *from = buffer_of(self);
+    PyObject    *made = core_buffer_new(core_get_state(self), from->layout, false);
+    (void)unused;
+    if (made == NULL) return NULL;
+    const size_t nbytes = (size_t)nbytes_of(from);
+    Py_BEGIN_ALLOW_THREADS
+    memcpy(core_block_bytes(buffer_of(made)->block), core_block_bytes(from->block), nbytes);
+    Py_END_ALLOW_THREADS
+    return made;
+}
+
 /* NumPy is asked in Python: tegula/_numpy.py. */
 static PyObject *call_numpy(PyObject *self, const char *function, PyObject *args) {
     PyObject *module = PyImport_ImportModule("tegula._numpy");
@@ -260,6 +273,8 @@ static PyMethodDef methods[] = {
     {"__array__", CALL(buffer_array), METH_VARARGS | METH_KEYWORDS, NULL},
     {"__dlpack__", CALL(core_buffer_dlpack), METH_VARARGS | METH_KEYWORDS, NULL},
     {"__dlpack_device__", buffer_dlpack_device, METH_NOARGS, NULL},
+    {"__copy__", buffer_copy, METH_NOARGS, NULL},
+    {"__deepcopy__", buffer_copy, METH_O, NULL},
     {NULL, NULL, 0, NULL},
 };
 

@@ -1,4 +1,5 @@
 """relayout, Plan and Buffer: arrays of NumPy, ml_dtypes, JAX and PyTorch against the definition of both layouts."""
+import copy
 import ctypes
 import gc
 import itertools
@@ -250,6 +251,36 @@ def test_memoryview_bytes_and_bytearray():
         relayout(array, "s16[4,6]", out=array)
 
 
+@pytest.mark.parametrize("kind, name", [(ctypes.c_float, "f32"), (ctypes.c_int64, "s64"), (ctypes.c_uint8, "u8"),
+                                        (ctypes.c_bool, "pred"), (ctypes.c_double, "f64")])
+def test_arrays_of_ctypes(kind, name):
+    """They give no strides, whoever asks for them, and a number of theirs no sizes either."""
+    row, table = (kind * 3)(1, 0, 1), ((kind * 3) * 2)((1, 0, 1), (0, 0, 1))
+    assert bytes(relayout(row, f"{name}[3]").storage) == bytes(row)
+    assert Layout.of(table) == Layout(f"{name}[2,3]")
+    assert Layout.of(kind(1)) == Layout(f"{name}[]") and bytes(relayout(kind(1), f"{name}[]").storage) == bytes(kind(1))
+    turned = relayout(table, f"{name}[2,3]{{0,1}}")
+    out = ((kind * 3) * 2)()
+    assert relayout(turned, f"{name}[2,3]", out=out) is out and bytes(out) == bytes(table)
+    Plan(f"{name}[2,3]", f"{name}[2,3]").run(out, ((kind * 3) * 2)())
+    assert bytes(out) == bytes(len(bytes(out)))
+    assert Layout.of((kind * 0)()) == Layout(f"{name}[0]")
+
+
+def test_arrays_of_ctypes_elsewhere():
+    layout = Layout("f32[4] spyre")
+    assert layout.offsets((ctypes.c_int64 * 1 * 2)((3,), (1,))).numpy().tolist() == [3, 1]
+    assert layout.coords((ctypes.c_int64 * 2)(3, 31)).numpy().tolist() == [[3], [-1]]
+    device = Buffer(layout)
+    tegula.dma(layout).run(device, (ctypes.c_float * 4)(1, 2, 3, 4))
+    assert bytes(device.storage[:16]) == bytes((ctypes.c_float * 4)(1, 2, 3, 4))
+    deep = ctypes.c_uint8
+    for _ in range(20):
+        deep = deep * 1
+    with pytest.raises(tegula.LimitError, match="20 dimensions"):
+        relayout(deep(), "u8[1]")
+
+
 def test_a_bytearray_cannot_shrink_under_a_view():
     buffer = Buffer("u8[16]")
     view = memoryview(buffer)
@@ -324,6 +355,37 @@ def test_storage_must_fit():
         Plan("f32[4,8]", "f32[4,8]").run(array[2:6], array[:4])
     with pytest.raises(MemoryError):
         Buffer("u8[9000000000000000000]")
+
+
+def test_arguments_that_are_swapped():
+    """An array says what it is: elements of another kind, or a tensor where a storage should be."""
+    narrow = Plan("f16[2,3]", "bf16[2,3]", convert=True)
+    halves, bits = numpy.ones((2, 3), numpy.float16), numpy.zeros((2, 3), numpy.uint16)
+    narrow.run(bits, halves)
+    assert bits.tolist() == [[0x3F80] * 3] * 2
+    for reshaped in (numpy.asarray, numpy.ravel):
+        with pytest.raises(tegula.ArgumentError, match="dst is not bf16.*f16"):
+            narrow.run(reshaped(halves), reshaped(bits))
+    with pytest.raises(tegula.ArgumentError, match="src is not f16.*f32"):
+        narrow.run(bits, numpy.ones(3, numpy.float32))
+    assert halves.tolist() == [[1] * 3] * 2
+    to_device = Plan("f16[4,64]", "f16[4,64] spyre")
+    with pytest.raises(tegula.ArgumentError, match="dst is not f16.*this shape and type"):
+        to_device.run(numpy.zeros((4, 64), numpy.float16), numpy.zeros(256, numpy.uint16))
+    # Memory that says nothing of what it is for stays memory.
+    for memory in (numpy.zeros(256, numpy.uint16), numpy.zeros(256, numpy.int16), bytearray(512)):
+        to_device.run(memory, numpy.ones((4, 64), numpy.float16))
+        assert bytes(memory) == b"\0\x3e" * 256
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy])
+def test_a_buffer_is_copied(copied):
+    buffer = relayout(some("float32", (3, 5)), "f32[3,5]{1,0:T(2,2)}")
+    made = copied(buffer)
+    assert made.layout == buffer.layout and bytes(made.storage) == bytes(buffer.storage)
+    before = bytes(made.storage)
+    buffer.storage[:4] = bytes(4)
+    assert made.address != buffer.address and bytes(made.storage) == before
 
 
 # ---- DLPack -------------------------------------------------------------------------------------
