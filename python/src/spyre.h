@@ -67,6 +67,10 @@ bool spyre_view_box(spyre_box *out, const spyre_block *block, const spyre_view *
 tg_status spyre_read_image(const spyre_block *block, void *image, tg_error *err);
 tg_status spyre_write_image(const spyre_block *block, const void *image, tg_error *err);
 
+/* Only elements of which a byte of `touched`, nbytes long, is not 0: the others keep their codes, of which the host may
+ * not have all. Nothing is written if a number does not fit. */
+tg_status spyre_write_touched(const spyre_block *block, const void *image, const unsigned char *touched, tg_error *err);
+
 /* What no element is written to becomes 0, and where that is quicker elements do as well; those of uint8 always do,
  * since they have 32 bits on the device, of which their host type has not all numbers. pre: not raw. */
 void spyre_zero_padding(const spyre_block *block);

@@ -43,6 +43,80 @@ tg_status spyre_write_image(const spyre_block *block, const void *image, tg_erro
     return s != TG_OK ? s : move(&block->map, block->data, &host, image, NULL, NULL, err);
 }
 
+/* ---- images of which a part counts ---- */
+
+static bool any_set(const unsigned char *bytes, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (bytes[i] != 0) return true;
+    return false;
+}
+
+static void copy_where(unsigned char *out, const unsigned char *in, const unsigned char *wanted, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (wanted[i] != 0) out[i] = in[i];
+}
+
+/* A layout of elements of the same places that are nothing but bits. */
+static bool as_bits(tg_layout *layout) {
+    static const struct { uint32_t bits; tg_dtype dtype; } rows[] = {{8, TG_U8}, {16, TG_U16}, {32, TG_U32}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        if ((uint32_t)layout->elem_bits == rows[i].bits) {
+            layout->dtype = rows[i].dtype;
+            layout->format = TG_FORMAT_NATIVE;
+            return true;
+        }
+    return false;
+}
+
+/* Memory of the device whose bytes are 255 in the elements that have a byte marked, else 0. line: room for one
+ * element of the device per element of the host. */
+static tg_status mark_device(unsigned char *marked, unsigned char *line, const spyre_block *block,
+                             const unsigned char *touched, tg_error *err) {
+    tg_layout     map = block->map, host;
+    tg_host       bits = block->host;
+    const int64_t width = tg_dtype_storage_bits(bits.dtype) / 8, bytes = map.elem_bits / 8;
+    if (!as_bits(&map)) return TG_ERR_UNSUPPORTED;
+    for (int64_t i = 0; i < block->nbytes / width; i++)
+        memset(line + i * bytes, any_set(touched + i * width, width) ? 255 : 0, (size_t)bytes);
+    memset(marked, 0, (size_t)block->device_bytes);
+    bits.dtype = map.dtype;
+    const tg_status s = host_layout(&host, &bits, err);
+    return s != TG_OK ? s : move(&map, marked, &host, line, NULL, NULL, err);
+}
+
+/* The whole image is converted beside the device's memory, and what was touched goes there. */
+static tg_status write_marked(const spyre_block *block, const unsigned char *image, const unsigned char *touched,
+                              unsigned char *fresh, unsigned char *marked, unsigned char *line, tg_error *err) {
+    tg_layout host;
+    tg_status s = host_layout(&host, &block->host, err);
+    if (s == TG_OK) s = move(&block->map, fresh, &host, image, NULL, NULL, err);
+    if (s == TG_OK) s = mark_device(marked, line, block, touched, err);
+    if (s != TG_OK) return s;
+    if (block->gaps) copy_where(block->host_image, image, touched, block->nbytes);
+    copy_where(block->data, fresh, marked, block->device_bytes);
+    return TG_OK;
+}
+
+static tg_status no_memory(tg_error *err) {
+    *err = (tg_error){.status = TG_ERR_NOMEM, .dim = -1, .message = "no memory for a transfer"};
+    return TG_ERR_NOMEM;
+}
+
+tg_status spyre_write_touched(const spyre_block *block, const void *image, const unsigned char *touched,
+                              tg_error *err) {
+    if (block->raw) copy_where(block->data, image, touched, block->nbytes);
+    if (block->raw || block->nbytes == 0) return TG_OK;
+    const int64_t elements = block->nbytes / (tg_dtype_storage_bits(block->host.dtype) / 8);
+    const int64_t device = block->device_bytes, lines = elements * (block->map.elem_bits / 8);
+    void         *fresh = spyre_take(device), *marked = spyre_take(device), *line = spyre_take(lines);
+    const bool    room = fresh != NULL && marked != NULL && line != NULL;
+    const tg_status s = room ? write_marked(block, image, touched, fresh, marked, line, err) : no_memory(err);
+    spyre_give(fresh, device);
+    spyre_give(marked, device);
+    spyre_give(line, lines);
+    return s;
+}
+
 /* ---- padding ---- */
 
 enum { SMALL_BYTES = 1 << 14 }; /* up to here, and where most is padding, clearing all is quicker than a plan */
@@ -116,13 +190,47 @@ static void *shifted(void *memory, int64_t elements, int64_t width) {
     return (void *)((uintptr_t)memory - (uintptr_t)(elements * width));
 }
 
-static tg_status write_box(const transfer *t, const spyre_box *box, tg_error *err) {
+/* Whether int64 numbers are all of 32 bits, which is what the device has for them. The last dimension is a loop of its
+ * own; `at` counts the others. */
+static bool fits(const transfer *t) {
+    const spyre_view *v = &t->view;
+    const int64_t    *from = (const void *)t->memory;
+    int64_t           at[TG_MAX_NDIM] = {0};
+    const int32_t     last = v->ndim - 1;
+    if (t->dtype != TG_S64) return true;
+    for (;;) {
+        for (int64_t i = 0; i < (last >= 0 ? v->size[last] : 1); i++) {
+            const int64_t number = from[last >= 0 ? i * t->stride[last] : 0];
+            if (number < INT32_MIN || number > INT32_MAX) return false;
+        }
+        int32_t d = last - 1;
+        for (; d >= 0 && ++at[d] == v->size[d]; d--) {
+            from -= (v->size[d] - 1) * t->stride[d];
+            at[d] = 0;
+        }
+        if (d < 0) return true;
+        from += t->stride[d];
+    }
+}
+
+static tg_status write_box_at(unsigned char *device, const transfer *t, const spyre_box *box, tg_error *err) {
     tg_layout       host;
     int64_t         shift;
     const tg_status s = host_side(&host, &shift, t, box, err);
     if (s != TG_OK) return s;
-    return move(&box->layout, t->block->data, &host, shifted(t->memory, shift, t->width),
-                box->whole ? NULL : box->begin, box->whole ? NULL : box->end, err);
+    return move(&box->layout, device, &host, shifted(t->memory, shift, t->width), box->whole ? NULL : box->begin,
+                box->whole ? NULL : box->end, err);
+}
+
+/* A number that does not fit is found before anything is written: the plan that names it writes beside. */
+static tg_status write_box(const transfer *t, const spyre_box *box, tg_error *err) {
+    if (!fits(t)) {
+        void *beside = spyre_take(t->block->device_bytes);
+        const tg_status s = beside != NULL ? write_box_at(beside, t, box, err) : no_memory(err);
+        spyre_give(beside, t->block->device_bytes);
+        if (s != TG_OK) return s;
+    }
+    return write_box_at(t->block->data, t, box, err);
 }
 
 static tg_status read_whole(const transfer *t, const spyre_box *box, tg_error *err) {
@@ -148,10 +256,7 @@ static tg_status read_part(const transfer *t, const spyre_box *box, tg_error *er
     }
     const int64_t bytes = (last - first + 1) * t->width;
     void         *part = spyre_take(bytes);
-    if (part == NULL) {
-        *err = (tg_error){.status = TG_ERR_NOMEM, .dim = -1, .message = "no memory for a transfer"};
-        return TG_ERR_NOMEM;
-    }
+    if (part == NULL) return no_memory(err);
     s = move(&frame, shifted(part, first, t->width), &box->layout, t->block->data, box->begin, box->end, err);
     if (s == TG_OK) s = tg_layout_strided(&from, t->dtype, frame.ndim, size, stride, 0, err);
     if (s == TG_OK) s = tg_layout_strided(&to, t->dtype, frame.ndim, size, host, 0, err);
@@ -261,13 +366,21 @@ static PyObject *copy_out(PyObject *module, PyObject *args) {
     return run_transfer(module, args, false);
 }
 
-static PyObject *run_image(PyObject *module, PyObject *args, bool to_device) {
-    PyObject *key, *memory;
+typedef enum direction { READ, WRITE, WRITE_TOUCHED } direction;
+
+static tg_status image_way(const spyre_block *block, direction way, void *image, const void *touched, tg_error *err) {
+    if (way == READ) return spyre_read_image(block, image, err);
+    return way == WRITE ? spyre_write_image(block, image, err) : spyre_write_touched(block, image, touched, err);
+}
+
+static PyObject *run_image(PyObject *module, PyObject *args, direction way) {
+    PyObject *key, *memory, *mask = NULL;
     long long bytes;
     tg_error  err;
     tg_status s = TG_OK;
-    if (!PyArg_ParseTuple(args, "OOL", &key, &memory, &bytes)) return NULL;
+    if (!PyArg_ParseTuple(args, way == WRITE_TOUCHED ? "OOLO" : "OOL", &key, &memory, &bytes, &mask)) return NULL;
     void        *image = PyLong_AsVoidPtr(memory);
+    const void  *touched = mask != NULL && !PyErr_Occurred() ? PyLong_AsVoidPtr(mask) : NULL;
     spyre_block *block = PyErr_Occurred() ? NULL : spyre_acquire(key);
     if (block == NULL) return NULL;
     if (bytes != block->nbytes) {
@@ -276,16 +389,18 @@ static PyObject *run_image(PyObject *module, PyObject *args, bool to_device) {
         return NULL;
     }
     Py_BEGIN_ALLOW_THREADS
-    s = to_device ? spyre_write_image(block, image, &err) : spyre_read_image(block, image, &err);
+    s = image_way(block, way, image, touched, &err);
     Py_END_ALLOW_THREADS
     spyre_release(block);
     if (s != TG_OK) return core_raise(core_module_state(module), &err, NULL);
     Py_RETURN_NONE;
 }
 
-static PyObject *read_image(PyObject *module, PyObject *args) { return run_image(module, args, false); }
+static PyObject *read_image(PyObject *module, PyObject *args) { return run_image(module, args, READ); }
 
-static PyObject *write_image(PyObject *module, PyObject *args) { return run_image(module, args, true); }
+static PyObject *write_image(PyObject *module, PyObject *args) { return run_image(module, args, WRITE); }
+
+static PyObject *write_touched(PyObject *module, PyObject *args) { return run_image(module, args, WRITE_TOUCHED); }
 
 /* The dimensions of the box in the order of the view's; those of the frame that the view has not are left out. */
 static tg_status in_order(tg_layout *out, const spyre_box *box, const spyre_view *view, tg_error *err) {
@@ -366,6 +481,8 @@ PyMethodDef spyre_copy_methods[] = {
      "(key, stride, offset, key, stride, offset of the source, size, dtype) -> False if it has to go another way"},
     {"_spyre_read_image", read_image, METH_VARARGS, "(key, address, bytes): the storage as host elements"},
     {"_spyre_write_image", write_image, METH_VARARGS, "(key, address, bytes)"},
+    {"_spyre_write_touched", write_touched, METH_VARARGS,
+     "(key, address, bytes, address of as many): only elements that have a byte there which is not 0"},
     {"_spyre_set_threads", set_threads, METH_O, "how many threads large transfers use"},
     {NULL, NULL, 0, NULL},
 };

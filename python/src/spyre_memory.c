@@ -278,9 +278,15 @@ static void define(const spyre_block *block) {
     if (!block->raw) spyre_zero_padding(block);
 }
 
-static PyObject *no_memory(int64_t bytes) {
-    return PyErr_Format(PyExc_MemoryError, "Spyre: %lld bytes of device memory could not be allocated",
-                        (long long)bytes);
+/* Gaps between elements have memory, too: then the image of the host is what takes most. */
+static PyObject *no_memory(const spyre_block *block) {
+    const long long device = (long long)block->device_bytes, image = (long long)slot_bytes(block);
+    if (image <= device)
+        return PyErr_Format(PyExc_MemoryError, "Spyre: %lld bytes of device memory could not be allocated", device);
+    return PyErr_Format(PyExc_MemoryError,
+                        "Spyre: %lld bytes of device memory, and %lld of the host's image of the storage, could not be "
+                        "allocated",
+                        device, image);
 }
 
 /* Elements up to the last one of the tensor. */
@@ -351,7 +357,7 @@ static PyObject *alloc(PyObject *module, PyObject *args) {
             return make_capsule(block, block->host.dtype,
                                 block->nbytes / (tg_dtype_storage_bits(block->host.dtype) / 8));
         }
-        (void)no_memory(block->device_bytes);
+        (void)no_memory(block);
     }
     free(block);
     return NULL;
@@ -378,8 +384,9 @@ static PyObject *alloc_raw(PyObject *module, PyObject *arg) {
     block->raw = true;
     block->nbytes = bytes;
     if (!allocate_block(block)) {
+        (void)no_memory(block);
         free(block);
-        return no_memory(bytes);
+        return NULL;
     }
     define(block);
     return make_capsule(block, TG_U8, bytes);
@@ -401,7 +408,7 @@ static PyObject *copy_storage(PyObject *module, PyObject *key) {
             Py_END_ALLOW_THREADS
             capsule = make_capsule(block, TG_U8, block->nbytes);
         } else {
-            (void)no_memory(from->device_bytes);
+            (void)no_memory(block);
             free(block);
         }
     }
@@ -428,7 +435,7 @@ static int relay(spyre_block *block, const spyre_block *old, core_state *state) 
         Py_END_ALLOW_THREADS
         if (s != TG_OK) (void)core_raise(state, &err, NULL);
     } else {
-        (void)no_memory(block->device_bytes);
+        (void)no_memory(block);
     }
     spyre_give(image, old->nbytes);
     return PyErr_Occurred() ? -1 : 0;

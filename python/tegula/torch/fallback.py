@@ -3,6 +3,7 @@
 The answer is PyTorch's own; only the rounding of the device's formats comes on top, since what an operation reads and
 writes is stored in them. TEGULA_TRACE=1 tells on stderr what ran that way, and how long it took.
 """
+import functools
 import os
 import sys
 import time
@@ -12,15 +13,21 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from tegula.torch import memory
 from tegula.torch.memory import CPU, is_spyre
+from tegula.torch.writing import Writing
 
 _CPU_DEVICE = torch.device("cpu")
 _NUMBERS = (int, float, bool)
+_as_strided = torch.ops.aten.as_strided.default
 
 # Where tensors of the CPU may stand beside those of a device, by PyTorch's own rules: indices, and lengths.
 _MIXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put", "lstm", "gru",
           "rnn_tanh", "rnn_relu", "_pack_padded_sequence", "_pack_padded_sequence_backward", "_pad_packed_sequence",
           "_ctc_loss", "_ctc_loss_backward", "ctc_loss", "tensor_split", "histogramdd", "_histogramdd_from_bin_tensors",
           "copy", "copy_", "_foreach_copy_", "_amp_update_scale_", "_amp_foreach_non_finite_check_and_unscale_"}
+
+
+# Operations with indices: the list that is their second argument.
+_INDEXED = {"index", "index_put", "index_put_", "_index_put_impl_", "_unsafe_index", "_unsafe_index_put"}
 
 
 # Operations that are about NaN, which on the device is the same number as infinity: they take it for NaN.
@@ -51,6 +58,7 @@ class _Known:
         self.overwritten = [(i, n) for i, n in self.written
                             if schema.arguments[i].is_out or (i == 0 and name in _OVERWRITES)]
         self.mixed = name in _MIXED
+        self.indexed = name in _INDEXED
         self.read = memory.value if name in _READS_NAN else memory.operand
         # Where PyTorch hands a number over as one, and does not take it back in place of a tensor.
         takes_numbers = torch._C._should_allow_numbers_as_tensors(name)
@@ -82,6 +90,42 @@ def _check_devices(op, leaves):
                                f"spyre:0 and cpu! (when running {op.name()})")
 
 
+def _check_indices(tensor, indices, values=None):
+    """PyTorch's rules for indices, and its words: those of a tensor of the CPU are there, too."""
+    if not is_spyre(tensor) and any(map(is_spyre, indices)):
+        raise RuntimeError("indices should be either on cpu or on the same device as the indexed tensor (cpu)")
+    if values is not None and values.dim() > 0 and is_spyre(values) != is_spyre(tensor):
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                           f"{tensor.device} and {values.device}!")
+
+
+def _extent(tensor):
+    """The first element of the storage that a tensor has, and the one behind the last."""
+    last = sum((n - 1) * step for n, step in zip(tensor.size(), tensor.stride()))
+    return tensor.storage_offset(), tensor.storage_offset() + last + 1
+
+
+def _in_reach(tensor, others):
+    begin, end = _extent(tensor)
+    return any(a < end and begin < b for a, b in map(_extent, others))
+
+
+def _sharing(written, leaves):
+    """Groups of tensors, one of them written, whose elements may be the same: what an operation makes of that is for
+    PyTorch to say, and most refuse it."""
+    tensors = list({id(leaf): leaf for leaf in leaves if is_spyre(leaf)}.values())
+    if len(tensors) < 2:
+        return
+    by_storage = {}
+    for tensor in tensors:
+        if tensor.numel() > 0 and not tensor.is_neg():
+            by_storage.setdefault((memory.key(tensor), tensor.dtype), []).append(tensor)
+    for group in by_storage.values():
+        changed = [t for t in group if any(t is w for w in written)]
+        if len(group) > 1 and any(_in_reach(w, [t for t in group if t is not w]) for w in changed):
+            yield group
+
+
 class _Call:
     """One operation: copies of its tensors, and which tensor of the device each is a copy of."""
 
@@ -96,10 +140,18 @@ class _Call:
 
     def overwrite(self, tensor, leaves):
         """A tensor that is only written is not read: its memory may hold anything."""
-        if is_spyre(tensor) and sum(leaf is tensor for leaf in leaves) == 1:
+        if is_spyre(tensor) and id(tensor) not in self.copies and sum(leaf is tensor for leaf in leaves) == 1:
             copy = memory.undefined(tensor)
             if copy is not None:
                 self.keep(tensor, copy)
+
+    def share(self, group):
+        """Copies that share memory as the tensors do."""
+        extents = [_extent(tensor) for tensor in group]
+        begin, end = min(a for a, _ in extents), max(b for _, b in extents)
+        line = self.read(_as_strided._op_dk(CPU, group[0], (end - begin,), (1,), begin))
+        for tensor in group:
+            self.keep(tensor, line.as_strided(tensor.size(), tensor.stride(), tensor.storage_offset() - begin))
 
     def lower(self, leaf):
         if is_spyre(leaf):
@@ -148,40 +200,70 @@ def results_on_cpu(op, args, kwargs):
     return op(*cpu_args, **cpu_kwargs)
 
 
+def _written(known, args, kwargs):
+    """The arguments that the operation writes, in this call."""
+    written = list(_given(known.written, args, kwargs))
+    if known.unmarked and all(_given(known.training, args, kwargs)):
+        written += _given(known.unmarked, args, kwargs)
+    return [tensor for tensor in written if tensor is not None]
+
+
 def run_on_cpu(op, *args, **kwargs):
     known = _knowledge(op)
     if known.view:
         return op._op_dk(CPU, *args, **kwargs)
     start = time.perf_counter() if TRACE else 0.0
+    written = _written(known, args, kwargs)
+    if written:
+        with Writing(written):
+            lifted = _run(op, known, written, args, kwargs)
+    else:
+        lifted = _run(op, known, written, args, kwargs)
+    if TRACE:
+        _trace(op, args, kwargs, lifted, time.perf_counter() - start)
+    return lifted
+
+
+def _run(op, known, written, args, kwargs):
     call = _Call(known.read)
     leaves, spec = tree_flatten((args, kwargs))
-    if not known.mixed and any(map(is_spyre, leaves)):
+    if known.indexed:
+        _check_indices(*args[:3])
+    elif not known.mixed and any(map(is_spyre, leaves)):
         _check_devices(op, leaves)
+    for group in _sharing(written, leaves) if written else ():
+        call.share(group)
     for tensor in _given(known.overwritten, args, kwargs):
         call.overwrite(tensor, leaves)
     cpu_args, cpu_kwargs = tree_unflatten([call.lower(leaf) for leaf in leaves], spec)
     if any(type(cpu_args[i]) in _NUMBERS for i in known.tensors if i < len(cpu_args)):
         cpu_args = [torch.tensor(a) if i in known.tensors and type(a) in _NUMBERS else a
                     for i, a in enumerate(cpu_args)]
-    results = op(*cpu_args, **cpu_kwargs)
-    for tensor in _given(known.written, args, kwargs):
+    results, spec = tree_flatten(op(*cpu_args, **cpu_kwargs))
+    # What has no place on the device is found before anything is written.
+    lifted = tree_unflatten([call.lift(leaf) for leaf in results], spec)
+    for tensor in written:
         call.store(tensor)
-    if known.unmarked and all(_given(known.training, args, kwargs)):
-        for tensor in _given(known.unmarked, args, kwargs):
-            call.store(tensor)
-    leaves, spec = tree_flatten(results)
-    lifted = tree_unflatten([call.lift(leaf) for leaf in leaves], spec)
-    if TRACE:
-        _trace(op, args, kwargs, lifted, time.perf_counter() - start)
     return lifted
 
 
 TRACE = os.environ.get("TEGULA_TRACE", "0") not in ("", "0")
 
 
+# Tensors that PyTorch would look for in a backend of their own, and say on a page that there is none.
+_KINDS = {"SparsePrivateUse1": "sparse ones", "SparseCsrPrivateUse1": "sparse ones",
+          "QuantizedPrivateUse1": "quantised ones", "NestedTensorPrivateUse1": "nested ones"}
+
+
+def _refuse(kind, op, *args, **kwargs):
+    raise RuntimeError(f"Spyre backend only supports strided tensors, not {kind} (when running {op.name()})")
+
+
 def register():
     library = torch.library.Library("_", "IMPL")
     library.fallback(run_on_cpu, "PrivateUse1")
+    for key, kind in _KINDS.items():
+        library.fallback(functools.partial(_refuse, kind), key)
     # Without this a tensor of the device inside torch.autocast finds no kernel for the operations it leaves alone.
     library.fallback(torch.library.fallthrough_kernel, "AutocastPrivateUse1")
     return library

@@ -2,6 +2,7 @@
 import torch
 
 from tegula import _core
+from tegula.torch.writing import Writing
 
 CPU = torch._C.DispatchKey.CPU
 _aten = torch.ops.aten
@@ -108,8 +109,8 @@ def read(src, dst):
 
 def _plain(tensor):
     """A tensor of the host as memory has it: nothing lazy about it."""
-    if tensor.layout != torch.strided or tensor.is_nested:
-        kind = "nested ones" if tensor.is_nested else tensor.layout
+    if tensor.layout != torch.strided or tensor.is_nested or tensor.is_quantized:
+        kind = "nested ones" if tensor.is_nested else "quantised ones" if tensor.is_quantized else tensor.layout
         raise RuntimeError(f"Spyre backend only supports strided tensors, not {kind}")
     if tensor._is_zerotensor():  # autograd's: it has no memory at all
         return torch.zeros(tensor.size(), dtype=tensor.dtype)
@@ -123,10 +124,15 @@ def write(src, dst):
     if not _core._spyre_copy_in(key(dst), dst.size(), dst.stride(), dst.storage_offset(), dst.dtype, src.data_ptr(),
                                src.stride()):
         storage, image, view = _image(dst)
+        touched = torch.zeros_like(image)
+        marks = torch.empty(0, dtype=_BITS[dst.element_size()])
+        marks.set_(touched.untyped_storage(), dst.storage_offset(), dst.size(), dst.stride()).fill_(-1)
         view.copy_(src)
-        _core._spyre_write_image(storage.data_ptr(), image.data_ptr(), storage.nbytes())
+        _core._spyre_write_touched(storage.data_ptr(), image.data_ptr(), storage.nbytes(), touched.data_ptr())
     return dst
 
+
+_BITS = {1: torch.int8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 
 ONE_CODE = (torch.float16, torch.bfloat16)  # DLFloat16 has one code for infinity and NaN
 
@@ -217,8 +223,33 @@ def _copied_on_device(src, dst):
         dst.dtype))
 
 
+def is_dense(tensor):
+    return tensor.is_contiguous() or tuple(dense_strides(tensor)) == tuple(tensor.stride())
+
+
+def _check_overlap(src, dst):
+    """PyTorch's rule, and its words: dense tensors that share a part of their memory are not copied to each other."""
+    if key(src) != key(dst) or src.numel() == 0 or dst.numel() == 0 or not (is_dense(src) and is_dense(dst)):
+        return
+    (a, b), (c, d) = ((t.storage_offset() * t.element_size(), (t.storage_offset() + t.numel()) * t.element_size())
+                      for t in (src, dst))
+    same = (a, b) == (c, d) and src.stride() == dst.stride()
+    if a < d and c < b and not same:
+        raise RuntimeError("unsupported operation: some elements of the input tensor and the written-to tensor refer "
+                           "to a single memory location. Please clone() the tensor before performing the operation.")
+
+
 def copy(src, dst):
     """What Tensor.copy_ does, where at least one of both is on the device."""
+    if not is_spyre(dst):
+        return _copy(src, dst)
+    if is_spyre(src):
+        _check_overlap(src, dst)
+    with Writing((dst,)):
+        return _copy(src, dst)
+
+
+def _copy(src, dst):
     if src.size() != dst.size():
         src = src.expand(dst.size())
     if not is_spyre(dst):

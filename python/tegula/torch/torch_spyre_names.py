@@ -4,6 +4,7 @@ import torch
 from tegula import SpyreTensorLayout, _core
 from tegula._spyre_names import DataFormats, ElementArrangement
 from tegula.torch import memory
+from tegula.torch.writing import Writing
 
 
 def _tensor_on_device(tensor):
@@ -18,8 +19,8 @@ def get_spyre_tensor_layout(tensor):
 
 def set_spyre_tensor_layout(tensor, layout):
     """Give the storage of a tensor that is all of it another layout; the elements stay what they are."""
-    _tensor_on_device(tensor)
-    _core._spyre_set_layout(memory.key(tensor), tensor.size(), tensor.stride(), tensor.dtype, layout)
+    with Writing((_tensor_on_device(tensor),)):
+        _core._spyre_set_layout(memory.key(tensor), tensor.size(), tensor.stride(), tensor.dtype, layout)
 
 
 def empty_with_layout(size, layout, dtype=None, device=None, pin_memory=None, memory_format=None):
