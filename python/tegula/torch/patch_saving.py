@@ -12,6 +12,17 @@ _STATE, _CODES = "_spyre_layout", "_spyre_codes"
 _restoring = threading.local()  # .layout: the layout of the tensor that is read now comes later
 
 
+def _with_state(made, added):
+    """What __reduce_ex__ gives, with more state; the tensor itself, which other threads may see, has none of it."""
+    func, args = made[:2]
+    if func is torch._tensor._rebuild_from_type_v2:
+        func, kind, args, state = args
+        added = {**state, **added}
+    else:
+        kind = torch.Tensor
+    return (torch._tensor._rebuild_from_type_v2, (func, kind, args, added), *made[2:])
+
+
 @patch
 def saving():
     """torch.save and pickle write host elements, which any PyTorch reads; the layout travels as state beside them, and
@@ -19,18 +30,14 @@ def saving():
     def reduce(before):
         def reduce_ex(self, proto):
             numbers = _core._spyre_describe(memory.key(self)) if type(self) is torch.Tensor and is_spyre(self) else None
+            made = before(self, proto)
             if numbers is None:
-                return before(self, proto)
-            self.__dict__[_STATE] = numbers
+                return made
             codes = memory.codes_beyond_host(self) if self.dtype in memory.ONE_CODE else None
+            added = {_STATE: numbers}
             if codes is not None:
-                self.__dict__[_CODES] = codes.decode("latin-1")  # bytes are not what weights_only reads
-            try:
-                return before(self, proto)
-            finally:
-                # What was returned holds a copy of the dictionary.
-                del self.__dict__[_STATE]
-                self.__dict__.pop(_CODES, None)
+                added[_CODES] = codes.decode("latin-1")  # bytes are not what weights_only reads
+            return _with_state(made, added)
         return reduce_ex
 
     def rebuild(before):
@@ -45,22 +52,10 @@ def saving():
             finally:
                 _restoring.layout = False
             if is_spyre(made):
-                _restore(made, numbers)
-                if codes is not None:
-                    _core._spyre_set_device_bytes(memory.key(made), codes.encode("latin-1"))
+                _when_read(lambda: _restore(made, numbers, codes))
             return made
         return rebuild_from_type_v2
 
-    def with_own_state(before):
-        def reduce_ex(self, proto):
-            made = before(self, proto)
-            if made[0] is torch._tensor._rebuild_from_type_v2 and isinstance(made[1][3], dict):
-                func, new_type, args, state = made[1]
-                made = (made[0], (func, new_type, args, dict(state)), *made[2:])
-            return made
-        return reduce_ex
-
-    wrap(torch.Tensor, "__reduce_ex__", with_own_state)
     wrap(torch.Tensor, "__reduce_ex__", reduce)
     wrap(torch._tensor, "_rebuild_from_type_v2", rebuild)
 
@@ -72,12 +67,32 @@ def loading():
         def rebuild(*args, **kwargs):
             made = before(*args, **kwargs)
             if type(made) is torch.Tensor and is_spyre(made) and not getattr(_restoring, "layout", False):
-                _settle(made)
+                _when_read(lambda: _settle(made))
             return made
         return rebuild
 
+    def legacy(before):
+        def load(*args, **kwargs):
+            outer, _restoring.later = getattr(_restoring, "later", None), []
+            try:
+                loaded = before(*args, **kwargs)
+                for lay_out in _restoring.later:
+                    lay_out()
+                return loaded
+            finally:
+                _restoring.later = outer
+        return load
+
     wrap(torch._utils, "_rebuild_tensor", make)
     wrap(torch._utils, "_rebuild_tensor_v3", make)
+    wrap(torch.serialization, "_legacy_load", legacy)
+
+
+def _when_read(lay_out):
+    """Files of before PyTorch 1.6 have the bytes of all storages behind the tensors: their memory still holds
+    anything, and a layout waits for the end of the file."""
+    later = getattr(_restoring, "later", None)
+    lay_out() if later is None else later.append(lay_out)
 
 
 def _settle(tensor):
@@ -92,9 +107,11 @@ def _settle(tensor):
     _core._spyre_set_layout(key, size, stride, tensor.dtype, None)
 
 
-def _restore(tensor, numbers):
+def _restore(tensor, numbers, codes):
     device_size, stride_map, dtype, arrangement, size, stride, host_dtype = numbers
     from tegula._spyre_names import DataFormats, ElementArrangement
     layout = _core.SpyreTensorLayout(device_size, stride_map, DataFormats(dtype), ElementArrangement(arrangement))
     if _core._spyre_describe(memory.key(tensor)) != tuple(numbers):
         _core._spyre_set_layout(memory.key(tensor), size, stride, host_dtype, layout)
+    if codes is not None:
+        _core._spyre_set_device_bytes(memory.key(tensor), codes.encode("latin-1"))
