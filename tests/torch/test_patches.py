@@ -530,6 +530,12 @@ def test_patch_pinning():
     data = torch.utils.data.TensorDataset(torch.arange(6.0))
     loader = torch.utils.data.DataLoader(data, batch_size=2, pin_memory=True)
     assert [b[0].to("spyre", non_blocking=True).sum().item() for b in loader] == [1, 5, 9]
+    made = [torch.empty(3, pin_memory=True), torch.zeros_like(x, pin_memory=True), torch.tensor([1], pin_memory=True),
+            torch.arange(3, pin_memory=True), torch.rand(2, pin_memory=True), x.new_zeros(4, pin_memory=True)]
+    assert all(t.device.type == "cpu" and not t.is_pinned() for t in made) and made[3].tolist() == [0, 1, 2]
+    for make in (torch.empty, torch.ones, torch.randn):
+        with pytest.raises(RuntimeError, match="only tensors of the CPU can be pinned"):
+            make(3, device="spyre", pin_memory=True)
 
 
 class Tied(torch.nn.Module):

@@ -112,6 +112,18 @@ def _local_scalar_dense(tensor):
     return memory.to_cpu(tensor).item()
 
 
+def _to_copy(tensor, *, non_blocking=False, **kwargs):
+    """A copy to the host that may come later asks for pinned memory, of which there is none; this one is never late."""
+    return _aten._to_copy.default._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, tensor, **kwargs)
+
+
+def _random_(tensor, *, generator=None):
+    """All numbers that a type has: of int64 the device has those of 32 bits."""
+    if tensor.dtype == torch.int64:
+        return run_on_cpu(_aten.random_.to, tensor, 2**31, generator=generator)
+    return run_on_cpu(_aten.random_.default, tensor, generator=generator)
+
+
 def _record_stream(tensor, stream):
     """Memory must outlive what a stream still does with it: nothing is under way in any."""
 
@@ -138,6 +150,14 @@ def _on_cpu(run):
 
 VIEWS = ("as_strided", "view", "_reshape_alias", "unfold", "set_.source_Storage", "set_.source_Tensor", "set_",
          "is_set_to")
+
+
+# What makes nested tensors from plain ones, on any device.
+_NESTING = ("_nested_tensor_from_tensor_list", "_nested_view_from_buffer")
+
+
+def _not_nested(*args, **kwargs):
+    raise RuntimeError("Spyre backend only supports strided tensors, not nested ones")
 
 
 # Keys under which PyTorch has made an operation from others; where the CPU has a kernel for the whole, that is taken.
@@ -175,12 +195,15 @@ def register():
         "_copy_from": _copy_from,
         "_copy_from_and_resize": _copy_from_and_resize,
         "_local_scalar_dense": _local_scalar_dense,
+        "_to_copy": _to_copy,
+        "random_": _random_,
         "record_stream": _record_stream,
         "_nested_tensor_from_mask": nested_from_mask,
         "convolution_overrideable": _on_cpu(_convolution),
         "convolution_backward_overrideable": _on_cpu(_convolution_backward),
     }
     table |= {name: _on_cpu(run) for name, run in cells.KERNELS.items()}
+    table |= dict.fromkeys(_NESTING, _not_nested)
     for name, run in table.items():
         library.impl(name, run, "PrivateUse1")
     # Lazily negated tensors (Tensor._neg_view): PyTorch makes plain ones of them with these, over and over.

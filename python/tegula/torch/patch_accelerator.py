@@ -1,7 +1,7 @@
 """What PyTorch does for accelerators: torch.accelerator, and memory that is pinned for one."""
 import torch
 
-from tegula.torch.patching import on_spyre, patch, wrap
+from tegula.torch.patching import for_subclasses, on_spyre, patch, wrap
 
 
 def _ours(device):
@@ -50,9 +50,15 @@ def _wanted(tensor, device):
     return device if device is not None else torch.accelerator.current_accelerator()
 
 
+_FACTORIES = ("empty", "empty_strided", "empty_like", "empty_permuted", "zeros", "zeros_like", "ones", "ones_like",
+              "full", "full_like", "rand", "rand_like", "randn", "randn_like", "randint", "randint_like", "randperm",
+              "arange", "linspace", "logspace", "eye", "tensor", "scalar_tensor")
+
+
 @patch
 def pinning():
-    """x.pin_memory() and DataLoader(pin_memory=True) raise: there is no allocator of pinned memory, nor a need."""
+    """x.pin_memory(), torch.empty(..., pin_memory=True) and DataLoader(pin_memory=True) raise: there is no allocator of
+    pinned memory, nor a need."""
     def pin(before):
         def method(self, device=None):
             wanted = _wanted(self, device)
@@ -65,5 +71,24 @@ def pinning():
             return False if on_spyre(wanted) else before(self) if device is None else before(self, device)
         return method
 
+    def made_unpinned(before):
+        def function(*args, pin_memory=False, **kwargs):
+            if not pin_memory:
+                return before(*args, **kwargs)
+            if not on_spyre(torch.accelerator.current_accelerator()):
+                return before(*args, pin_memory=pin_memory, **kwargs)
+            made = before(*args, **kwargs)
+            if on_spyre(made.device):
+                raise RuntimeError("only tensors of the CPU can be pinned")
+            return made
+        return function
+
+    for name in _FACTORIES:
+        wrap(torch, name, made_unpinned)
+        if name.endswith("_like"):
+            wrap(torch, name, for_subclasses)
+        torch.jit._builtins._register_builtin(getattr(torch, name), f"aten::{name}")
+    for name in ("new_empty", "new_empty_strided", "new_zeros", "new_ones", "new_full", "new_tensor"):
+        wrap(torch.Tensor, name, made_unpinned)
     wrap(torch.Tensor, "pin_memory", pin)
     wrap(torch.Tensor, "is_pinned", pinned)

@@ -6,6 +6,7 @@ from tegula.torch.patching import patch, wrap
 
 _TILED = ("the memory of a tensor on spyre is tiled, and DLPack cannot say how; take x.cpu(), or ask x.__dlpack__ for "
           "dl_device=(1, 0), the CPU")
+_COPY = "the memory of a tensor on spyre is tiled: what the CPU reads is a copy, and copy=False asks for none"
 
 
 @patch
@@ -16,7 +17,8 @@ def dlpack():
             if not is_spyre(self):
                 return before(self, *args, dl_device=dl_device, **kwargs)
             if dl_device is not None and tuple(map(int, dl_device)) == (1, 0):
-                kwargs.pop("copy", None)  # it is one
+                if kwargs.pop("copy", None) is False:
+                    raise BufferError(_COPY)
                 return self.detach().cpu().__dlpack__(*args, **kwargs)
             raise BufferError(_TILED)
         return method
