@@ -65,7 +65,7 @@ static tg_reason refuse_step(bool *shares, const tg_memory *m, const tg_plan_ste
     case TG_NODE_CLONE: return TG_REASON_RESTICKIFY; /* which it is */
     case TG_NODE_INPUT: return TG_REASON_INPUT;
     case TG_NODE_CONSTANT: return TG_REASON_CONSTANT;
-    case TG_NODE_DEFAULT:
+    case TG_NODE_DEFAULT: return step->noperands == 0 ? TG_REASON_CONSTANT : TG_REASON_NO_KERNEL; /* an iota */
     case TG_NODE_SEARCH:
     case TG_NODE_SCATTER:
     case TG_NODE_STATISTICS:
