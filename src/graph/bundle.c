@@ -40,14 +40,23 @@ static tg_status try_piece(const tg_bundle *b, int64_t step, int64_t piece, tg_e
     return s == TG_OK ? tg_kernel_format_name(NULL, 0, &need, &build.kernel, 0, err) : s;
 }
 
-static tg_status give_to_host(tg_bundle *b, tg_bundle_row *row, const tg_error *why, tg_error *err) {
-    const size_t len = strlen(why->message);
-    if (!tg_char_rows_reserve(&b->chars, len)) return tg_graph_no_memory(err);
-    memcpy(b->chars.rows + b->chars.count, why->message, len);
+/* A boundary has its own reason. */
+static tg_hlo_text find_reason(const tg_bundle *b, int64_t i, const tg_error *why) {
+    const tg_plan_step s = tg_graph_plan_step(b->plan, i);
+    const tg_hlo_text  reason = tg_graph_get(b->graph, s.node).reason;
+    if (s.kind == TG_STEP_NODE && reason.len > 0) return reason;
+    return (tg_hlo_text){why->message, strlen(why->message)};
+}
+
+static tg_status give_to_host(tg_bundle *b, int64_t i, const tg_error *told, tg_error *err) {
+    tg_bundle_row    *row = &b->steps.rows[i];
+    const tg_hlo_text why = find_reason(b, i, told);
+    if (!tg_char_rows_reserve(&b->chars, why.len)) return tg_graph_no_memory(err);
+    memcpy(b->chars.rows + b->chars.count, why.chars, why.len);
     row->duty = TG_DUTY_HOST;
     row->why = b->chars.count;
-    row->why_len = (uint32_t)len;
-    b->chars.count += len;
+    row->why_len = (uint32_t)why.len;
+    b->chars.count += why.len;
     return TG_OK;
 }
 
@@ -60,7 +69,7 @@ static tg_status try_step(tg_bundle *b, int64_t i, tg_error *err) {
     if (row->duty == TG_DUTY_NONE) return TG_OK;
     for (int64_t k = 0; k < npieces && s == TG_OK; k++) s = try_piece(b, i, k, &why);
     if (is_fatal(s)) return tg_fail(err, s, "%s", why.message);
-    if (s != TG_OK) return give_to_host(b, row, &why, err);
+    if (s != TG_OK) return give_to_host(b, i, &why, err);
     row->nkernels = npieces;
     for (int64_t k = 0; k < npieces; k++)
         if (!tg_piece_rows_push(&b->kernels, (tg_piece_row){i, k})) return tg_graph_no_memory(err);

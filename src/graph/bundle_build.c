@@ -175,7 +175,7 @@ static tg_status make_node(tg_build *out, const tg_bundle *b, int64_t node, cons
 
 /* Why it cannot be, before anything is looked at. */
 static const char *find_obstacle(const tg_node_info *info) {
-    if (info->kind == TG_NODE_BOUNDARY) return "it is not known to the planner";
+    if (info->kind == TG_NODE_BOUNDARY) return "nothing is known of the operation";
     if (info->kind == TG_NODE_GATHER) return "it reads at places that only the data knows";
     if (info->kind == TG_NODE_CONVOLUTION) return "its window is not kept in the graph";
     if (tg_hlo_text_is(info->opcode, "pad")) return "it writes a part of its result only";

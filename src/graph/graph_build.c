@@ -221,6 +221,7 @@ static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *er
 /* ---- adding --------------------------------------------------------------------------- */
 
 static const char no_format[] = "its type has no device format";
+static const char nothing_to_read[] = "a loop that it sums up has no rounds";
 static const char operand_without_format[] = "the type of an operand has no device format";
 
 static size_t reason_room(const tg_node *node) { return node->reason.len + sizeof operand_without_format; }
@@ -267,6 +268,19 @@ static bool reads_off_device(const tg_graph *g, const tg_node *node) {
     return false;
 }
 
+static bool has_elements(const tg_host *host) {
+    for (int32_t d = 0; d < host->ndim; d++)
+        if (host->shape[d] == 0) return false;
+    return true;
+}
+
+/* A result is wanted, and there is nothing that it is made from: no layout of an operand decides anything. */
+static bool reads_nothing(const tg_node *node) {
+    bool empty = false;
+    for (int32_t l = 0; l < node->nloops; l++) empty = empty || node->ranges[l] == 0;
+    return empty && node->noperands > 0 && has_elements(&node->host);
+}
+
 static void choose_format(tg_node_row *row, const tg_node *node) {
     row->format = node->has_format ? node->format : tg_format_for_dtype(node->host.dtype);
     row->on_device = row->format != TG_FORMAT_INVALID && tg_format_bits(row->format) > 0;
@@ -299,6 +313,9 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
         row.kind = TG_NODE_BOUNDARY;
         reason = !row.on_device ? (tg_hlo_text){no_format, sizeof no_format - 1}
                                 : (tg_hlo_text){operand_without_format, sizeof operand_without_format - 1};
+    } else if (row.kind != TG_NODE_INPUT && reads_nothing(node)) {
+        row.kind = TG_NODE_BOUNDARY;
+        reason = (tg_hlo_text){nothing_to_read, sizeof nothing_to_read - 1};
     }
     row.name = keep_text(g, node->name);
     row.opcode = keep_text(g, node->opcode);

@@ -122,7 +122,7 @@ def test_what_a_mixed_graph_says(tmp_path):
     assert names[len(names) - 1] == "zeros"
     assert [row["name"] for row in bundle["buffers"] if row["memory"] == "host"] == ["c"]
     why = {row["name"]: row["why"] for row in bundle["steps"] if row["runs_on"] == "host"}
-    assert why == {"t": "the device has no function for tan", "r": "it is not known to the planner"}
+    assert why == {"t": "the device has no function for tan", "r": "the type of an operand has no device format"}
 
 
 # ---- all or nothing ---------------------------------------------------------------------------------------------
