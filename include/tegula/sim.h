@@ -40,10 +40,10 @@ typedef enum tg_op {
     TG_OP_XOR, TG_OP_EQ, TG_OP_NE, TG_OP_LT, TG_OP_LE, TG_OP_GT, TG_OP_GE,
     TG_OP_SELECT,   /* operand 0 ? operand 1 : operand 2 */
     TG_OP_CLAMP,    /* operand 0 <= operand 1 <= operand 2 */
-    TG_OP_REDUCE,   /* operand 0, over the loops that the result does not have, and windows */
+    TG_OP_REDUCE,   /* operand 0, over the loops that the result does not have, and windows, from what is neutral on */
     TG_OP_PRODUCT,  /* operand 0 * operand 1, summed up over such loops */
     TG_OP_PAD,      /* operand 0 where the access of the result goes, `start` elsewhere */
-    TG_OP_PIECES,   /* the last operand that has an element there: see tg_piece */
+    TG_OP_PIECES,   /* the last operand that has an element there: see tg_piece. Those behind all pieces do not count */
     TG_OP_FORMULA   /* several that work element by element, with numbers: see tg_formula_step */
 } tg_op;
 
@@ -109,7 +109,7 @@ typedef struct tg_compute { /* zero-initialise what is not needed. Everything is
     int32_t          loop;     /* TG_OP_IOTA: the loop that counts */
     tg_reduction     reduction; /* of TG_OP_REDUCE */
     bool             has_start;
-    tg_access start; /* one element: where a reduction starts (else its neutral value), what TG_OP_PAD writes */
+    tg_access start; /* of TG_OP_PAD: the element that it writes */
     int32_t          nindices, nwindows, npieces;
     const tg_index  *indices;
     const tg_window *windows;

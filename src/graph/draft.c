@@ -45,6 +45,18 @@ bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view) {
     return tg_draft_operand(d, o, view, loop);
 }
 
+tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k) {
+    int32_t none[TG_MAX_NDIM];
+    for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
+    for (; k < o->at.noperands; k++) {
+        tg_node_view    view;
+        const tg_status s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        if (!tg_draft_operand(d, o, &view, none)) return tg_lower_no_memory(o);
+    }
+    return TG_OK;
+}
+
 /* Without an access of its own the result is written dimension by dimension. */
 static void fill_result(tg_term terms[TG_MAX_NDIM], tg_draft *d) {
     if (d->node.result.terms != NULL) return;

@@ -528,6 +528,7 @@ tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_tr
     free(l.name.rows);
     free(l.accesses.rows);
     free(l.terms.rows);
+    free(l.constants.rows);
     return s;
 }
 

@@ -54,6 +54,13 @@ typedef struct tg_draft {
     size_t   first_access, first_term;
 } tg_draft;
 
+/* The instruction that says the elements of a node. */
+typedef struct tg_constant {
+    int64_t node, instruction;
+} tg_constant;
+
+TG_HLO_TABLE(tg_constant_rows, tg_constant)
+
 typedef struct tg_lowering {
     tg_graph            *graph;
     const tg_hlo_module *module;
@@ -63,6 +70,7 @@ typedef struct tg_lowering {
     size_t               prefix;   /* what of it are the calls */
     tg_access_rows       accesses; /* of the draft */
     tg_term_rows         terms;
+    tg_constant_rows     constants; /* in the order of nodes */
     int64_t              times;    /* that what is looked at runs */
     int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
     int64_t              budget;   /* instructions that may still be looked at */
@@ -176,6 +184,10 @@ bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view);
 /* The result has this shape, and the format of `node`. */
 void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_node_view *result);
 
+/* Operands of the instruction from k on, which are read as the instruction says and not loop by loop: indices, what
+ * stands around a tensor, what a search starts with. */
+tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k);
+
 /* Adds the node; *result becomes a view of all of it. */
 tg_status tg_draft_finish(tg_node_view *result, tg_draft *d, const tg_order *o);
 
@@ -202,6 +214,15 @@ tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitc
 
 tg_lower tg_lower_pointwise, tg_lower_constant, tg_lower_iota, tg_lower_reduce, tg_lower_concatenate, tg_lower_pad,
     tg_lower_dynamic_slice, tg_lower_dynamic_update_slice, tg_lower_boundary;
+
+/* ---- lower_start.c ---- */
+
+/* What a reduction has made, put together with operand k of the instruction, which it starts with: one more node,
+ * unless that changes nothing. */
+tg_status tg_lower_put_start(tg_node_view *view, const tg_order *o, tg_reduction reduction, int64_t k);
+
+/* Whether operand k changes nothing. */
+bool tg_lower_is_neutral(const tg_order *o, tg_reduction reduction, int64_t k);
 
 /* ---- lower_products.c ---- */
 

@@ -53,6 +53,8 @@ tg_status tg_lower_constant(tg_order *o) {
     const tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_CONSTANT, &result);
+    if (!tg_constant_rows_push(&o->l->constants, (tg_constant){tg_graph_count(o->l->graph), o->id}))
+        return tg_lower_no_memory(o);
     return finish(o, &d);
 }
 
@@ -120,7 +122,10 @@ tg_status tg_lower_reduce(tg_order *o) {
     d.node.reduction = reduction;
     if (reduction == TG_REDUCE_PRODUCT) /* the device multiplies across sticks only */
         for (int32_t l = result.ndim; l < d.node.nloops; l++) d.node.no_stick |= UINT32_C(1) << l;
-    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
+    if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
+    s = tg_draft_finish(&result, &d, o);
+    if (s == TG_OK) s = tg_lower_put_start(&result, o, reduction, 1);
+    return s == TG_OK ? tg_lower_put_view(o, &result) : s;
 }
 
 /* ---- pieces ---------------------------------------------------------------------------------------- */
@@ -173,6 +178,7 @@ static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_node_view *view, c
     d->node.result = (tg_access){.offset = offset, .nterms = view->ndim, .terms = terms};
     tg_node_view   out;
     tg_status s = tg_draft_same(d, o, view) ? TG_OK : tg_lower_no_memory(o);
+    if (s == TG_OK) s = tg_draft_rest(d, o, 1);
     if (s == TG_OK) s = tg_draft_finish(&out, d, o);
     return s == TG_OK ? tg_lower_put_view(o, &out) : s;
 }
@@ -230,7 +236,8 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     memcpy(cut.shape, result.shape, sizeof cut.shape);
     if (!tg_draft_operand(&d, o, &cut, loop) || !add_unknown_starts(&d, o, &view, &result))
         return tg_lower_no_memory(o);
-    return finish(o, &d);
+    s = tg_draft_rest(&d, o, 1);
+    return s == TG_OK ? finish(o, &d) : s;
 }
 
 tg_status tg_lower_dynamic_update_slice(tg_order *o) {
@@ -245,5 +252,6 @@ tg_status tg_lower_dynamic_update_slice(tg_order *o) {
     for (int32_t i = 0; i < target.ndim; i++)
         if (update.shape[i] != target.shape[i]) d.node.no_stick |= UINT32_C(1) << i;
     if (!tg_draft_same(&d, o, &target) || !tg_draft_same(&d, o, &update)) return tg_lower_no_memory(o);
-    return finish(o, &d);
+    s = tg_draft_rest(&d, o, 2);
+    return s == TG_OK ? finish(o, &d) : s;
 }

@@ -18,12 +18,15 @@ static tg_status finish(const tg_order *o, tg_draft *d) {
     return s == TG_OK ? tg_lower_put_view(o, &view) : s;
 }
 
+static tg_status put_leaf(tg_thing *out, const tg_order *o, const tg_node_view *view) {
+    *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
+    return tg_rows_push(&o->l->views, *view) ? TG_OK : tg_lower_no_memory(o);
+}
+
 static tg_status finish_leaf(tg_thing *out, const tg_order *o, tg_draft *d) {
     tg_node_view         view;
     const tg_status s = tg_draft_finish(&view, d, o);
-    if (s != TG_OK) return s;
-    *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
-    return tg_rows_push(&o->l->views, view) ? TG_OK : tg_lower_no_memory(o);
+    return s == TG_OK ? put_leaf(out, o, &view) : s;
 }
 
 static uint32_t bit(int64_t d) { return UINT32_C(1) << d; }
@@ -113,7 +116,8 @@ static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shap
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
-    return finish_leaf(out, o, &d);
+    s = tg_draft_rest(&d, o, o->at.noperands / 2);
+    return s == TG_OK ? finish_leaf(out, o, &d) : s;
 }
 
 tg_status tg_lower_reduce_several(tg_order *o) {
@@ -123,9 +127,10 @@ tg_status tg_lower_reduce_several(tg_order *o) {
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Loops of an operand under windows: dimensions that a window moves along are read at places that are not loops. */
-static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o, const tg_node_view *result,
-                              const tg_node_view *view) {
+/* Loops of an operand under windows: dimensions that a window moves along are read at places that are not loops. full:
+ * no window has places without an element. */
+static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, const tg_order *o,
+                              const tg_node_view *result, const tg_node_view *view) {
     tg_hlo_window_dim window[TG_MAX_NDIM];
     tg_hlo_text       value;
     size_t            n = 0;
@@ -136,17 +141,35 @@ static tg_status window_loops(int32_t *loop, uint32_t *moved, const tg_order *o,
     if (n != (size_t)view->ndim || result->ndim != view->ndim)
         return tg_lower_fail(o, "its window does not fit its shape");
     *moved = 0;
+    *full = true;
     for (int32_t i = 0; i < view->ndim; i++) {
         const bool plain = window[i].size == 1 && result->shape[i] == view->shape[i];
         loop[i] = plain ? i : TG_LOOP_UNKNOWN;
         if (!plain) *moved |= bit(i);
+        *full = *full && window[i].low <= 0 && window[i].high <= 0 && window[i].lhs_dilate == 1;
     }
     return TG_OK;
+}
+
+/* Places without an element count as what the reduction starts with, each of them: for a sum that is not the same as
+ * once behind it. */
+static tg_status start_windows(tg_thing *out, const tg_order *o, tg_draft *d, bool full) {
+    tg_reduction reduction = TG_REDUCE_SUM;
+    tg_node_view view;
+    const bool   known = o->at.noperands == 2 && tg_lower_reduction(&reduction, o);
+    const bool   once = full || reduction == TG_REDUCE_MAX || reduction == TG_REDUCE_MIN ||
+                        reduction == TG_REDUCE_AND || reduction == TG_REDUCE_OR;
+    const bool   apart = known && (once || tg_lower_is_neutral(o, reduction, 1));
+    tg_status    s = apart ? TG_OK : tg_draft_rest(d, o, o->at.noperands / 2);
+    if (s == TG_OK) s = tg_draft_finish(&view, d, o);
+    if (s == TG_OK && apart) s = tg_lower_put_start(&view, o, reduction, 1);
+    return s == TG_OK ? put_leaf(out, o, &view) : s;
 }
 
 static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
+    bool      full = true;
     tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_view_of_shape(&result, o, shape);
@@ -155,13 +178,13 @@ static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_sha
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     for (int64_t k = 0; k < o->at.noperands / 2; k++) {
         s = tg_lower_view(&view, o, k);
-        if (s == TG_OK) s = window_loops(loop, &moved, o, &result, &view);
+        if (s == TG_OK) s = window_loops(loop, &moved, &full, o, &result, &view);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
-    return finish_leaf(out, o, &d);
+    return start_windows(out, o, &d, full);
 }
 
 tg_status tg_lower_reduce_windows(tg_order *o) {
@@ -173,6 +196,7 @@ tg_status tg_lower_reduce_windows(tg_order *o) {
 tg_status tg_lower_select_and_scatter(tg_order *o) {
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
+    bool      full = true;
     tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
@@ -180,12 +204,13 @@ tg_status tg_lower_select_and_scatter(tg_order *o) {
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     for (int64_t k = 0; k < 2; k++) {
         s = tg_lower_view(&view, o, k);
-        if (s == TG_OK) s = window_loops(loop, &moved, o, &result, &view);
+        if (s == TG_OK) s = window_loops(loop, &moved, &full, o, &result, &view);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
-    return finish(o, &d);
+    s = tg_draft_rest(&d, o, 2);
+    return s == TG_OK ? finish(o, &d) : s;
 }
 
 /* An access cannot run backwards, but sticks can be taken one by one in any order. */

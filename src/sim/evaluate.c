@@ -116,7 +116,7 @@ static void calculate(const walk *w, int64_t round) {
         store(w, at, formula(w, round, apply(w, round)));
         return;
     }
-    for (int32_t k = w->job->info.noperands; k-- > 0;)
+    for (int32_t k = tg_job_moved(w->job); k-- > 0;)
         if (w->operand[k].at >= 0) {
             store(w, at, load(w, k, w->operand[k].at + round * w->operand[k].step));
             return;

@@ -104,6 +104,13 @@ tg_status tg_host_span(int64_t *out, const tg_host *host, tg_error *err) {
     return s;
 }
 
+int32_t tg_job_moved(const tg_job *job) {
+    int32_t last = -1;
+    if (job->op->op == TG_OP_PAD) return 1;
+    for (int32_t i = 0; i < job->c.npieces; i++) last = (int32_t)tg_max(last, job->c.pieces[i].operand);
+    return last >= 0 ? last + 1 : job->info.noperands;
+}
+
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static tg_status fail(const tg_job *job, const char *what, tg_error *err) {
@@ -152,11 +159,18 @@ static bool is_empty(const tg_job *job) {
     return false;
 }
 
+/* An empty piece of operand k reads nothing. */
+static bool is_empty_piece(const tg_job *job, int32_t k) {
+    for (int32_t i = 0; i < job->c.npieces; i++)
+        if (job->c.pieces[i].operand == k && job->c.pieces[i].size == 0) return true;
+    return false;
+}
+
 /* Whether an access stays inside the tensor of node `from`; k: the operand that it is, else -1. */
 static bool is_inside(const tg_job *job, int32_t k, const tg_access *a, int64_t from) {
     const tg_host host = tg_graph_get(job->graph, from).host;
     int64_t       last = 0, span = 0;
-    if (is_empty(job)) return true;
+    if (is_empty(job) || (k >= 0 && is_empty_piece(job, k))) return true;
     if (tg_host_span(&span, &host, NULL) != TG_OK || a->offset < 0 || !reach(&last, job, k, a)) return false;
     return (k < 0 || reach_by_data(&last, job, k)) && last < span;
 }
@@ -214,6 +228,7 @@ static tg_status check_op(const tg_job *job, tg_error *err) {
     if (!has_operands(job)) return fail(job, "its node has another number of operands", err);
     if (job->op->op == TG_OP_IOTA && (job->c.loop < 0 || job->c.loop >= job->info.nloops))
         return fail(job, "it counts along no loop", err);
+    if (job->c.has_start && job->op->op != TG_OP_PAD) return fail(job, "nothing but a pad has a start", err);
     if (job->op->op == TG_OP_PAD && !job->c.has_start) return fail(job, "it does not say with what", err);
     if (!tg_formula_suits(job, whole) || (lead == TG_PRED && !tg_formula_suits(job, false)))
         return fail(job, "a step of its formula has no operand or is not for such numbers", err);

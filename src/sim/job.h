@@ -46,6 +46,9 @@ tg_status tg_job_check_indices(const tg_job *job, tg_number *const *values, tg_e
 /* Where a window reads operand 0: host elements, or -1 for a place that is none. */
 int64_t tg_window_at(const tg_window *w, int64_t place, int64_t in_window);
 
+/* Operands of which elements are moved, as TG_OP_PIECES and TG_OP_PAD do it; those behind them say where to. */
+int32_t tg_job_moved(const tg_job *job);
+
 /* TG_OP_ types that sum up, and so begin with something. */
 static inline bool tg_job_sums(const tg_job *job) {
     return job->op->op == TG_OP_REDUCE || job->op->op == TG_OP_PRODUCT;

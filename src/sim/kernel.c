@@ -151,7 +151,7 @@ static void run_formula(run *r, int64_t n) {
 /* The last operand that has an element there; poison where none has. */
 static void run_pieces(run *r, int64_t n) {
     int64_t start = 0;
-    for (int32_t k = 0; k < r->job->info.noperands; k++) {
+    for (int32_t k = 0; k < tg_job_moved(r->job); k++) {
         const bool line = tg_place_row(&start, r->places, &r->operand[k], r->at, n);
         int64_t    from = 0;
         memcpy(r->rows[1].whole, r->places, sizeof r->places);
@@ -436,18 +436,15 @@ static void fill_elements(tg_tile *t, float real, int64_t whole) {
 
 static void join(const run *r, int64_t place) {
     const tg_reduction how = tg_job_reduction(r->job);
-    const bool         starts = r->job->c.has_start;
     double             real = 0;
     int64_t            whole = 0;
     if (r->whole) {
         whole = r->sums[0].integer[place];
         for (int64_t i = 1; i < r->nsums; i++) whole = tg_reduce_whole(how, whole, r->sums[i].integer[place]);
-        if (starts) whole = tg_reduce_whole(how, whole, whole_number_of(r, &r->job->c.start));
         real = (double)whole;
     } else {
         float sum = r->sums[0].real[place];
         for (int64_t i = 1; i < r->nsums; i++) sum = tg_reduce_float(how, sum, r->sums[i].real[place]);
-        if (starts) sum = tg_reduce_float(how, sum, (float)number_of(r, &r->job->c.start));
         real = (double)sum;
         whole = whole_of(real);
     }

@@ -22,8 +22,4 @@ struct tg_program {
 /* Of a node that nobody told of: TG_OP_NONE. */
 tg_compute tg_program_get(const tg_program *program, int64_t node);
 
-/* literal.c: the elements of a constant's text as numbers, dense row-major; which domain the dtype says. n is how many
- * there must be, or 1 for a shape of which all elements are the same. */
-tg_status tg_read_literal(double *real, int64_t *whole, int64_t n, tg_hlo_text text, tg_error *err);
-
 #endif

@@ -5,6 +5,7 @@
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "graph/literal.h"
 #include "graph/lower.h"
 #include "sim/numbers.h"
 #include "sim/ops.h"
@@ -123,34 +124,21 @@ static bool translate_dot(tg_compute *c, room *r, source *s) {
     return s->info.noperands == 2;
 }
 
-/* A start that changes nothing is none: the device has neutral values of its own. */
-static bool is_neutral(const source *s, const tg_node_view *start, tg_reduction reduction) {
-    const tg_compute k = tg_program_get(s->program, start->node);
-    tg_number        x;
-    if (k.op != TG_OP_CONSTANT || tg_numbers_read(&x, start->dtype, 1, k.data, NULL) != TG_OK) return false;
-    if (!tg_dtype_is_whole(start->dtype)) return x.real == tg_neutral_real(reduction);
-    if (start->dtype == TG_PRED) return x.whole == (reduction == TG_REDUCE_AND || reduction == TG_REDUCE_MIN);
-    const int32_t bits = tg_dtype_bits(start->dtype);
-    const int64_t neutral = tg_neutral_whole(reduction), low = tg_dtype_get_class(start->dtype) == TG_CLASS_INT
-                                                                   ? -(INT64_C(1) << (bits - 2)) * 2 : 0;
-    if (reduction == TG_REDUCE_MAX) return x.whole == low;
-    if (reduction == TG_REDUCE_MIN) return x.whole == (low == 0 ? tg_wrap(-1, bits, false) : -1 - low);
-    return x.whole == tg_wrap(neutral, bits, low != 0);
+/* What it starts with is put together with its result by a node of its own, which has the opcode of that. */
+static bool put_start(tg_compute *c, const source *s) {
+    const tg_hlo_text none = {NULL, 0};
+    c->op = tg_op_of_hlo(s->info.opcode, none);
+    return c->op != TG_OP_NONE;
 }
 
 static bool put_reduction(tg_compute *c, source *s) {
     c->op = TG_OP_REDUCE;
-    if (s->info.noperands != 1 || s->nviews != 2 || !has_views(s, 2) ||
-        !tg_lower_reduction(&c->reduction, &s->order))
-        return false;
-    c->has_start = !is_neutral(s, &s->views[1], c->reduction);
-    c->start = element(&s->views[1]);
-    return true;
+    return s->info.noperands == 1 && s->nviews == 2 && has_views(s, 2) && tg_lower_reduction(&c->reduction, &s->order);
 }
 
 static bool translate_reduce(tg_compute *c, room *r, source *s) {
     (void)r;
-    return put_reduction(c, s);
+    return put_start(c, s) || put_reduction(c, s);
 }
 
 /* ---- windows ----------------------------------------------------------------------------------------- */
@@ -171,6 +159,7 @@ static tg_window make_window(const tg_hlo_window_dim *w, int32_t loop, const tg_
 static bool translate_reduce_window(tg_compute *c, room *r, source *s) {
     tg_hlo_window_dim window[TG_MAX_NDIM];
     size_t            n;
+    if (put_start(c, s)) return true;
     if (!put_reduction(c, s) || !read_window(window, &n, s) || (int32_t)n != s->views[0].ndim) return false;
     for (int32_t d = 0; d < (int32_t)n; d++) {
         if (window[d].size == 1 && s->info.host.shape[d] == s->views[0].shape[d]) continue;
@@ -206,7 +195,7 @@ static bool translate_convolution(tg_compute *c, room *r, source *s) {
 static bool translate_pad(tg_compute *c, room *r, source *s) {
     (void)r;
     c->op = TG_OP_PAD;
-    if (s->info.noperands != 1 || !has_views(s, 2)) return false;
+    if (s->info.noperands != 2 || !has_views(s, 2)) return false;
     c->has_start = true;
     c->start = element(&s->views[1]);
     return true;
@@ -235,12 +224,12 @@ static bool translate_concatenate(tg_compute *c, room *r, source *s) {
 static bool translate_update(tg_compute *c, room *r, source *s) {
     c->op = TG_OP_PIECES;
     const uint32_t ndim = (uint32_t)s->info.host.ndim;
-    if (s->info.noperands != 2 || s->nviews != 2 + ndim || !has_views(s, s->nviews)) return false;
+    if (s->nviews != 2 + ndim || s->info.noperands != (int32_t)s->nviews || !has_views(s, s->nviews)) return false;
     r->pieces = calloc(ndim + 1, sizeof *r->pieces);
     s->no_memory = r->pieces == NULL;
     if (s->no_memory) return false;
     for (uint32_t d = 0; d < ndim; d++) {
-        if (s->views[1].shape[d] == s->info.host.shape[d]) continue;
+        if (s->views[1].shape[d] == s->info.host.shape[d] && d + 1 < ndim) continue; /* one piece there is */
         r->pieces[c->npieces++] = (tg_piece){.operand = 1, .loop = (int32_t)d, .size = s->views[1].shape[d],
                                              .has_from = true, .from = element(&s->views[2 + d])};
     }
@@ -253,7 +242,7 @@ static bool translate_update(tg_compute *c, room *r, source *s) {
 static bool translate_dynamic_slice(tg_compute *c, room *r, source *s) {
     c->op = TG_OP_COPY;
     const uint32_t ndim = (uint32_t)s->info.host.ndim;
-    if (s->info.noperands != 1 || s->nviews != 1 + ndim || !has_views(s, s->nviews)) return false;
+    if (s->nviews != 1 + ndim || s->info.noperands != (int32_t)s->nviews || !has_views(s, s->nviews)) return false;
     for (uint32_t d = 0; d < ndim; d++) {
         const int64_t limit = s->views[0].shape[d] - s->info.host.shape[d];
         if (limit > 0)

@@ -1,6 +1,6 @@
 /* Literals of HLO: "{ { 1, 2.5e-3 }, { -inf, nan } }", "true". Braces and commas only part the numbers: the shape says
  * how many there are. */
-#include "sim/program.h"
+#include "graph/literal.h"
 
 #include "base/error.h"
 
