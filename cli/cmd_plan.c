@@ -141,6 +141,18 @@ static int check_out(const cli_args *args) {
     return CLI_OK;
 }
 
+/* --run prints results, and no report. */
+static int check_run(const cli_args *args) {
+    if (args->option[OPT_RUN] == NULL && args->option[OPT_SEED] != NULL)
+        return cli_fail(CLI_USAGE, "--seed", "it is for --run");
+    if (args->option[OPT_RUN] == NULL) return CLI_OK;
+    if (args->option[OPT_EXPLAIN] != NULL)
+        return cli_fail(CLI_USAGE, "--explain", "it prints one operation, --run runs all; ask for one");
+    if (args->option[OPT_MEMORY] != NULL && args->option[OPT_OUT] == NULL)
+        return cli_fail(CLI_USAGE, "--memory", "it is for the report, --run prints results; ask for one");
+    return CLI_OK;
+}
+
 /* Of a graph without a plan: is there one if reductions may restickify? */
 static tg_graph_plan *try_relayed(const tg_graph *graph, tg_graph_params params) {
     tg_graph_plan *plan = NULL;
@@ -216,6 +228,7 @@ static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_m
     if (status == CLI_OK) status = read_release(&view.june, args->option[OPT_RELEASE]);
     if (status == CLI_OK) status = read_seed(&view.seed, args->option[OPT_SEED]);
     if (status == CLI_OK) status = check_out(args);
+    if (status == CLI_OK) status = check_run(args);
     if (status != CLI_OK) return status;
     if (make_plan(&view, &plan, graph, &params, args->option[OPT_FORMATS] != NULL, &err) == TG_OK) {
         view.plan = plan;
