@@ -11,6 +11,7 @@ typedef struct tg_bundle_row {
     tg_duty  duty;
     bool     in_lx;
     int64_t  address;
+    int64_t  core_bytes; /* in LX: of each core */
     int64_t  first_kernel, nkernels;
     size_t   why; /* in chars */
     uint32_t why_len;

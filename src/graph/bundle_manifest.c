@@ -156,6 +156,7 @@ static void put_buffer(tg_json *j, const tg_bundle *b, int64_t i) {
     tg_json_words(j, "memory", !s.on_device ? "host" : row->in_lx ? "lx" : "hbm");
     tg_json_number(j, "address", row->address, s.on_device);
     tg_json_int(j, "bytes", s.bytes);
+    if (row->in_lx) tg_json_int(j, "core_bytes", row->core_bytes);
     if (s.on_device) tg_json_layout(j, "layout", b->graph, s.node, &s.layout);
     else tg_json_raw(j, "layout", "null");
     if (row->in_place_of >= 0) tg_json_int(j, "in_place_of", row->in_place_of);

@@ -16,6 +16,7 @@ static tg_status place_step(tg_bundle *b, int64_t i, const tg_memory *memory, tg
                        r.bytes);
     row->address = r.address;
     row->in_lx = r.home == TG_HOME_LX;
+    row->core_bytes = row->in_lx ? r.bytes : 0;
     row->in_place_of = r.in_place_of;
     return TG_OK;
 }

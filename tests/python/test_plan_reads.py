@@ -219,3 +219,20 @@ def test_tensors_without_elements(tmp_path, text, shapes, wanted):
                           timeout=60)
     assert done.returncode == 0, done.stderr
     assert [row["right"] for row in json.loads(done.stdout)["outputs"]] == [True]
+
+
+# ---- the scratchpad ---------------------------------------------------------------------------------------------
+
+def test_bytes_of_a_core_and_of_all(tmp_path):
+    """In bundle.json they have two names; tegula.plan/1 says those of a core."""
+    text = (plan_hlo.ROOT / "examples" / "attention.hlo").read_text()
+    bundle = written(tmp_path, text)
+    done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo", "--memory", "--json"], capture_output=True,
+                          timeout=60)
+    told = {row["step"]: row for row in json.loads(done.stdout)["memory"]["tensors"]}
+    scratch = [row for row in bundle["buffers"] if row["memory"] == "lx"]
+    assert len(scratch) == 4
+    for row in bundle["buffers"]:
+        assert ("core_bytes" in row) == (row in scratch) == (told[row["id"]]["home"] == "lx")
+    for row in scratch:
+        assert row["core_bytes"] == told[row["id"]]["bytes"] and row["bytes"] == 32 * row["core_bytes"]
