@@ -22,7 +22,7 @@ enum { CLI_OK = 0, CLI_NO = 1, CLI_USAGE = 2, CLI_INFEASIBLE = 3, CLI_IO = 4 };
 
 /* ---- commands (arguments.c) --------------------------------------------------- */
 
-enum { CLI_MAX_OPTIONS = 16, CLI_MAX_ARGUMENTS = 2 };
+enum { CLI_MAX_OPTIONS = 17, CLI_MAX_ARGUMENTS = 2 };
 
 typedef struct cli_option {
     const char *name;  /* without the dashes */

@@ -8,20 +8,23 @@ static const char help[] =
     "tegula plan - choose Spyre layouts for a graph\n"
     "\n"
     "usage: tegula plan FILE.hlo [--cores N] [--model tegula|torch-spyre] [--method exact|greedy|beam]\n"
-    "                   [--restickify-reductions] [--keep-unit-dims] [--device-formats] [--release 2026-08|2026-06]\n"
-    "                   [--solver exact|greedy|firstfit|bestfit] [--lx-fraction F] [--memory] [--explain NAME]\n"
-    "                   [--limit N] [--out DIR] [--force] [--run] [--seed N] [--json]\n"
+    "                   [--max-branches N] [--restickify-reductions] [--keep-unit-dims] [--device-formats]\n"
+    "                   [--release 2026-08|2026-06] [--solver exact|greedy|firstfit|bestfit] [--lx-fraction F]\n"
+    "                   [--memory] [--explain NAME] [--limit N] [--out DIR] [--force] [--run] [--seed N] [--json]\n"
     "\n"
     "Reads HLO text (of XLA, or jax's lowered.as_text('hlo')), chooses a layout for every tensor, and says which\n"
     "tensors have to be copied into another layout (restickified), for whom, and why. The plan is the one with the\n"
-    "fewest bytes copied, and that is proven. Exit status 3 where there is no plan, with the operations that cannot\n"
-    "agree. `-` is standard input.\n"
+    "fewest bytes copied, which the report calls proven; of graphs that are too wide for a proof it says how\n"
+    "much too much it may copy, and is never worse than greedy and beam. Exit status 3 where there is no plan, with\n"
+    "the operations that cannot agree. `-` is standard input.\n"
     "\n"
     "  --cores N                  share the work of each operation among up to N cores, 1 to 32; 32 if not given\n"
     "  --model NAME               tegula: a copy serves all who need it, priced in bytes; torch-spyre: each reader "
     "has\n"
     "                             its own, priced in elements of the host tensor\n"
     "  --method NAME              exact; or what to compare with: greedy, beam (200 wide)\n"
+    "  --max-branches N           of the search in a graph too wide to be solved otherwise; if not given, as many as\n"
+    "                             some seconds allow, the same on every machine\n"
     "  --restickify-reductions    operands of reductions may be copied, too\n"
     "  --keep-unit-dims           dimensions of size 1 keep a device dimension, as in torch-spyre today\n"
     "  --device-formats           what the device has no kernel for, in its data format, is left to the host\n"
@@ -43,8 +46,8 @@ static const char help[] =
     "example:\n"
     "  $ tegula plan module_0001.jit_step.txt\n";
 
-enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_FORMATS, OPT_RELEASE, OPT_SOLVER,
-       OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE, OPT_RUN,
+enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_BRANCHES, OPT_REDUCTIONS, OPT_UNIT_DIMS, OPT_FORMATS, OPT_RELEASE,
+       OPT_SOLVER, OPT_FRACTION, OPT_MEMORY, OPT_EXPLAIN, OPT_LIMIT, OPT_OUT, OPT_FORCE, OPT_RUN,
        OPT_SEED };
 
 /* The place of a word in a list; its first one if it is not given. */
@@ -56,6 +59,16 @@ static int choose(int *out, const char *option, const char *word, const char *co
     const char *nearest = cli_nearest(word, names);
     return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word,
                     nearest != NULL ? nearest : names[0]);
+}
+
+static int read_branches(int64_t *out, const char *argument) {
+    *out = 0;
+    if (argument == NULL) return CLI_OK;
+    cli_text text = cli_text_of("--max-branches", argument);
+    int      status = cli_read_int(out, &text);
+    if (status == CLI_OK && *out < 1) status = cli_fail_at(&text, 0, "the number of branches is 1 or more");
+    free(text.bytes);
+    return status;
 }
 
 static int read_params(tg_graph_params *out, const cli_args *args) {
@@ -70,7 +83,7 @@ static int read_params(tg_graph_params *out, const cli_args *args) {
     out->method = (tg_method)method;
     out->keep_unit_dims = args->option[OPT_UNIT_DIMS] != NULL;
     out->relay_reductions = args->option[OPT_REDUCTIONS] != NULL;
-    return CLI_OK;
+    return read_branches(&out->max_branches, args->option[OPT_BRANCHES]);
 }
 
 static int read_release(bool *june, const char *argument) {
@@ -281,6 +294,7 @@ const cli_command cli_plan = {
     .options = {{"cores", "a number"},
                 {"model", "tegula or torch-spyre"},
                 {"method", "exact, greedy or beam"},
+                {"max-branches", "a number"},
                 {"restickify-reductions", NULL},
                 {"keep-unit-dims", NULL},
                 {"device-formats", NULL},

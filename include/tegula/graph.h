@@ -215,7 +215,8 @@ typedef enum tg_model {
 } tg_model;
 
 typedef enum tg_method {
-    TG_METHOD_EXACT = 0, /* proves its plan optimal, or says how far it may be off */
+    TG_METHOD_EXACT = 0, /* proves its plan optimal, or says how far it may be off; post: it costs no more than those
+                            of the other two */
     TG_METHOD_GREEDY,    /* torch-spyre's: node by node, the cheapest at that moment */
     TG_METHOD_BEAM       /* torch-spyre's: the best `width` partial plans go on */
 } tg_method;
@@ -226,7 +227,8 @@ typedef struct tg_graph_params { /* zero-initialise for defaults */
     bool      keep_unit_dims;    /* dimensions of size 1 keep a device dimension, as torch-spyre does today */
     bool      relay_reductions;  /* operands of a reduction may be restickified too */
     int32_t   width;             /* of the beam; 0: 200 */
-    int64_t   max_branches;      /* of the search where a graph is too wide to be solved exactly; 0: 10000 */
+    int64_t   max_branches;      /* of the search where a graph is too wide to be solved exactly; 0: as many as about
+                                    10^9 costs that are read allow, some seconds */
 } tg_graph_params;
 
 typedef struct tg_graph_plan tg_graph_plan;

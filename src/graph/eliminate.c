@@ -117,6 +117,7 @@ static uint64_t table_size(run *r, const tg_var_rows *factors) {
     r->stamp++;
     for (size_t i = 0; i < factors->count; i++) {
         const tg_factor *f = &r->net->factors.rows[factors->rows[i]];
+        r->e->work += f->nvars;
         for (uint32_t k = 0; k < f->nvars; k++) {
             const uint32_t v = scope_of(r, f)[k];
             if (r->mark[v] == r->stamp) continue;
@@ -233,8 +234,10 @@ static bool minimise_out(run *r, uint32_t x) {
         r->e->dead = dead;
     }
     r->e->dead[r->net->factors.count - 1] = false;
-    do r->net->costs.rows[table++] = least(r, n, x);
-    while (step(r, labels, scope, n));
+    do {
+        r->net->costs.rows[table++] = least(r, n, x);
+        r->e->work += (int64_t)(r->group.count * r->net->nlabels.rows[x]);
+    } while (step(r, labels, scope, n));
     return attach(r, (uint32_t)r->net->factors.count - 1);
 }
 
@@ -358,6 +361,7 @@ bool tg_eliminate(tg_elimination *out, const tg_network *net, size_t limit, bool
     memset(out, 0, sizeof *out);
     out->split = -1;
     run        r = {.e = out, .net = &out->net, .limit = limit, .stop = stop};
+    out->work = (int64_t)(net->costs.count + net->scopes.count);
     const bool done = copy_network(&out->net, net) && start(&r) && eliminate_all(&r);
     free(r.head);
     free(r.count);

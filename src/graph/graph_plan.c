@@ -8,9 +8,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_WIDTH = 200, DEFAULT_BRANCHES = 10000 };
+enum { DEFAULT_WIDTH = 200 };
+#define DEFAULT_WORK INT64_C(1000000000)
 
 /* ---- choosing ---------------------------------------------------------------------------- */
+
+/* The better of greedy and beam; *cost is TG_INFINITE where both end without a plan. */
+static tg_status choose_baseline(uint32_t *modes, int64_t *cost, const tg_problem *p, const tg_uses *uses,
+                                 tg_error *err) {
+    uint32_t *greedy = calloc(p->nodes.count + 1, sizeof *greedy);
+    bool      found_greedy = false, found_beam = false;
+    tg_status s = greedy != NULL ? TG_OK : tg_graph_no_memory(err);
+    if (s == TG_OK) s = tg_choose_greedy(greedy, &found_greedy, p, uses, err);
+    if (s == TG_OK) s = tg_choose_beam(modes, &found_beam, p, uses, p->params.width, err);
+    *cost = s == TG_OK && found_beam ? tg_choice_cost(p, uses, modes) : TG_INFINITE;
+    const int64_t other = s == TG_OK && found_greedy ? tg_choice_cost(p, uses, greedy) : TG_INFINITE;
+    if (other < *cost) {
+        memcpy(modes, greedy, p->nodes.count * sizeof *modes);
+        *cost = other;
+    }
+    free(greedy);
+    return s;
+}
+
+/* What elimination and one bound did not settle: the search starts from the better of greedy and beam. */
+static tg_status search_on(tg_solution *found, bool *is_baseline, tg_graph_plan *plan, uint32_t *labels,
+                           const tg_network *net, const tg_uses *uses, tg_error *err) {
+    const int64_t most = plan->problem.params.max_branches;
+    tg_effort     effort = {.branches = most > 0 ? most : INT64_MAX, .work = most > 0 ? 0 : DEFAULT_WORK};
+    tg_status     s = choose_baseline(plan->modes, &effort.known, &plan->problem, uses, err);
+    if (s != TG_OK) return s;
+    if (effort.known == found->bound) found->cost = effort.known;
+    else s = tg_network_solve(found, labels, net, &effort, err);
+    *is_baseline = found->cost < TG_INFINITE && found->cost == effort.known;
+    return s;
+}
 
 static tg_status choose_exact(tg_graph_plan *plan, const tg_uses *uses, tg_error *err) {
     const tg_problem *p = &plan->problem;
@@ -18,12 +50,14 @@ static tg_status choose_exact(tg_graph_plan *plan, const tg_uses *uses, tg_error
     uint32_t         *var = malloc(n * sizeof *var), *labels = NULL;
     tg_network        net = {.constant = 0};
     tg_solution       found = {0};
+    const tg_effort   little = {.branches = 0};
+    bool              is_baseline = false;
     tg_status         s = var != NULL ? TG_OK : tg_graph_no_memory(err);
     if (s == TG_OK) s = tg_choice_network(&net, var, p, uses, NULL, err);
     if (s == TG_OK && (labels = calloc(net.nlabels.count + 1, sizeof *labels)) == NULL) s = tg_graph_no_memory(err);
-    const tg_effort effort = {.branches = p->params.max_branches};
-    if (s == TG_OK) s = tg_network_solve(&found, labels, &net, &effort, err);
-    for (size_t i = 0; s == TG_OK && i < p->nodes.count; i++)
+    if (s == TG_OK) s = tg_network_solve(&found, labels, &net, &little, err);
+    if (s == TG_OK && found.cost > found.bound) s = search_on(&found, &is_baseline, plan, labels, &net, uses, err);
+    for (size_t i = 0; s == TG_OK && !is_baseline && i < p->nodes.count; i++)
         plan->modes[i] = var[i] != TG_NO_VARIABLE ? labels[var[i]] : 0;
     plan->summary.feasible = found.cost < TG_INFINITE;
     plan->summary.lower_bound = found.bound;
@@ -148,7 +182,6 @@ static tg_status check_params(tg_graph_params *out, const tg_graph_params *param
         return tg_fail(err, TG_ERR_ARGUMENT, "model %d, method %d, width %d or max_branches %d is out of range",
                        (int64_t)out->model, (int64_t)out->method, (int64_t)out->width, out->max_branches);
     if (out->width == 0) out->width = DEFAULT_WIDTH;
-    if (out->max_branches == 0) out->max_branches = DEFAULT_BRANCHES;
     return TG_OK;
 }
 

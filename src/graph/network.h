@@ -49,14 +49,18 @@ typedef struct tg_solution {
     int64_t  branches;
 } tg_solution;
 
-/* Where effort ends. Results are the same with any of them, but for the last. */
+/* Where effort ends. Results are the same with any of them, but for the last two: where one of them is spent, the
+ * search gives up with cost > bound. */
 typedef struct tg_effort {
     size_t  exact;    /* entries of a table, as long as all are exact; 0: 2^16 */
     size_t  bound;    /* the same while bounds are looked for; 0: 2^12 */
-    int64_t branches; /* of the search, after which it gives up with cost > bound */
+    int64_t branches; /* of the search */
+    int64_t known;    /* the cost of labels that the caller has; the search is for cheaper ones. 0: none are known */
+    int64_t work;     /* of the search, in costs that are read; it may go beyond by one part. 0: no limit */
 } tg_effort;
 
-/* labels: room for all variables. TG_ERR_OVERFLOW where sums of costs do not fit. */
+/* labels: room for all variables; of no meaning where cost is `known` or TG_INFINITE. TG_ERR_OVERFLOW where sums of
+ * costs do not fit. */
 tg_status tg_network_solve(tg_solution *out, uint32_t *labels, const tg_network *net, const tg_effort *effort,
                            tg_error *err);
 
@@ -79,6 +83,7 @@ typedef struct tg_elimination {
     bool          *gone;  /* variables */
     bool          *dead;  /* factors, as many as net.factors.cap */
     uint32_t       width;
+    int64_t        work;  /* costs that were read */
     int64_t        split; /* the first variable whose table would have been too large, or -1: all is exact */
 } tg_elimination;
 

@@ -327,6 +327,8 @@ static void put_no_plan(tg_writer *w, const tg_plan_report *r) {
         tg_put_text(w, "no plan: ");
         tg_put_count(w, n, "operation", "operations");
         tg_put_text(w, " cannot agree\n");
+    } else if (tg_graph_plan_params(r->plan).method == TG_METHOD_EXACT) {
+        tg_put_text(w, "no plan was found before the search ended; there may be one, which more branches would find\n");
     } else {
         tg_put_text(w, "no plan was found, by a baseline that cannot say why\n");
     }

@@ -32,6 +32,7 @@ typedef struct search {
     uint32_t         *labels, *best_labels;
     int64_t           best;
     size_t            limit; /* entries of a table */
+    int64_t           work;
 } search;
 
 /* ---- open parts -------------------------------------------------------------------------- */
@@ -145,6 +146,7 @@ static bool evaluate(search *s, uint32_t id) {
         ok = room != NULL;
         free(room);
         p->bound = tg_max(p->bound, e.net.constant);
+        s->work += e.work + (int64_t)s->core->costs.count;
         if (ok && e.split >= 0 && p->bound < s->best) {
             p->branch = variable_numbered(s, (uint32_t)e.split);
             ok = push_open(s, id);
@@ -168,7 +170,8 @@ static bool branch(search *s, uint32_t id, int64_t *branches) {
 static bool run_search(search *s, tg_solution *out, const tg_effort *effort) {
     const part root = {ROOT, 0, 0, 0, 0};
     if (!part_rows_push(&s->parts, root) || !evaluate(s, 0)) return false;
-    while (s->open.count > 0 && s->parts.rows[s->open.rows[0]].bound < s->best && out->branches < effort->branches)
+    while (s->open.count > 0 && s->parts.rows[s->open.rows[0]].bound < s->best && out->branches < effort->branches &&
+           (effort->work == 0 || s->work < effort->work))
         if (!branch(s, pop_open(s), &out->branches)) return false;
     out->cost = s->best;
     out->bound = s->open.count > 0 ? tg_min(s->best, s->parts.rows[s->open.rows[0]].bound) : s->best;
@@ -177,7 +180,8 @@ static bool run_search(search *s, tg_solution *out, const tg_effort *effort) {
 
 static bool search_core(tg_solution *out, uint32_t *labels, const tg_network *core, const tg_effort *effort) {
     const size_t n = core->nlabels.count + 1;
-    search       s = {.core = core, .best = TG_INFINITE, .limit = effort->bound > 0 ? effort->bound : BOUND_LIMIT};
+    search       s = {.core = core, .best = effort->known > 0 ? effort->known : TG_INFINITE,
+                      .limit = effort->bound > 0 ? effort->bound : BOUND_LIMIT};
     s.fixed = malloc(n * sizeof *s.fixed);
     s.number = malloc(n * sizeof *s.number);
     s.labels = calloc(n, sizeof *s.labels);

@@ -114,8 +114,11 @@ def text_of(case):
     return program.text()
 
 
+def run(text, *options):
+    return subprocess.run([TEGULA, "plan", "-", *options], input=text, capture_output=True, text=True, timeout=120)
+
+
 def plan(text, *options, status=0):
-    done = subprocess.run([TEGULA, "plan", "-", "--json", *options], input=text.encode(), stdout=subprocess.PIPE,
-                          stderr=subprocess.PIPE, timeout=120)
-    assert done.returncode == status, (done.returncode, done.stderr.decode(), text)
+    done = run(text, "--json", *options)
+    assert done.returncode == status, (done.returncode, done.stderr, text)
     return json.loads(done.stdout)

@@ -62,14 +62,18 @@ static void check_network(uint64_t seed, const tg_effort *effort) {
 
 /* Enough room for all tables; for pairs alone, so that most of it is searched; for next to nothing. */
 static void test_least_sum(void **unused) {
-    static const tg_effort efforts[] = {{.branches = 1}, {16, 16, 1 << 20}, {3, 4, 1 << 20}};
+    static const tg_effort efforts[] = {
+        {.branches = 1},
+        {.exact = 16, .bound = 16, .branches = 1 << 20},
+        {.exact = 3, .bound = 4, .branches = 1 << 20},
+    };
     (void)unused;
     for (uint64_t seed = 1; seed <= 3000; seed++) check_network(seed, &efforts[seed % 3]);
 }
 
 /* Whatever is given up, the bound is none above the least sum, and the cost is that of the labels. */
 static void test_giving_up(void **unused) {
-    const tg_effort little = {3, 4, 2};
+    const tg_effort little = {.exact = 3, .bound = 4, .branches = 2};
     int64_t         gave_up = 0;
     (void)unused;
     for (uint64_t seed = 1; seed <= 1000; seed++) {
@@ -82,6 +86,40 @@ static void test_giving_up(void **unused) {
             fail_msg("seed %d: %lld in [%lld, %lld]", (int)seed, (long long)wanted, (long long)found.bound,
                      (long long)found.cost);
         if (found.cost < TG_INFINITE) assert_int_equal(tg_network_cost(&net, labels), found.cost);
+        gave_up += found.bound < found.cost;
+        tg_network_free(&net);
+    }
+    assert_true(gave_up > 0);
+}
+
+/* Where labels are known, cheaper ones are found or it is proven that there are none. */
+static void test_known_cost(void **unused) {
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        tg_network    net = random_network(seed);
+        uint32_t      labels[MOST_VARS] = {0};
+        tg_solution   found;
+        const int64_t wanted = try_all(&net), known = wanted + (int64_t)(seed % 3);
+        tg_effort     effort = {.exact = 3, .bound = 4, .branches = 1 << 20, .known = known};
+        assert_int_equal(tg_network_solve(&found, labels, &net, &effort, NULL), TG_OK);
+        if (wanted < TG_INFINITE && (found.cost != wanted || found.bound != wanted)) fail_msg("seed %d", (int)seed);
+        if (wanted < known && wanted < TG_INFINITE) assert_int_equal(tg_network_cost(&net, labels), wanted);
+        tg_network_free(&net);
+    }
+}
+
+/* Work that is spent ends the search, whatever branches are left. */
+static void test_work(void **unused) {
+    int64_t gave_up = 0;
+    (void)unused;
+    for (uint64_t seed = 1; seed <= 1000; seed++) {
+        tg_network      net = random_network(seed);
+        uint32_t        labels[MOST_VARS] = {0};
+        tg_solution     found;
+        const tg_effort effort = {.exact = 3, .bound = 4, .branches = INT64_MAX, .work = 1};
+        const int64_t   wanted = try_all(&net);
+        assert_int_equal(tg_network_solve(&found, labels, &net, &effort, NULL), TG_OK);
+        if (found.bound > wanted || found.cost < wanted || found.branches > 0) fail_msg("seed %d", (int)seed);
         gave_up += found.bound < found.cost;
         tg_network_free(&net);
     }
@@ -122,6 +160,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_least_sum),
         cmocka_unit_test(test_giving_up),
+        cmocka_unit_test(test_known_cost),
+        cmocka_unit_test(test_work),
         cmocka_unit_test(test_bounds),
         cmocka_unit_test(test_overflow),
     };
