@@ -9,7 +9,7 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-enum { BUDGET = 1 << 26 }; /* instructions, inlined ones as often as they are: 20 s of work */
+enum { BUDGET = 1 << 22 }; /* instructions that are inlined, as often as they are: some seconds of work */
 enum { OUTPUTS = 1 << 16, LEAVES = 1 << 16 };
 
 static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call,
@@ -467,8 +467,6 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     tg_order o = {l, f, id, tg_hlo_get_instruction(l->module, id), &f->things[id - f->first], NULL};
     const size_t prefix = l->prefix;
     const bool   calls = tg_hlo_text_is(o.at.opcode, "call") || tg_hlo_text_is(o.at.opcode, "fusion");
-    if (l->budget-- == 0)
-        return tg_fail(l->err, TG_ERR_LIMIT, "with all calls inlined there are too many instructions");
     if (o.at.elided > 0) return tg_lower_fail(&o, "the text leaves out some of its operands");
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
     const int64_t before = tg_graph_count(l->graph);
@@ -496,6 +494,17 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
     return s;
 }
 
+/* A module may be as long as it is; what calls add to it has a limit. */
+static tg_status check_size(const tg_lowering *l) {
+    int64_t         count = 0;
+    const tg_status s = tg_lower_count(&count, l->module, l->err);
+    if (s != TG_OK || count - BUDGET <= tg_hlo_get_header(l->module).ninstructions) return s;
+    return tg_fail(l->err, TG_ERR_LIMIT,
+                   count == INT64_MAX ? "with all calls inlined there are 2^63 instructions or more, which is too many"
+                                      : "with all calls inlined there are %d instructions, which is too many",
+                   count);
+}
+
 /* The root's arrays, tuples taken apart. */
 static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
     tg_status s = TG_OK;
@@ -513,15 +522,15 @@ static tg_status add_outputs(tg_lowering *l, tg_thing thing, int32_t depth) {
 }
 
 tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_trace *trace, tg_error *err) {
-    tg_lowering   l = {.graph = graph, .module = module, .times = 1, .budget = BUDGET, .trace = trace, .err = err};
+    tg_lowering   l = {.graph = graph, .module = module, .times = 1, .budget = 2 * OUTPUTS, .trace = trace, .err = err};
     const int64_t entry = tg_hlo_get_header(module).entry;
     tg_thing      result = {TG_NOTHING, 0, 0};
     tg_status     s = TG_OK;
     if (trace != NULL) trace->first = tg_graph_count(graph);
     if (!tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1)) s = tg_graph_no_memory(err);
     else if (entry == TG_HLO_NONE) s = tg_fail(err, TG_ERR_UNSUPPORTED, "the module has no computation");
-    else s = tg_lower_computation(&result, &l, entry, NULL, 0);
-    l.budget = 2 * OUTPUTS;
+    else s = check_size(&l);
+    if (s == TG_OK) s = tg_lower_computation(&result, &l, entry, NULL, 0);
     if (s == TG_OK) s = add_outputs(&l, result, 0);
     free(l.views.rows);
     free(l.things.rows);

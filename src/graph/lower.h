@@ -73,7 +73,7 @@ typedef struct tg_lowering {
     tg_constant_rows     constants; /* in the order of nodes */
     int64_t              times;    /* that what is looked at runs */
     int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
-    int64_t              budget;   /* instructions that may still be looked at */
+    int64_t              budget;   /* tuples and arrays of the root that may still be looked at */
     int64_t              leaves;   /* of tuples, that the instruction may still look at */
     int32_t              depth;
     tg_trace            *trace;    /* NULL: nobody wants it */
@@ -148,6 +148,11 @@ tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view);
 
 /* Look at a computation with these arguments. */
 tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args, size_t nargs);
+
+/* ---- lower_count.c ---- */
+
+/* Instructions of the entry, and of what it calls as often as that is called; INT64_MAX if there are more. */
+tg_status tg_lower_count(int64_t *out, const tg_hlo_module *module, tg_error *err);
 
 /* ---- lower_hints.c ---- */
 

@@ -339,3 +339,19 @@ def test_branches_read_what_chooses_them():
 def test_a_report_says_how_loops_count():
     text = loop(f"  y = {M} negate(a)\n  ROOT n = (s32[], {M}) tuple(j, y)", [M])
     assert "of HBM traffic (each loop's body counted once)" in tegula.plan(text).report()
+
+
+# ---- what calls for too much ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("levels", [21, 40, 62])
+def test_few_lines_that_call_for_very_many(levels):
+    """Each computation calls the one before twice: that is counted, not tried."""
+    lines = ["f0 { p = f16[64] parameter(0)\n  ROOT r = f16[64] negate(p) }"]
+    for k in range(1, levels + 1):
+        lines.append(f"f{k} {{ p = f16[64] parameter(0)\n  a = f16[64] call(p), to_apply=f{k - 1}\n"
+                     f"  ROOT r = f16[64] call(a), to_apply=f{k - 1} }}")
+    lines.append(f"ENTRY e {{ p = f16[64] parameter(0)\n  ROOT r = f16[64] call(p), to_apply=f{levels} }}")
+    ran = plan_hlo.run("\n".join(lines))
+    total = 2 + 2 ** levels * 2 + 3 * (2 ** levels - 1)
+    said = f"there are {total} instructions" if total < 2 ** 63 else "there are 2^63 instructions or more"
+    assert ran.returncode == 2 and said in ran.stderr
