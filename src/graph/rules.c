@@ -175,6 +175,18 @@ static uint32_t stick_loops(const tg_graph *g, const tg_node_row *n, bool whole)
     return loops;
 }
 
+/* Loops that are summed up, or the like, of which a copy of some operand can have whole sticks. */
+static uint32_t summed_loops(const tg_graph *g, const tg_node_row *n) {
+    uint32_t loops = 0;
+    for (int32_t k = 0; k < (int32_t)n->noperands; k++) {
+        const tg_access a = tg_operand_at(g, n, k);
+        const uint32_t  summed = tg_access_loops(&a) & ~result_loops(g, n) & ~n->no_stick;
+        for (int32_t l = 0; l < n->nloops; l++)
+            if (has(summed, l) && tg_walked_dim(&tg_node_at(g, a.node)->host, &a, l) >= 0) loops |= UINT32_C(1) << l;
+    }
+    return loops;
+}
+
 static void add_mode(tg_mode_row *out, int32_t *count, int32_t loop, int32_t role0, int32_t role1) {
     if (*count < TG_MAX_MODES_OF_NODE) out[(*count)++] = (tg_mode_row){loop, {role0, role1}, 0};
 }
@@ -242,6 +254,8 @@ static int32_t list_agreeing(tg_mode_row *out, const tg_rule *rule, const tg_gra
     const uint32_t whole = stick_loops(g, n, true) & ~first;
     if (aligned) add_loops(out, &count, whole);
     if (aligned && params->model == TG_MODEL_TEGULA) add_loops(out, &count, any & ~first & ~whole);
+    if (aligned && rule->kind == TG_NODE_REDUCE && (params->relay_reductions || params->model == TG_MODEL_TEGULA))
+        add_loops(out, &count, summed_loops(g, n) & ~first);
     if (stickless || result_loops(g, n) == 0) add_mode(out, &count, TG_NO_LOOP, TG_NO_LOOP, TG_ANY_LOOP);
     if (count == 0) add_loops(out, &count, any);
     if (count == 0) add_mode(out, &count, TG_NO_LOOP, TG_NO_LOOP, TG_ANY_LOOP);

@@ -81,7 +81,7 @@ def is_allowed(op, sticks, out):
     return compatible([*zip(accesses, sticks), (result, out)])
 
 
-def candidates(op, of):
+def candidates(op, of, relay=False):
     """Sticks that the result may have, in no order; of: those of the producers."""
     if op.kind == "input":
         return {op.stick}
@@ -100,24 +100,27 @@ def candidates(op, of):
     dims = [d for d in dims if op.result[d] not in op.looked]
     if op.looked:
         found &= {*dims}
-    if op.kind in ("pointwise", "search"):
+    if op.kind in ("pointwise", "search") or (op.kind == "reduce" and relay):
         found |= set(dims)
+    if op.kind == "reduce" and relay:
+        found.add(None)
     if any(kind == "none" for kind, _ in read) or not op.shape:
         found.add(None)
     return found or set(dims) or {None}
 
 
-def copies(op, k, node_op, access):
+def copies(op, k, node_op, access, relay=False):
     """Dimensions that a copy for this operand may have in its sticks."""
-    return [None] if op.kind in ("reduce", "clone", "constant") or (op.kind == "carry" and k == 0) else \
+    as_it_is = op.kind in ("clone", "constant") or (op.kind == "reduce" and not relay)
+    return [None] if as_it_is or (op.kind == "carry" and k == 0) else \
         [None, *(d for d in access if node_op.shape[d] > 1)]
 
 
-def ways(ops, i, of):
+def ways(ops, i, of, relay=False):
     op = ops[i]
     choices = []
     for k, (node, access) in enumerate(op.operands):
-        choices.append([(stick, copy) for stick in of[node] for copy in copies(op, k, ops[node], access)
+        choices.append([(stick, copy) for stick in of[node] for copy in copies(op, k, ops[node], access, relay)
                         if copy is None or (stick is not None and copy != stick)])
     for out in of[i]:
         for choice in itertools.product(*choices):
@@ -126,19 +129,19 @@ def ways(ops, i, of):
                 yield out, choice
 
 
-def all_ways(ops):
+def all_ways(ops, relay=False):
     of, found = {}, []
     for i, op in enumerate(ops):
-        of[i] = sorted(candidates(op, of), key=str)
-        found.append(list(ways(ops, i, of)))
+        of[i] = sorted(candidates(op, of, relay), key=str)
+        found.append(list(ways(ops, i, of, relay)))
     return of, found
 
 
 # ---- two judges ----------------------------------------------------------------------------------------------
 
-def cheapest(ops):
-    """The least cost in bytes, every way tried; None if there is none."""
-    of, found = all_ways(ops)
+def cheapest(ops, relay=False):
+    """The least cost in bytes, every way tried; None if there is none. relay: operands of reductions may be copied."""
+    of, found = all_ways(ops, relay)
     best = math.inf
 
     def go(i, sticks, copied, cost):

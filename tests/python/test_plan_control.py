@@ -355,3 +355,36 @@ def test_few_lines_that_call_for_very_many(levels):
     total = 2 + 2 ** levels * 2 + 3 * (2 ** levels - 1)
     said = f"there are {total} instructions" if total < 2 ** 63 else "there are 2^63 instructions or more"
     assert ran.returncode == 2 and said in ran.stderr
+
+# ---- reductions -------------------------------------------------------------------------------------------
+
+SUM = "sum { p = f16[] parameter(0)\n  q = f16[] parameter(1)\n  ROOT r = f16[] add(p, q) }\n"
+
+
+def test_a_reduction_may_have_what_it_sums_up_in_the_sticks():
+    """The sums go along rows of a, so they have to be sparse: x is copied with its summed rows in the sticks, which is
+    half of a."""
+    text = SUM + """ENTRY e {
+  x = f16[64,128] parameter(0)
+  a = f16[128,128] parameter(1)
+  z = f16[] constant(0)
+  s = f16[128] reduce(x, z), dimensions={0}, to_apply=sum
+  b = f16[128,128] broadcast(s), dimensions={0}
+  ROOT r = f16[128,128] add(a, b) }
+"""
+    answer = plan_hlo.plan(text, "--restickify-reductions")
+    assert answer["optimal"] and copies_of(answer) == [("x", ["s"], SQUARE // 2, 1)]
+
+
+def test_a_reduction_that_has_to_sum_up_the_sticks():
+    """The same sums along rows and along columns agree in no other way."""
+    text = SUM + """ENTRY e {
+  x = f16[64,128] parameter(0)
+  z = f16[] constant(0)
+  s = f16[128] reduce(x, z), dimensions={0}, to_apply=sum
+  b = f16[128,128] broadcast(s), dimensions={0}
+  c = f16[128,128] broadcast(s), dimensions={1}
+  ROOT r = f16[128,128] add(c, b) }
+"""
+    answer = plan_hlo.plan(text, "--restickify-reductions")
+    assert answer["optimal"] and answer["restickify_bytes"] == SQUARE // 2

@@ -10,8 +10,8 @@ import plan_oracle as o
 SMALL = int(os.environ.get("TEGULA_PLANS", "1500"))
 
 
-def judge(ops, seed, wanted):
-    with g.Graph(o.graph_nodes(ops)) as graph, g.Plan(graph) as plan:
+def judge(ops, seed, wanted, **params):
+    with g.Graph(o.graph_nodes(ops)) as graph, g.Plan(graph, **params) as plan:
         s = plan.summary
         assert s.feasible == (wanted is not None), f"seed {seed}: oracle {wanted}, feasible {s.feasible}"
         if wanted is None:
@@ -21,7 +21,7 @@ def judge(ops, seed, wanted):
         assert plan.fault() == "", f"seed {seed}: {plan.fault()}"
         assert sum(ops[node].times * bytes_ for node, *_, bytes_, _ in plan.restickifies()) == s.cost
         for method in ("greedy", "beam"):
-            with g.Plan(graph, method=method) as other:
+            with g.Plan(graph, method=method, **params) as other:
                 if other.summary.feasible:
                     assert other.summary.cost >= s.cost, f"seed {seed}: {method}"
                     assert other.fault() == "", f"seed {seed}: {method}: {other.fault()}"
@@ -54,6 +54,18 @@ def test_small_graphs_in_loops(part):
         answers.append(o.cheapest(ops))
         judge(ops, seed, answers[-1])
     assert any(answers) and None in answers
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_operands_of_reductions_may_be_copied(part):
+    """Into layouts with a dimension in the sticks that is summed up, too."""
+    better = 0
+    for seed in range(part, SMALL, 4):
+        ops = o.random_graph(4000000 + seed, 5 + seed % 3)
+        wanted = o.cheapest(ops, relay=True)
+        judge(ops, seed, wanted, relay_reductions=True)
+        better += wanted != o.cheapest(ops)
+    assert better
 
 
 @pytest.mark.parametrize("seed", range(20))
