@@ -160,7 +160,7 @@ static int read_part(bool *is_whole, char *part) {
     const size_t len = strcspn(part, ",");
     *is_whole = len == 1 && *part == ':';
     if (*is_whole) *part = '0';
-    if (memchr(part, ':', len) == NULL) return CLI_OK;
+    if (strspn(part, "0123456789+- ") >= len) return CLI_OK;
     return cli_fail(CLI_USAGE, "--slice", "'%.*s' is neither a coordinate nor `:`", (int)(len < 40 ? len : 40), part);
 }
 
@@ -177,8 +177,8 @@ static int read_slice(wishes *w, const char *argument) {
     }
     if (status == CLI_OK) status = cli_read_ints(w->slice, NULL, TG_MAX_NDIM, &n, &text);
     if (status == CLI_OK && n != w->desc.layout.ndim)
-        status = cli_fail(CLI_USAGE, text.name, "%d part%s for %d dimension%s, as in 4,:,:", n, n == 1 ? "" : "s",
-                          w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
+        status = cli_fail(CLI_USAGE, text.name, "%d part%s for %d dimension%s: one for each, a coordinate or `:`", n,
+                          n == 1 ? "" : "s", w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
     free(text.bytes);
     if (status == CLI_OK) status = check_slice(w, whole);
     w->params.slice = w->slice;
@@ -223,6 +223,7 @@ static int read_cores(wishes *w, const char *argument) {
     if (status != CLI_OK) return status;
     if (tg_spyre_divide(w->splits, &w->desc, cores, &err) != TG_OK) return cli_fail_error("--cores", &err);
     w->params.splits = w->splits;
+    w->params.cores = cores;
     return CLI_OK;
 }
 

@@ -121,6 +121,7 @@ typedef struct tg_picture_params { /* zero-initialise for defaults; read during 
     uint32_t         views;     /* tg_view bits; 0: all that there are */
     tg_draw_label    label;
     int32_t          width;     /* characters of a line, >= 40; 0: 80 */
+    int64_t cores; /* with splits: how many there are, where a note is to say that some do nothing; else 0 */
 } tg_picture_params;
 
 /* Defaults with what the notation of a layout knows: unit, unit_name and, of layouts with sticks or tiles, the tensor

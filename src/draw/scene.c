@@ -169,13 +169,18 @@ static void choose_dims(tg_scene *s) {
     s->row_dim = chosen[0] > chosen[1] ? chosen[1] : chosen[0];
 }
 
+/* Whether letters can count along d: a cell has one letter, and must not hold several coordinates of d. */
+static bool counts(const tg_scene *s, int32_t d) { return d >= 0 && s->cell[d] == 1; }
+
 tg_status tg_scene_choose_dims(tg_scene *s, tg_error *err) {
     s->row_dim = s->col_dim = -1;
     for (int32_t d = 0; d < s->layout->ndim; d++) s->at[d] = -1;
     tg_status status = TG_OK;
     if (s->params->slice != NULL) status = take_slice(s, err);
     else choose_dims(s);
-    s->colour_dim = s->row_dim >= 0 && s->layout->shape[s->row_dim] > 1 ? s->row_dim : s->col_dim;
+    s->colour_dim = counts(s, s->row_dim) && s->layout->shape[s->row_dim] > 1 ? s->row_dim
+                    : counts(s, s->col_dim)                                     ? s->col_dim
+                                                                                : -1;
     return status;
 }
 

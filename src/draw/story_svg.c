@@ -96,8 +96,10 @@ static void put_program(tg_svg *s, const tg_story *story, int32_t *width) {
     if (story->nnests > (size_t)story->nshown) {
         char      text[64];
         tg_writer w = tg_writer_make(text, sizeof text);
-        tg_put_int(&w, (int64_t)story->nnests - story->nshown);
-        tg_put_text(&w, " more descriptors are not shown");
+        const int64_t left = (int64_t)story->nnests - story->nshown;
+        tg_put_int(&w, left);
+        tg_put_text(&w, left == 1 ? " more descriptor, before the last one, is not shown"
+                                  : " more descriptors, before the last one, are not shown");
         (void)tg_writer_end(&w);
         s->y += BETWEEN;
         tg_svg_text(s, 0, s->y - 6, "s m", text);

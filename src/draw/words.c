@@ -170,7 +170,14 @@ static void put_percent(tg_writer *w, int64_t part, int64_t whole) {
         part /= 2;
         whole /= 2;
     }
-    const int64_t tenths = (part * 1000 + whole / 2) / whole;
+    int64_t tenths = (part * 1000 + whole / 2) / whole;
+    if (tenths == 0 && part > 0) {
+        tg_put_text(w, "less than ");
+        tenths = 1;
+    } else if (tenths == 1000 && part < whole) {
+        tg_put_text(w, "more than ");
+        tenths = 999;
+    }
     tg_put_int(w, tenths / 10);
     tg_put_char(w, '.');
     tg_put_int(w, tenths % 10);
@@ -213,7 +220,7 @@ static int64_t count_beside(const tg_scene *s) {
 /* " 1536 of these belong to no row or column of the tensor: only memory has them." */
 static void put_unseen(tg_writer *w, const tg_scene *s, int64_t padding) {
     const tg_picture_params *p = s->params;
-    if (!s->grain.dense || (p->views != 0 && (p->views & TG_VIEW_LOGICAL) == 0)) return;
+    if (!s->grain.dense || p->slice != NULL || (p->views != 0 && (p->views & TG_VIEW_LOGICAL) == 0)) return;
     const int64_t unseen = padding - count_beside(s);
     if (unseen == 0) return;
     tg_put_char(w, ' ');
@@ -226,12 +233,18 @@ static void put_unseen(tg_writer *w, const tg_scene *s, int64_t padding) {
     tg_put_text(w, unseen == 1 ? "it." : "them.");
 }
 
-/* "25 cores: d1 in 25 parts." */
+/* "25 cores: d1 in 25 parts.", "6 of 7 cores: ..." */
 static void put_splits(tg_writer *w, const tg_scene *s) {
     int64_t cores = 1;
     bool    first = true;
     for (int32_t d = 0; d < s->layout->ndim; d++) cores *= s->params->splits[d]; /* fits: checked */
-    put_count(w, cores, "core");
+    if (s->params->cores > cores) {
+        tg_put_int(w, cores);
+        tg_put_text(w, " of ");
+        put_count(w, s->params->cores, "core");
+        tg_put_text(w,
+                    cores == 1 ? " works: the others would not get the same share" : " work, with the same share each");
+    } else put_count(w, cores, "core");
     for (int32_t d = 0; d < s->layout->ndim; d++) {
         if (s->params->splits[d] == 1) continue;
         tg_put_text(w, first ? ": d" : ", d");
@@ -292,19 +305,40 @@ static void add_comparison(tg_scene *s) {
     }
 }
 
-static void add_padding(const tg_scene *s, bool *unique, const tg_layout *l, const char *whose) {
+/* Whether every step goes past all that smaller steps reach; then no two elements share a place. */
+static bool is_apart(const tg_layout *l) {
+    for (int32_t m = 0; m < l->nmodes; m++) {
+        const int64_t step = l->mode[m].stride < 0 ? -l->mode[m].stride : l->mode[m].stride;
+        int64_t       reach = 0;
+        if (!tg_is_memory(&l->mode[m]) || l->mode[m].size <= 1) continue;
+        for (int32_t k = 0; k < l->nmodes; k++) {
+            const int64_t other = l->mode[k].stride < 0 ? -l->mode[k].stride : l->mode[k].stride;
+            if (k == m || !tg_is_memory(&l->mode[k]) || l->mode[k].size <= 1 || other > step) continue;
+            reach += (l->mode[k].size - 1) * other; /* fits: a part of what all digits reach */
+        }
+        if (reach >= step) return false;
+    }
+    return true;
+}
+
+/* Whether it was looked at; else *unique says whether that is certain. */
+static bool add_padding(const tg_scene *s, bool *unique, const tg_layout *l, const char *whose) {
     tg_writer w = begin_note(s->picture);
     int64_t   padding = 0;
     if (put_padding(&w, unique, &padding, l, whose)) {
         if (l == s->layout && *unique) put_unseen(&w, s, padding);
         (void)tg_writer_end(&w);
-    } else s->picture->nnotes--;
+        return true;
+    }
+    s->picture->nnotes--;
+    *unique = is_apart(l);
+    return false;
 }
 
 static void add_notes(tg_scene *s) {
     tg_picture *p = s->picture;
     tg_writer   w;
-    bool        unique = true, unique_after = true;
+    bool        unique = true, unique_after = true, counted = true;
     if (s->has_follow) {
         w = begin_note(p);
         put_follow(&w, s);
@@ -317,13 +351,16 @@ static void add_notes(tg_scene *s) {
         put_splits(&w, s);
         (void)tg_writer_end(&w);
     }
-    add_padding(s, &unique, s->layout, s->params->other != NULL ? "Before: " : "");
-    if (s->params->other != NULL) add_padding(s, &unique_after, s->params->other, "After: ");
-    if (!unique || !unique_after) add_note(p, "Some places hold several elements; memory names the first of them.");
+    counted = add_padding(s, &unique, s->layout, s->params->other != NULL ? "Before: " : "");
+    if (s->params->other != NULL) counted = add_padding(s, &unique_after, s->params->other, "After: ") && counted;
+    if (!unique || !unique_after)
+        add_note(p, counted ? "Some places hold several elements; memory names the first of them."
+                            : "Places may hold several elements; memory names the first of them.");
     if (tg_layout_numel(s->layout) < 2) return;
     w = begin_note(p);
     tg_scene_put_colours(&w, s);
-    (void)tg_writer_end(&w);
+    if (w.len == 0) p->nnotes--;
+    else (void)tg_writer_end(&w);
 }
 
 /* What the renderers explain, with the words of this layout. */

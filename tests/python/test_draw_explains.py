@@ -71,7 +71,8 @@ def test_padding_that_no_plane_draws_is_counted(text, shape, unseen):
         answer = picture(text, "--view", "logical", *plane)
         assert not any(track["hidden"] for track in answer["panels"][0]["rows"] + answer["panels"][0]["columns"])
         drawn += sum(cell["padding"] for row in answer["panels"][0]["cells"] for cell in filter(None, row))
-    note = next(note for note in answer["notes"] if " places" in note)
+        assert "of these" not in str(answer["notes"]) or not plane  # other planes may draw them
+    note = next(note for note in picture(text)["notes"] if " places" in note)
     padding = int(re.search(r"(\d+) are padding", note).group(1))
     said = re.search(r"(\d+) of these belong", note)
     assert drawn + (int(said.group(1)) if said else 0) == padding
@@ -244,3 +245,35 @@ def test_a_full_disk_is_named(wish):
     with open("/dev/full", "wb") as full:
         done = subprocess.run([TEGULA, "draw", "f16[5,100,150] spyre", *wish], stdout=full, stderr=subprocess.PIPE)
     assert done.returncode != 0 and b"No space left on device" in done.stderr
+
+
+def test_shares_of_padding_are_no_round_lies():
+    notes = picture("s8[1]{0:T(4096)}")["notes"]
+    assert any("4095 are padding, more than 99.9 %" in note for note in notes)
+    assert any("padding, less than 0.1 %" in note for note in picture("f16[100,63999] spyre")["notes"])
+
+
+def test_letters_count_nothing_that_one_cell_holds():
+    """One tile along all that tiles cut: every cell has the same letter, and no note says that rows have their own."""
+    for text in ("bf16[7,100]{1,0:T(8,128)}", "f32[300]{0:T(1024)}"):
+        answer = picture(text)
+        assert not any("Letter" in note for note in answer["notes"])
+        assert {cell["colour"] for panel in answer["panels"] for row in panel["cells"] for cell in filter(None, row)
+                if cell["kind"] == "data"} == {0}
+    answer = picture("f16[5,100,150] spyre dim_order=[2,1,0]", "--highlight", "4,99,149")
+    followed = {cell["colour"] for panel in answer["panels"] for row in panel["cells"] for cell in filter(None, row)
+                if cell.get("followed")}
+    assert followed == {149 % 6}
+
+
+def test_places_that_elements_share_are_told_also_where_there_are_many():
+    said = "Places may hold several elements"
+    assert said in tegula("f32[100,100] strides=[7,13]", "--view", "device")
+    assert "Some places hold several elements" in tegula("f32[2,2] strides=[1,1]")
+    assert said not in tegula("f32[100,100] strides=[128,1]") and said not in tegula("f32[100,100]{1,0:T(8,128)}")
+
+
+def test_cores_without_work_are_told():
+    assert "1 of 4 cores works" in tegula("f16[7,448] spyre", "--cores", "4")
+    assert "6 of 7 cores work, with the same share each: d" in tegula("f16[3,100] spyre", "--cores", "7")
+    assert "4 cores: d" in tegula("f16[4,64] spyre", "--cores", "4")
