@@ -100,6 +100,7 @@ static void find_whole_loops(tg_share *d, uint32_t outputs) {
     const bool     picks = d->n->kind == TG_NODE_GATHER || d->n->kind == TG_NODE_SCATTER;
     for (int32_t l = 0; l < d->n->nloops; l++) {
         const bool masked = !tg_has_loop(outputs, l) && d->stick[l] > 1 && ranges[l] % d->stick[l] != 0;
+        if (masked && !picks && ranges[l] > 1) d->masked |= UINT32_C(1) << l;
         if (picks) d->whole[l] = "rows that the data picks are not shared out";
         else if (masked) d->whole[l] = "what is summed up over sticks that are not full is masked";
         else if (!tg_has_loop(d->n->no_split, l)) continue;
@@ -152,14 +153,14 @@ static int32_t only(uint32_t loops) {
     return l;
 }
 
-/* The loops of b, m, n and k; false where one of them is several loops. Rows of a left operand with more than one
- * dimension: the innermost is m, one before it is b, and the right operand is shared. */
+/* The loops of b, m, n and k, which may be one that is masked; false where one of them is several loops. Rows of a left
+ * operand with more than one dimension: the innermost is m, one before it is b, and the right operand is shared. */
 static bool find_product(int32_t loop[4], bool *shared, const tg_share *d) {
     const tg_access a = tg_graph_access(d->g, d->node, 0), b = tg_graph_access(d->g, d->node, 1);
     const uint32_t  x = tg_access_loops(&a), y = tg_access_loops(&b), may = d->work.outputs | d->work.reductions;
     uint32_t        rows = x & ~y & may, batch = x & y & d->work.outputs;
     *shared = batch == 0;
-    loop[3] = only(x & y & d->work.reductions);
+    loop[3] = only(x & y & (d->work.reductions | d->masked));
     loop[2] = only(y & ~x & may);
     if (*shared && (rows & (rows - 1)) != 0) {
         batch = rows & (~rows + 1);
@@ -179,7 +180,7 @@ static bool split_product(tg_share *d) {
     p.b = size[0];
     p.m = size[1];
     p.n_sticks = size[2];
-    p.k_sticks = size[3];
+    p.k_sticks = tg_has_loop(d->masked, loop[3]) ? 1 : size[3]; /* the estimate is of whole sticks all the same */
     p.n = size[2] * d->stick[loop[2]];
     p.k = size[3] * d->stick[loop[3]];
     tg_product_split(splits, &p);

@@ -24,6 +24,7 @@ typedef struct tg_share {
     tg_work                   work;
     int64_t     stick[TG_MAX_LOOPS]; /* elements of the largest stick that the loop runs in; 1: it does not */
     const char *whole[TG_MAX_LOOPS]; /* why the loop is not split; NULL if it may be */
+    uint32_t    masked;              /* loops that are whole because they are summed up over sticks that are not full */
     int64_t     limit;               /* bytes that a core may reach */
     uint32_t    wished;              /* loops that are split as the user wants it */
 } tg_share;

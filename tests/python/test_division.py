@@ -7,6 +7,7 @@ import pytest
 
 import graph_c as g
 import plan_hlo
+import rules_c
 import tegula_c as t
 from test_plan_vectors import JUNE, pointwise, product, reduction
 
@@ -159,6 +160,17 @@ def test_wishes_that_cannot_be(splits, words):
 def test_one_loop_is_summed_up_by_several_cores():
     with pytest.raises(t.TegulaError, match="loops 1 and 2 are both summed up; only one of them can be split"):
         division(reduction([8, 4, 4, 64], [1, 2], False), splits=[(1, 2), (2, 2)])
+
+
+@pytest.mark.parametrize("m, n, k, cores", [(192, 70, 32, 32), (300, 4096, 100, 31), (512, 1024, 3, 7),
+                                            (256, 640, 130, 32), (1024, 300, 32, 24), (64, 64, 65, 32)])
+def test_products_whose_sum_is_padded(m, n, k, cores):
+    """The estimate is of whole sticks; the sum alone stays whole, as its last stick is masked."""
+    whole = rules_c.product(1, m, 64 * math.ceil(n / 64), 64 * math.ceil(k / 64), True, cores)
+    ways = [(1, a, b, 1) for a in range(1, m + 1) for b in range(1, math.ceil(n / 64) + 1)
+            if m % a == 0 and math.ceil(n / 64) % b == 0 and a * b <= cores]
+    best = min(ways, key=lambda way: rules_c.product_cost(whole, way))
+    assert splits_of(division(product([m, k], [k, n]), cores=cores)) == list(best[1:])
 
 
 @pytest.mark.parametrize("formula", [0, 1])
