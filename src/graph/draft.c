@@ -81,14 +81,25 @@ static tg_status add(int64_t *id, tg_draft *d, const tg_order *o, tg_access *ope
 }
 
 
-/* Pieces that begin nowhere at a whole stick are put together on the host. */
-static void give_up_sticks(tg_draft *d) {
-    uint32_t loops = 0;
-    if (d->node.kind != TG_NODE_POINTWISE && d->node.kind != TG_NODE_CONCATENATE && d->node.kind != TG_NODE_SEARCH)
+/* Does the data pick what is read? */
+static bool reads_unknown(const tg_lowering *l) {
+    for (size_t i = 0; i < l->terms.count; i++)
+        if (l->terms.rows[i].loop == TG_LOOP_UNKNOWN) return true;
+    return false;
+}
+
+/* The host does what cannot have any of its loops in sticks: it puts pieces together that begin nowhere at a whole
+ * stick, finds the largest of all elements, picks one of them. */
+static void give_up_sticks(tg_draft *d, const tg_order *o) {
+    const tg_node_kind kind = d->node.kind;
+    uint32_t           loops = 0;
+    if (kind != TG_NODE_POINTWISE && kind != TG_NODE_CONCATENATE && kind != TG_NODE_SEARCH && kind != TG_NODE_REDUCE)
         return;
     for (int32_t i = 0; i < d->node.host.ndim; i++)
         if (d->node.host.shape[i] > 1) loops |= UINT32_C(1) << i;
-    if (loops == 0 || (loops & ~d->node.no_stick) != 0) return;
+    for (int32_t i = 0; i < d->node.nloops; i++)
+        if (d->ranges[i] > 1) loops |= UINT32_C(1) << i;
+    if ((loops & ~d->node.no_stick) != 0 || (loops == 0 && (d->node.no_stick == 0 || !reads_unknown(o->l)))) return;
     d->node.kind = TG_NODE_BOUNDARY;
     d->node.reason = tg_text_of("none of its dimensions can lie in sticks");
 }
@@ -100,7 +111,7 @@ tg_status tg_draft_finish(tg_node_view *result, tg_draft *d, const tg_order *o) 
     int64_t    id = 0;
     if (o->l->accesses.count > FEW) operands = malloc(o->l->accesses.count * sizeof *operands);
     if (operands == NULL) return tg_lower_no_memory(o);
-    give_up_sticks(d);
+    give_up_sticks(d, o);
     const tg_status s = add(&id, d, o, operands);
     if (operands != few) free(operands);
     if (s != TG_OK) return s;

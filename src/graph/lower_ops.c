@@ -234,6 +234,8 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     identity(loop, view.ndim);
     cut = view;
     memcpy(cut.shape, result.shape, sizeof cut.shape);
+    for (int32_t i = 0; i < view.ndim; i++) /* positions within a stick are not picked */
+        if (view.shape[i] != result.shape[i]) d.node.no_stick |= UINT32_C(1) << i;
     if (!tg_draft_operand(&d, o, &cut, loop) || !add_unknown_starts(&d, o, &view, &result))
         return tg_lower_no_memory(o);
     s = tg_draft_rest(&d, o, 1);

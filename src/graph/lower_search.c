@@ -227,6 +227,7 @@ tg_status tg_lower_reverse(tg_order *o) {
     for (int32_t i = 0; i < view.ndim; i++) loop[i] = i;
     for (int32_t i = 0; i < ndims; i++) {
         if (dims[i] < 0 || dims[i] >= view.ndim) return tg_lower_fail(o, "it reverses a dimension that is not there");
+        if (view.shape[dims[i]] == 1) continue;
         loop[dims[i]] = TG_LOOP_UNKNOWN;
         d.node.no_stick |= bit(dims[i]);
     }

@@ -388,3 +388,49 @@ def test_a_reduction_that_has_to_sum_up_the_sticks():
 """
     answer = plan_hlo.plan(text, "--restickify-reductions")
     assert answer["optimal"] and answer["restickify_bytes"] == SQUARE // 2
+
+
+# ---- what no layout helps --------------------------------------------------------------------------------------
+
+WHOLE = {
+    "the largest of all": """f { a = f16[] parameter(0)
+ b = s32[] parameter(1)
+ c = f16[] parameter(2)
+ d = s32[] parameter(3)
+ gt = pred[] compare(a,c), direction=GT
+ s = f16[] select(gt,a,c)
+ t = s32[] select(gt,b,d)
+ ROOT t2 = (f16[], s32[]) tuple(s,t) }
+ENTRY e { x = f16[64,128] parameter(0)
+  m = f16[] constant(-inf)
+  i = s32[64,128] iota(), iota_dimension=1
+  z = s32[] constant(0)
+  ROOT r = (f16[], s32[]) reduce(x,i,m,z), dimensions={0,1}, to_apply=f }""",
+    "the product of all": """mul { a = f16[] parameter(0)
+ b = f16[] parameter(1)
+ ROOT t2 = f16[] multiply(a,b) }
+ENTRY e { x = f16[64,128] parameter(0)
+  m = f16[] constant(1)
+  ROOT r = f16[] reduce(x,m), dimensions={0,1}, to_apply=mul }""",
+    "a window that the data picks": """ENTRY e { x = f16[64,128] parameter(0)
+  i = s32[] parameter(1)
+  ROOT r = f16[10,10] dynamic-slice(x,i,i), dynamic_slice_sizes={10,10} }""",
+    "an element that the data picks": """ENTRY e { x = f16[64,128] parameter(0)
+  i = s32[] parameter(1)
+  ROOT r = f16[1,1] dynamic-slice(x,i,i), dynamic_slice_sizes={1,1} }""",
+}
+
+
+@pytest.mark.parametrize("text", WHOLE.values(), ids=WHOLE)
+def test_the_host_does_what_has_nothing_for_the_sticks(text):
+    answer = plan_hlo.plan(text)
+    hosts = [op for op in answer["ops"] if op["kind"] == "boundary"]
+    assert hosts and all(op["name"].startswith("r") for op in hosts)
+    assert {op["reason"] for op in hosts} == {"none of its dimensions can lie in sticks"}
+
+
+@pytest.mark.parametrize("slice", ["f16[10,128] dynamic-slice(x,i,z), dynamic_slice_sizes={10,128}",
+                                   "f16[64,10] dynamic-slice(x,z,i), dynamic_slice_sizes={64,10}"])
+def test_rows_or_columns_that_the_data_picks(slice):
+    text = f"ENTRY e {{ x = f16[64,128] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n ROOT r = {slice} }}"
+    assert ops_of(plan_hlo.plan(text))["r"]["kind"] == "pointwise"
