@@ -15,11 +15,12 @@
 #include "graph/lower.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { UNKNOWN_ROUNDS = 2, MOST_ROUNDS = 1 << 20, MOST_TIMES = 1 << 30 };
+enum { UNKNOWN_ROUNDS = 2, MOST_TIMES = 1 << 30 };
 
 /* ---- trees of values --------------------------------------------------------------------- */
 
@@ -105,16 +106,17 @@ static void start_alike(tg_draft *d, const tg_order *o, tg_node_kind kind, const
 
 /* ---- how often ------------------------------------------------------------------------------ */
 
-/* The number that follows a word in a text; false if there is none. */
+/* The number that follows a word in a text; false if there is none. One that does not fit is INT64_MAX. */
 static bool number_after(int64_t *out, tg_hlo_text text, const char *word) {
     const size_t n = strlen(word);
     for (size_t i = 0; i + n < text.len; i++) {
         if (memcmp(text.chars + i, word, n) != 0) continue;
-        int64_t value = 0;
-        for (i += n; i < text.len && text.chars[i] >= '0' && text.chars[i] <= '9'; i++)
-            if (!tg_muladd(&value, text.chars[i] - '0', value, 10)) return false;
+        const size_t digits = i + n;
+        int64_t      value = 0;
+        for (i = digits; i < text.len && text.chars[i] >= '0' && text.chars[i] <= '9'; i++)
+            if (value == INT64_MAX || !tg_muladd(&value, text.chars[i] - '0', value, 10)) value = INT64_MAX;
         *out = value;
-        return value > 0;
+        return i > digits;
     }
     return false;
 }
@@ -165,16 +167,30 @@ static bool count_rounds(int64_t *out, const tg_order *o, int64_t condition, int
     if (!tg_hlo_text_is(sum.opcode, "add") || element_of(m, operand_of(m, &sum, 0)) != index ||
         !constant_of(&step, m, operand_of(m, &sum, 1)) || step != 1)
         return false;
-    return tg_sub(out, last, first) && *out > 0;
+    if (!tg_sub(out, last, first)) return false;
+    *out = tg_max(*out, 0);
+    return true;
 }
 
-static int64_t rounds_of(const tg_order *o, int64_t condition, int64_t body) {
+static bool find_rounds(int64_t *out, const tg_order *o, int64_t condition, int64_t body) {
     tg_hlo_text config;
-    int64_t     rounds = UNKNOWN_ROUNDS;
     if (tg_hlo_find_attribute(&config, o->l->module, o->id, "backend_config") &&
-        number_after(&rounds, config, "\"known_trip_count\":{\"n\":\""))
-        return tg_min(rounds, MOST_ROUNDS);
-    return count_rounds(&rounds, o, condition, body) ? tg_min(rounds, MOST_ROUNDS) : UNKNOWN_ROUNDS;
+        number_after(out, config, "\"known_trip_count\":{\"n\":\""))
+        return true;
+    return count_rounds(out, o, condition, body);
+}
+
+/* How often the body runs, with the loops around it. A loop that never goes round counts as once, since its nodes are
+ * there; where nothing is told, loops within loops may end at the limit. */
+static tg_status multiply_times(const tg_order *o, int64_t condition, int64_t body) {
+    int64_t    rounds = 0, *times = &o->l->times;
+    const bool told = find_rounds(&rounds, o, condition, body);
+    if (!told) rounds = UNKNOWN_ROUNDS;
+    if (tg_mul(times, *times, tg_max(rounds, 1)) && *times <= MOST_TIMES) return TG_OK;
+    *times = MOST_TIMES;
+    if (!told) return TG_OK;
+    return tg_fail(o->l->err, TG_ERR_LIMIT, "%t: %d rounds, with those of the loops around it, are more than %d",
+                   o->at.name.chars, o->at.name.len, rounds, (int64_t)MOST_TIMES);
 }
 
 /* ---- loops ------------------------------------------------------------------------------------- */
@@ -251,13 +267,11 @@ tg_status tg_lower_while(tg_order *o) {
     const int64_t times = o->l->times;
     const size_t  name = o->l->name.count;
     tg_thing      start, carried, tested, parts[2];
-    int64_t       rounds = 1;
     if (body == TG_HLO_NONE || condition == TG_HLO_NONE) return tg_lower_fail(o, "it does not name its computations");
     tg_status s = tg_lower_operand(&start, o, 0);
     if (s != TG_OK) return s;
-    rounds = rounds_of(o, condition, body);
-    if (!tg_mul(&o->l->times, times, rounds) || o->l->times > MOST_TIMES) o->l->times = MOST_TIMES;
-    s = join_trees(&carried, o, &start, 1, begin_leaf);
+    s = multiply_times(o, condition, body);
+    if (s == TG_OK) s = join_trees(&carried, o, &start, 1, begin_leaf);
     const int64_t first = tg_graph_count(o->l->graph);
     if (s == TG_OK) s = look_inside(&tested, o, condition, &carried, 1);
     if (s == TG_OK) s = look_inside(&parts[1], o, body, &carried, 1);

@@ -86,12 +86,20 @@ def test_a_loop_keeps_layouts(body):
     ("", None, 6),                  # i from 0, below 6, one by one
     ("", "parameter(1)", 2),        # no constant: unknown, counts as twice
     ('backend_config={"known_trip_count":{"n":"100"}}', None, 100),
+    ('backend_config={"known_trip_count":{"n":"2000000"}}', None, 2000000),
+    ('backend_config={"known_trip_count":{"n":"0"}}', None, 1),
 ])
 def test_rounds(rounds, count, times):
     text = loop(BACK, [M, M], rounds, count)
     if count:
         text = text.replace("n = s32[] parameter(1)", "n = s32[] negate(i)")
     assert plan_hlo.plan(text)["restickify_bytes"] == times * SQUARE
+
+
+@pytest.mark.parametrize("rounds", ["1073741825", "9223372036854775807", "99999999999999999999"])
+def test_more_rounds_than_are_counted(rounds):
+    ran = plan_hlo.run(loop(BACK, [M, M], f'backend_config={{"known_trip_count":{{"n":"{rounds}"}}}}'))
+    assert ran.returncode == 2 and "w: " in ran.stderr and "are more than 1073741824" in ran.stderr
 
 
 def test_loops_in_loops():
