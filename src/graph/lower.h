@@ -151,7 +151,8 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
 
 /* ---- lower_count.c ---- */
 
-/* Instructions of the entry, and of what it calls as often as that is called; INT64_MAX if there are more. */
+/* Instructions of the entry, and of what it calls as often as that is called; INT64_MAX if there are more.
+ * TG_ERR_UNSUPPORTED where a name or the number of a parameter is there twice, or a number is too large. */
 tg_status tg_lower_count(int64_t *out, const tg_hlo_module *module, tg_error *err);
 
 /* ---- lower_hints.c ---- */
@@ -228,6 +229,11 @@ tg_status tg_lower_put_start(tg_node_view *view, const tg_order *o, tg_reduction
 
 /* Whether operand k changes nothing. */
 bool tg_lower_is_neutral(const tg_order *o, tg_reduction reduction, int64_t k);
+
+/* ---- lower_literal.c ---- */
+
+/* Why a text is not the elements of a constant of this shape; NULL: it is, or it leaves them out ("{...}"). */
+const char *tg_literal_fault(tg_hlo_text text, const tg_node_view *shape);
 
 /* ---- lower_products.c ---- */
 

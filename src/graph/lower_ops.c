@@ -29,10 +29,44 @@ static int64_t stick_of(tg_dtype dtype) {
 
 /* ---- element by element --------------------------------------------------------------------- */
 
+/* Operands from this one on have one type; -1 of an operation that takes what comes. */
+static int64_t first_alike(tg_hlo_text opcode) {
+    static const char *const alike[] = {"add", "and", "atan2", "clamp", "compare", "divide", "maximum", "minimum",
+                                        "multiply", "or", "power", "remainder", "shift-left",
+                                        "shift-right-arithmetic", "shift-right-logical", "subtract", "xor"};
+    if (tg_hlo_text_is(opcode, "select")) return 1;
+    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++)
+        if (tg_hlo_text_is(opcode, alike[i])) return 0;
+    return -1;
+}
+
+static bool is_float(tg_dtype dtype) {
+    return dtype >= TG_F16 && dtype != TG_C64 && dtype != TG_C128 && dtype != TG_S4 && dtype != TG_U4 &&
+           dtype != TG_S2 && dtype != TG_U2 && dtype != TG_S1 && dtype != TG_U1;
+}
+
+/* XLA lets floats of several precisions go together, and nothing else. */
+static tg_status check_types(const tg_order *o) {
+    const int64_t from = first_alike(o->at.opcode);
+    tg_node_view  first = {.dtype = TG_INVALID}, view;
+    for (int64_t k = tg_max(from, 0); from >= 0 && k < o->at.noperands; k++) {
+        const tg_status s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        if (k == from) first = view;
+        if (view.dtype != first.dtype && !(is_float(view.dtype) && is_float(first.dtype)))
+            return tg_lower_fail(o, "its operands have different types");
+    }
+    if (from != 1 || o->at.noperands < 1) return TG_OK;
+    const tg_status s = tg_lower_view(&view, o, 0);
+    return s == TG_OK && view.dtype != TG_PRED ? tg_lower_fail(o, "what it selects by is not of type pred") : s;
+}
+
 tg_status tg_lower_pointwise(tg_order *o) {
     tg_node_view   result, view;
     tg_draft  d;
     tg_status s = tg_lower_shape(&result, o);
+    if (s != TG_OK) return s;
+    s = check_types(o);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     (void)tg_hlo_find_attribute(&d.node.variant, o->l->module, o->id, "direction"); /* of a compare */
@@ -52,6 +86,8 @@ tg_status tg_lower_constant(tg_order *o) {
     tg_draft        d;
     const tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
+    const char *fault = tg_literal_fault(tg_hlo_get_arguments(o->l->module, o->id), &result);
+    if (fault != NULL) return tg_lower_fail(o, fault);
     tg_draft_start(&d, o, TG_NODE_CONSTANT, &result);
     if (!tg_constant_rows_push(&o->l->constants, (tg_constant){tg_graph_count(o->l->graph), o->id}))
         return tg_lower_no_memory(o);
@@ -73,8 +109,10 @@ tg_status tg_lower_iota(tg_order *o) {
 static bool reduced_loops(int32_t *loop, tg_draft *d, const tg_node_view *view, const int64_t *dims, int32_t ndims) {
     uint32_t reduced = 0;
     int32_t  next = 0;
-    for (int32_t i = 0; i < ndims; i++)
-        if (dims[i] >= 0 && dims[i] < view->ndim) reduced |= UINT32_C(1) << dims[i];
+    for (int32_t i = 0; i < ndims; i++) {
+        if (dims[i] < 0 || dims[i] >= view->ndim || (reduced >> dims[i] & 1) != 0) return false;
+        reduced |= UINT32_C(1) << dims[i];
+    }
     for (int32_t i = 0; i < view->ndim; i++) {
         const bool gone = (reduced >> i & 1) != 0;
         loop[i] = gone ? tg_draft_loop(d, view->shape[i]) : next++;
@@ -148,7 +186,10 @@ tg_status tg_lower_concatenate(tg_order *o) {
         if (start % stick_of(result.dtype) != 0) d.node.no_stick |= UINT32_C(1) << dims[0];
         if (!tg_draft_same(&d, o, &view)) return tg_lower_no_memory(o);
         if (!tg_add(&start, start, view.shape[dims[0]])) return tg_lower_fail(o, "it is too large");
+        view.shape[dims[0]] = result.shape[dims[0]];
+        if (!same_shape(&view, &result)) return tg_lower_fail(o, "a piece does not fit its result");
     }
+    if (start != result.shape[dims[0]]) return tg_lower_fail(o, "its pieces do not make up its result");
     return finish(o, &d);
 }
 

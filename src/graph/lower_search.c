@@ -102,7 +102,11 @@ static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shap
     tg_draft_start(&d, o, TG_NODE_SEARCH, &result);
     for (int32_t i = 0; i < view.ndim; i++) {
         bool reduced = false;
-        for (int32_t k = 0; k < ndims; k++) reduced = reduced || dims[k] == i;
+        for (int32_t k = 0; k < ndims; k++) {
+            if (dims[k] == i && reduced) return tg_lower_fail(o, "it lists a dimension twice");
+            if (dims[k] < 0 || dims[k] >= view.ndim) return tg_lower_fail(o, "it lists a dimension that is not there");
+            reduced = reduced || dims[k] == i;
+        }
         loop[i] = reduced ? tg_draft_loop(&d, view.shape[i]) : next++;
         if (loop[i] < 0) return tg_lower_fail(o, "it has too many loops");
         if (!reduced && (loop[i] >= result.ndim || result.shape[loop[i]] != view.shape[i]))

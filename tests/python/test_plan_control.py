@@ -442,3 +442,42 @@ def test_the_host_does_what_has_nothing_for_the_sticks(text):
 def test_rows_or_columns_that_the_data_picks(slice):
     text = f"ENTRY e {{ x = f16[64,128] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n ROOT r = {slice} }}"
     assert ops_of(plan_hlo.plan(text))["r"]["kind"] == "pointwise"
+
+
+# ---- what is not HLO ---------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("lines, words", [
+    ("c = f16[3] constant({1,2,3,4,5})", "constant c: it has more elements than its shape"),
+    ("c = f16[3] constant({1,2})", "constant c: it has fewer elements than its shape"),
+    ("c = f16[3] constant({1,2,zzz})", "constant c: it has an element that is no number"),
+    ("c = f16[] constant(1 2)", "constant c: it has more elements"),
+    ("c = f16[100,64] concatenate(p,p), dimensions={0}", "concatenate c: its pieces do not make up its result"),
+    ("c = f16[128,32] concatenate(p,p), dimensions={0}", "concatenate c: a piece does not fit its result"),
+    ("z = f16[] constant(0)\n c = f16[64] reduce(p,z), dimensions={0,0}, to_apply=f",
+     "reduce c: its dimensions do not fit its result"),
+    ("z = f16[] constant(0)\n c = f16[64] reduce(p,z), dimensions={2}, to_apply=f", "reduce c: its dimensions"),
+    ("q = f16[64,64] parameter(0)\n c = f16[64,64] add(p,q)", "parameter q: another one has the number 0, too"),
+    ("q = f16[64,64] parameter(99999999)\n c = f16[64,64] add(p,q)",
+     "parameter q: its number is 99999999, and the computation has 2"),
+    ("c = f16[64,64] negate(p)\n c = f16[64,64] add(p,p)", "c is the name of two instructions"),
+    ("c = f16[64,64] select(p,p,p)", "select c: what it selects by is not of type pred"),
+    ("q = s32[64,64] parameter(1)\n c = f16[64,64] add(p,q)", "add c: its operands have different types"),
+])
+def test_what_is_no_hlo(lines, words):
+    text = "f { a = f16[] parameter(0)\n b = f16[] parameter(1)\n ROOT c = f16[] add(a,b) }\n" \
+           f"ENTRY e {{ p = f16[64,64] parameter(0)\n {lines}\n ROOT r = (f16[]) tuple(c) }}"
+    ran = plan_hlo.run(text)
+    assert ran.returncode == 2 and words in ran.stderr, ran.stderr
+
+
+@pytest.mark.parametrize("text", ["f32[2,2] constant({ { 1, -2.5e-3 }, { inf, nan(0x200) } })",
+                                  "pred[2] constant({true, false})", "f32[4] constant({...})", "f32[0] constant({})",
+                                  "s32[2,1] constant({ /*i0=0*/ {1}, /*i0=1*/ {2} })", "c64[] constant((1, -2))",
+                                  "f32[] constant(-inf)", "bf16[] constant(1e+03)", "s32[2]{0} constant({1, 2})"])
+def test_constants_that_are_read(text):
+    assert plan_hlo.run(f"ENTRY e {{ ROOT c = {text} }}").returncode == 0
+
+
+def test_floats_of_two_precisions_go_together():
+    text = "ENTRY e { p = f16[64] parameter(0)\n q = f32[64] parameter(1)\n ROOT r = f32[64] add(p,q) }"
+    assert "have different types" not in plan_hlo.run(text).stderr
