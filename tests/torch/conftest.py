@@ -14,6 +14,7 @@ if os.environ.get("TEGULA_TORCH_TESTS") == "1":
     sys.path.insert(0, PACKAGE)
     import hypothesis
     import pytest
+    import quick  # noqa: F401
     import torch
 
     import tegula.torch  # noqa: F401
