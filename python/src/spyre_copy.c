@@ -45,15 +45,36 @@ tg_status spyre_write_image(const spyre_block *block, const void *image, tg_erro
 
 /* ---- images of which a part counts ---- */
 
-static bool any_set(const unsigned char *bytes, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (bytes[i] != 0) return true;
-    return false;
+/* Elements of `width` bytes that are not wanted are not written, not even as they are: other threads may. The compiler
+ * knows the width where it is called. */
+static inline void copy_elements(unsigned char *out, const unsigned char *in, const unsigned char *wanted, size_t bytes,
+                                 size_t width) {
+    for (size_t i = 0; i < bytes; i += width)
+        if (wanted[i] != 0) memcpy(out + i, in + i, width);
 }
 
-static void copy_where(unsigned char *out, const unsigned char *in, const unsigned char *wanted, int64_t n) {
-    for (int64_t i = 0; i < n; i++)
-        if (wanted[i] != 0) out[i] = in[i];
+static void copy_where(unsigned char *out, const unsigned char *in, const unsigned char *wanted, int64_t bytes,
+                       int64_t width) {
+    if (width == 2) copy_elements(out, in, wanted, (size_t)bytes, 2);
+    else if (width == 4) copy_elements(out, in, wanted, (size_t)bytes, 4);
+    else copy_elements(out, in, wanted, (size_t)bytes, 1);
+}
+
+/* Elements of `to` bytes are 255 where one of the `from` bytes is set. Both are 1, 2, 4 or 8, which the compiler knows
+ * where it is called. */
+static inline void mark_elements(unsigned char *line, const unsigned char *touched, int64_t n, size_t from, size_t to) {
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t seen = 0;
+        memcpy(&seen, touched + (size_t)i * from, from);
+        seen = seen != 0 ? UINT64_MAX : 0;
+        memcpy(line + (size_t)i * to, &seen, to);
+    }
+}
+
+static void mark_line(unsigned char *line, const unsigned char *touched, int64_t n, int64_t from, int64_t to) {
+    if (from == 2 && to == 2) mark_elements(line, touched, n, 2, 2);
+    else if (from == 4 && to == 4) mark_elements(line, touched, n, 4, 4);
+    else mark_elements(line, touched, n, (size_t)from, (size_t)to);
 }
 
 /* A layout of elements of the same places that are nothing but bits. */
@@ -76,8 +97,7 @@ static tg_status mark_device(unsigned char *marked, unsigned char *line, const s
     tg_host       bits = block->host;
     const int64_t width = tg_dtype_storage_bits(bits.dtype) / 8, bytes = map.elem_bits / 8;
     if (!as_bits(&map)) return TG_ERR_UNSUPPORTED;
-    for (int64_t i = 0; i < block->nbytes / width; i++)
-        memset(line + i * bytes, any_set(touched + i * width, width) ? 255 : 0, (size_t)bytes);
+    mark_line(line, touched, block->nbytes / width, width, bytes);
     memset(marked, 0, (size_t)block->device_bytes);
     bits.dtype = map.dtype;
     const tg_status s = host_layout(&host, &bits, err);
@@ -92,8 +112,8 @@ static tg_status write_marked(const spyre_block *block, const unsigned char *ima
     if (s == TG_OK) s = move(&block->map, fresh, &host, image, NULL, NULL, err);
     if (s == TG_OK) s = mark_device(marked, line, block, touched, err);
     if (s != TG_OK) return s;
-    if (block->gaps) copy_where(block->host_image, image, touched, block->nbytes);
-    copy_where(block->data, fresh, marked, block->device_bytes);
+    if (block->gaps) copy_where(block->host_image, image, touched, block->nbytes, 1);
+    copy_where(block->data, fresh, marked, block->device_bytes, block->map.elem_bits / 8);
     return TG_OK;
 }
 
@@ -104,7 +124,7 @@ static tg_status no_memory(tg_error *err) {
 
 tg_status spyre_write_touched(const spyre_block *block, const void *image, const unsigned char *touched,
                               tg_error *err) {
-    if (block->raw) copy_where(block->data, image, touched, block->nbytes);
+    if (block->raw) copy_where(block->data, image, touched, block->nbytes, 1);
     if (block->raw || block->nbytes == 0) return TG_OK;
     const int64_t elements = block->nbytes / (tg_dtype_storage_bits(block->host.dtype) / 8);
     const int64_t device = block->device_bytes, lines = elements * (block->map.elem_bits / 8);
@@ -190,6 +210,15 @@ static void *shifted(void *memory, int64_t elements, int64_t width) {
     return (void *)((uintptr_t)memory - (uintptr_t)(elements * width));
 }
 
+static bool row_fits(const int64_t *from, int64_t n, int64_t stride) {
+    uint64_t beyond = 0; /* bits above 32 of the numbers, counted from the least of 32 bits */
+    if (stride == 1)
+        for (int64_t i = 0; i < n; i++) beyond |= (uint64_t)from[i] + (UINT64_C(1) << 31);
+    else
+        for (int64_t i = 0; i < n; i++) beyond |= (uint64_t)from[i * stride] + (UINT64_C(1) << 31);
+    return beyond >> 32 == 0;
+}
+
 /* Whether int64 numbers are all of 32 bits, which is what the device has for them. The last dimension is a loop of its
  * own; `at` counts the others. */
 static bool fits(const transfer *t) {
@@ -199,10 +228,7 @@ static bool fits(const transfer *t) {
     const int32_t     last = v->ndim - 1;
     if (t->dtype != TG_S64) return true;
     for (;;) {
-        for (int64_t i = 0; i < (last >= 0 ? v->size[last] : 1); i++) {
-            const int64_t number = from[last >= 0 ? i * t->stride[last] : 0];
-            if (number < INT32_MIN || number > INT32_MAX) return false;
-        }
+        if (!row_fits(from, last >= 0 ? v->size[last] : 1, last >= 0 ? t->stride[last] : 0)) return false;
         int32_t d = last - 1;
         for (; d >= 0 && ++at[d] == v->size[d]; d--) {
             from -= (v->size[d] - 1) * t->stride[d];

@@ -23,14 +23,13 @@ os.register_at_fork(after_in_child=_renew)
 
 
 class Writing:
-    """A context in which no other thread writes to the storages of these tensors; those of other devices, and what is
-    no tensor, are left out."""
+    """A context in which no other thread writes to the storages of these tensors; other devices have none."""
 
     def __init__(self, tensors):
         self.locks = []
         if not getattr(_mine, "writing", False):
-            storages = {t.untyped_storage().data_ptr() for t in tensors if t is not None and t.device.type == "spyre"}
-            self.locks = [_LOCKS[n] for n in sorted({(s >> 8) % len(_LOCKS) for s in storages})]
+            numbers = {t.untyped_storage().data_ptr() >> 8 & 255 for t in tensors if t.device.type == "spyre"}
+            self.locks = [_LOCKS[n] for n in (sorted(numbers) if len(numbers) > 1 else numbers)]
 
     def __enter__(self):
         if not self.locks:
