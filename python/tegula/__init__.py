@@ -53,12 +53,7 @@ from tegula._core import (
 )
 
 __all__ = ["Access", "ArgumentError", "Buffer", "Bundle", "Conflict", "Descriptor", "Deviation", "Difference",
-           "Division", "Error", "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Losses", "Memory",
+           "Division", "Error", "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Loop", "Losses", "Memory",
            "Mismatch", "Mode", "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture",
            "Plan", "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "Simulator", "SpyreTensorLayout",
            "Term", "Transfer", "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]
-__all__ = ["Access", "ArgumentError", "Buffer", "Bundle", "Conflict", "Descriptor", "Difference", "Division", "Error",
-           "Graph", "GraphNode", "GraphPlan", "Layout", "LimitError", "Loop", "Losses", "Memory", "Mismatch", "Mode",
-           "NotRepresentable", "Obstacle", "OverflowError", "Padding", "ParseError", "Picture", "Plan",
-           "PlanInfeasible", "Program", "Reader", "Residence", "Restickify", "SpyreTensorLayout", "Term", "Transfer",
-           "Unsupported", "__version__", "dci", "dma", "draw", "plan", "relayout"]
