@@ -32,6 +32,7 @@ typedef struct room {
     tg_index  indices[TG_MAX_NDIM];
     tg_window windows[TG_MAX_NDIM];
     tg_term   terms[TG_MAX_NDIM];
+    tg_formula_step steps[TG_MAX_STEPS];
     tg_piece *pieces; /* NULL or allocated */
 } room;
 
@@ -291,6 +292,37 @@ static bool translate_gather(tg_compute *c, room *r, source *s) {
     return true;
 }
 
+/* ---- control ------------------------------------------------------------------------------------------------- */
+
+/* What a loop begins with, and what it hands on: operand 1, over operand 0. */
+static bool translate_while(tg_compute *c, room *r, source *s) {
+    (void)r;
+    c->op = s->info.noperands == 1 ? TG_OP_COPY : TG_OP_PIECES;
+    return s->info.noperands == 1 || s->info.noperands == 2;
+}
+
+/* Of branches the one whose number operand 0 is; of a truth value the first one is that of true, and a number that is
+ * none means the last. */
+static bool translate_conditional(tg_compute *c, room *r, source *s) {
+    const int32_t n = s->info.noperands - 1;
+    const tg_host which = tg_graph_get(s->lowering.graph, tg_graph_operand(s->lowering.graph, s->id, 0)).host;
+    int32_t       chosen = n;
+    if (n < 1 || 2 * n > TG_MAX_STEPS) return false;
+    c->op = TG_OP_FORMULA;
+    c->dtype = s->info.host.dtype;
+    for (int32_t i = n - 1; i > 0; i--) {
+        const int32_t is = n + 1 + c->nsteps;
+        r->steps[c->nsteps++] = (tg_formula_step){.op = which.dtype == TG_PRED ? TG_OP_NE : TG_OP_EQ,
+                                                  .from = {0, TG_NUMBER},
+                                                  .number = {0, which.dtype == TG_PRED ? 0 : i - 1}};
+        r->steps[c->nsteps++] = (tg_formula_step){.op = TG_OP_SELECT, .from = {is, i, chosen}};
+        chosen = is + 1;
+    }
+    if (n == 1) r->steps[c->nsteps++] = (tg_formula_step){.op = TG_OP_SELECT, .from = {0, 1, 1}};
+    c->steps = r->steps;
+    return true;
+}
+
 /* ---- nodes --------------------------------------------------------------------------------------------------- */
 
 static const struct { const char *opcode; translate *how; } opcodes[] = {
@@ -305,6 +337,8 @@ static const struct { const char *opcode; translate *how; } opcodes[] = {
     {"dynamic-slice", translate_dynamic_slice},
     {"dynamic-update-slice", translate_update},
     {"gather", translate_gather},
+    {"while", translate_while},
+    {"conditional", translate_conditional},
 };
 
 static translate *find_translation(tg_hlo_text opcode) {

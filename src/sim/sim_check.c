@@ -4,6 +4,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "sim/evaluate.h"
+#include "sim/sim_rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,24 +82,54 @@ tg_status tg_sim_read(tg_sim *sim, int64_t i, void *data, tg_error *err) {
 
 /* ---- the definition -------------------------------------------------------------------------------------- */
 
-static tg_status define_node(tg_sim *sim, int64_t id, tg_error *err) {
+/* Before it is calculated: a body that never runs leaves no numbers. */
+static tg_status make_definition(tg_sim *sim, int64_t id, tg_error *err) {
+    const tg_host  *host = &sim->node[id].tensor.host;
+    int64_t         span = 0;
+    const tg_status s = tg_host_span(&span, host, err);
+    if (s != TG_OK) return s;
+    sim->definition[id] = malloc(((size_t)span + 1) * sizeof **sim->definition);
+    if (sim->definition[id] == NULL) return tg_fail(err, TG_ERR_NOMEM, "there is no memory for %d numbers", span);
+    for (int64_t i = 0; i < span; i++) {
+        if (tg_dtype_is_whole(host->dtype)) sim->definition[id][i].whole = 0;
+        else sim->definition[id][i].real = NAN;
+    }
+    return TG_OK;
+}
+
+static tg_status define_node(void *of, int64_t id, tg_error *err) {
+    tg_sim   *sim = of;
     tg_job    job;
     int64_t   span = 0;
     tg_status s = tg_host_span(&span, &sim->node[id].tensor.host, err);
     if (s != TG_OK) return s;
-    tg_number *out = malloc(((size_t)span + 1) * sizeof *out);
-    if (out == NULL) return tg_fail(err, TG_ERR_NOMEM, "there is no memory for %d numbers", span);
-    sim->definition[id] = out;
     tg_job_make(&job, sim->graph, sim->program, id);
-    if (job.info.kind != TG_NODE_INPUT) return tg_evaluate(out, &job, sim->definition, err);
-    return tg_numbers_read(out, job.info.host.dtype, span, sim->input[id], err);
+    if (job.info.kind != TG_NODE_INPUT) return tg_evaluate(sim->definition[id], &job, sim->definition, err);
+    return tg_numbers_read(sim->definition[id], job.info.host.dtype, span, sim->input[id], err);
+}
+
+static tg_status test_definition(bool *goes_on, void *of, int64_t id, tg_error *err) {
+    const tg_sim   *sim = of;
+    const tg_number x = sim->definition[id][0];
+    (void)err;
+    *goes_on = tg_dtype_is_whole(sim->node[id].tensor.host.dtype) ? x.whole != 0 : x.real != 0;
+    return TG_OK;
+}
+
+static tg_status hand_on_definition(void *of, int64_t to, int64_t from, tg_error *err) {
+    const tg_sim   *sim = of;
+    int64_t         span = 0;
+    const tg_status s = tg_host_span(&span, &sim->node[to].tensor.host, err);
+    if (s == TG_OK) memcpy(sim->definition[to], sim->definition[from], (size_t)span * sizeof **sim->definition);
+    return s;
 }
 
 static tg_status define_all(tg_sim *sim, tg_error *err) {
-    tg_status s = TG_OK;
+    const tg_runner runner = {define_node, test_definition, hand_on_definition, sim};
+    tg_status       s = TG_OK;
     if (sim->count > 0 && sim->definition[sim->count - 1] != NULL) return TG_OK;
-    tg_sim_forget(sim, sim->definition);
-    for (int64_t id = 0; id < sim->count && s == TG_OK; id++) s = define_node(sim, id, err);
+    for (int64_t id = 0; id < sim->count && s == TG_OK; id++) s = make_definition(sim, id, err);
+    if (s == TG_OK) s = tg_run_rounds(sim->graph, &runner, err);
     if (s != TG_OK) tg_sim_forget(sim, sim->definition);
     return s;
 }

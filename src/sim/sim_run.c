@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "sim/evaluate.h"
 #include "sim/kernel.h"
+#include "sim/sim_rounds.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -239,6 +240,7 @@ static bool runs_on_device(const tg_sim *sim, const tg_job *job) {
     case TG_NODE_MATMUL:
     case TG_NODE_CONVOLUTION:
     case TG_NODE_GATHER:
+    case TG_NODE_CARRY:
     case TG_NODE_CONCATENATE: break;
     default: return false;
     }
@@ -254,15 +256,73 @@ tg_status tg_sim_run_node(tg_sim *sim, const tg_job *job, tg_error *err) {
     return runs_on_device(sim, job) ? run_on_device(sim, job, err) : run_on_host(sim, job, err);
 }
 
-static tg_status run_node(tg_sim *sim, int64_t id, tg_error *err) {
+static void forget_numbers(tg_sim *sim, int64_t node) {
+    free(sim->numbers[node]);
+    sim->numbers[node] = NULL;
+}
+
+static tg_status run_node(void *of, int64_t id, tg_error *err) {
+    tg_sim   *sim = of;
     tg_job    job;
     tg_status s = TG_OK;
     tg_job_make(&job, sim->graph, sim->program, id);
+    forget_numbers(sim, id);
     if (job.info.kind != TG_NODE_INPUT) s = tg_sim_run_node(sim, &job, err);
     else if (sim->input[id] == NULL)
         return tg_fail(err, TG_ERR_ARGUMENT, "input %d %t was not written", id, job.info.name.chars,
                        job.info.name.len);
     return s == TG_OK ? run_copies(sim, id, err) : s;
+}
+
+/* ---- rounds ------------------------------------------------------------------------------------------------ */
+
+static tg_status test_node(bool *goes_on, void *of, int64_t node, tg_error *err) {
+    tg_sim         *sim = of;
+    const tg_status s = tg_sim_need_numbers(sim, node, err);
+    if (s != TG_OK) return s;
+    const tg_number x = sim->numbers[node][0];
+    *goes_on = tg_dtype_is_whole(sim->node[node].tensor.host.dtype) ? x.whole != 0 : x.real != 0;
+    return TG_OK;
+}
+
+static bool same_layout(const tg_spyre *a, const tg_spyre *b) {
+    const size_t n = (size_t)a->rank * sizeof *a->device_size;
+    return a->rank == b->rank && a->device_dtype == b->device_dtype && a->arrangement == b->arrangement &&
+           memcmp(a->device_size, b->device_size, n) == 0 && memcmp(a->stride_map, b->stride_map, n) == 0;
+}
+
+/* A carry and what it is written over have one layout, and one place. */
+static tg_status hand_on(void *of, int64_t to, int64_t from, tg_error *err) {
+    tg_sim          *sim = of;
+    const tg_stored *source = &sim->node[from];
+    tg_stored       *target = &sim->node[to];
+    tg_status        s = source->on_device ? TG_OK : tg_sim_need_numbers(sim, from, err);
+    int64_t          span = 0;
+    forget_numbers(sim, to);
+    if (s == TG_OK && source->on_device != target->on_device)
+        return tg_fail(err, TG_ERR_ARGUMENT, "node %d is written over node %d, which is elsewhere", from, to);
+    if (s == TG_OK && !source->on_device) {
+        s = make_numbers(&sim->numbers[to], sim, to, err);
+        if (s == TG_OK) s = tg_host_span(&span, &target->tensor.host, err);
+        if (s == TG_OK) memcpy(sim->numbers[to], sim->numbers[from], (size_t)span * sizeof **sim->numbers);
+    } else if (s == TG_OK) {
+        target->tensor.settles = source->tensor.settles;
+        if (!same_layout(&target->layout, &source->layout))
+            return tg_fail(err, TG_ERR_ARGUMENT, "node %d is written over node %d, which has another layout", from, to);
+        memcpy(target->tensor.storage, source->tensor.storage, (size_t)target->tensor.nbytes);
+    }
+    return s == TG_OK ? run_copies(sim, to, err) : s;
+}
+
+/* Loops may have written over them. */
+static tg_status restore_inputs(tg_sim *sim, tg_error *err) {
+    tg_status s = TG_OK;
+    for (int64_t id = 0; id < sim->count && s == TG_OK; id++) {
+        if (sim->input[id] == NULL || !sim->node[id].on_device) continue;
+        tg_tensor_poison(&sim->node[id].tensor);
+        s = tg_tensor_write(&sim->node[id].tensor, sim->input[id], err);
+    }
+    return s;
 }
 
 static void poison(const tg_sim *sim) {
@@ -275,11 +335,13 @@ static void poison(const tg_sim *sim) {
 }
 
 tg_status tg_sim_run(tg_sim *sim, tg_error *err) {
-    tg_status s = TG_OK;
+    const tg_runner runner = {run_node, test_node, hand_on, sim};
+    tg_status       s = TG_OK;
     if (sim->params.in_parts) return tg_fail(err, TG_ERR_ARGUMENT, "this simulation runs in parts");
     poison(sim);
     tg_sim_forget(sim, sim->numbers);
-    for (int64_t id = 0; id < sim->count && s == TG_OK; id++) s = run_node(sim, id, err);
+    if (tg_graph_loop_count(sim->graph) > 0) s = restore_inputs(sim, err);
+    if (s == TG_OK) s = tg_run_rounds(sim->graph, &runner, err);
     sim->has_run = s == TG_OK;
     return s;
 }

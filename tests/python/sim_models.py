@@ -97,6 +97,52 @@ def cache(x, past, position):
     return softmax((past * recent).sum(-1)), past
 
 
+def rounds(x, w):
+    """A loop with a product and a transposed copy of what it carries."""
+    import jax
+    return jax.lax.fori_loop(0, 3, lambda i, h: (h @ w + h.T) * 0.5, x)
+
+
+def swapped(x, y):
+    """What a round reads is what the one before has left, not what this one writes."""
+    import jax
+    return jax.lax.fori_loop(0, 5, lambda i, s: (s[1], s[0] * 0.5 + s[1]), (x, y))
+
+
+def until(x):
+    """As many rounds as the data wants; none for what is small from the beginning."""
+    import jax
+    import jax.numpy as jnp
+    halved = jax.lax.while_loop(lambda s: jnp.abs(s[1]).max() > 0.1, lambda s: (s[0] + 1, s[1] * 0.5), (0, x))
+    return halved, jax.lax.while_loop(lambda h: h.max() > 1e4, lambda h: h * 0.5, x)
+
+
+def nested(x):
+    import jax
+
+    def outer(i, h):
+        return jax.lax.fori_loop(0, i + 1, lambda j, g: g * 0.5 + 1, h) - h * 0.25
+    return jax.lax.fori_loop(0, 3, outer, x)
+
+
+def scanned(x, w):
+    """Rows come in and go out one by one."""
+    import jax
+
+    def step(h, row):
+        h = (h @ w) * 0.25 + row
+        return h, h * 2
+    return jax.lax.scan(step, x[0], x)
+
+
+def branched(x, which, last, yes):
+    import jax
+    branches = [lambda h: -h, lambda h: h * h, lambda h: h + 1]
+    return (jax.lax.switch(which, branches, x), jax.lax.switch(last, branches, x),
+            jax.lax.cond(yes, lambda h: h * 2, lambda h: h * 0.5, x),
+            jax.lax.cond(yes, lambda h: (h > 0).astype(np.int32), lambda h: (h < 0).astype(np.int32), x))
+
+
 def pieces(a, b):
     import jax.numpy as jnp
     joined = jnp.concatenate([a, b, a[:, :64]], 1)
@@ -140,6 +186,14 @@ def models():
     yield "language model", language_model, [np.arange(40, dtype=np.int32).reshape(2, 20) * 3 % 128, (128, 64),
                                              (64,)] + square(64)
     yield "cache", cache, [(2, 64), (2, 20, 64), np.int32(7)]
+    yield "rounds", rounds, [(64, 64), (64, 64)]
+    yield "ragged rounds", rounds, [(70, 70), (70, 70)]
+    yield "swapped", swapped, [(20, 70), (20, 70)]
+    yield "until", until, [(20, 100)]
+    yield "nested", nested, [(20, 100)]
+    yield "scanned", scanned, [(7, 4, 64), (64, 64)]
+    yield "branched", branched, [(20, 70), np.int32(1), np.int32(7), np.bool_(True)]
+    yield "branched otherwise", branched, [(20, 70), np.int32(-3), np.int32(2), np.bool_(False)]
     yield "pieces", pieces, [(5, 128), (5, 64)]
     yield "ragged pieces", lambda a, b: jnp.concatenate([a, b], 0), [(5, 70), (3, 70)]
     yield "reshapes", lambda x: (x.reshape(20, 192) + 1).reshape(2, 10, 3, 64).transpose(2, 0, 1, 3), [(2, 10, 192)]

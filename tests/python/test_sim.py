@@ -35,7 +35,8 @@ NAMES = ["mlp", "mlp ragged", "matmul transposed", "batched matmul", "matrix tim
          "dot", "softmax", "softmax ragged", "softmax of columns", "layernorm", "layernorm ragged",
          "rms norm", "attention", "attention ragged", "attention without mask", "narrow heads", "block", "rotary",
          "conv block", "dilated conv", "transposed conv", "depthwise conv", "narrow conv", "average pool", "mixture",
-         "training", "language model", "cache", "pieces", "ragged pieces", "reshapes", "column sums",
+         "training", "language model", "cache", "rounds", "ragged rounds", "swapped", "until", "nested", "scanned",
+         "branched", "branched otherwise", "pieces", "ragged pieces", "reshapes", "column sums",
          "sum of everything", "where", "integers", "argument"]
 
 
