@@ -88,7 +88,7 @@ typedef struct tg_index {
  * Places that are none count for nothing. */
 typedef struct tg_window {
     int32_t loop;
-    int64_t size, stride, dilation, base_dilation, low;
+    int64_t size, stride, dilation, base_dilation, low; /* stride below 0: it moves backwards */
     int64_t step, extent, kernel_step;
     bool    reversed; /* operand 1 is read at (size - 1 - w) * kernel_step */
 } tg_window;
@@ -166,7 +166,8 @@ TG_API tg_status tg_sim_write(tg_sim *sim, int64_t node, const void *data, tg_er
 /* Bytes that tg_sim_write reads. pre: 0 <= node < count. */
 TG_API int64_t tg_sim_nbytes(const tg_sim *sim, int64_t node);
 
-/* Runs everything from the inputs on; again, if it was run before. TG_ERR_ARGUMENT if an input was not written. */
+/* Runs everything from the inputs on; again, if it was run before. TG_ERR_ARGUMENT if an input was not written;
+ * TG_ERR_LIMIT for a loop that does not end within 65536 rounds, TG_ERR_UNSUPPORTED for one whose test is no scalar. */
 TG_API tg_status tg_sim_run(tg_sim *sim, tg_error *err);
 
 /* ---- parts --------------------------------------------------------------------------------- */

@@ -202,9 +202,9 @@ static tg_status check_extras(const tg_job *job, tg_error *err) {
     for (int32_t i = 0; i < c->nwindows && s == TG_OK; i++) {
         const tg_window *w = &c->windows[i];
         const int64_t    most = INT64_C(1) << 31;
-        if (w->loop < 0 || w->loop >= job->info.nloops || w->size < 0 || w->stride < 1 || w->dilation < 1 ||
-            w->base_dilation < 1 || w->extent < 0 || w->step < 0 || w->kernel_step < 0 || w->size > most ||
-            w->stride > most || w->dilation > most || w->low > most || w->low < -most)
+        if (w->loop < 0 || w->loop >= job->info.nloops || w->size < 0 || w->stride == 0 || w->stride < -most ||
+            w->dilation < 1 || w->base_dilation < 1 || w->extent < 0 || w->step < 0 || w->kernel_step < 0 ||
+            w->size > most || w->stride > most || w->dilation > most || w->low > most || w->low < -most)
             return fail(job, "a window is out of range", err);
     }
     return s;

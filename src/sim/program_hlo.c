@@ -170,6 +170,24 @@ static bool translate_reduce_window(tg_compute *c, room *r, source *s) {
     return true;
 }
 
+/* Windows of one place, which move backwards. */
+static bool translate_reverse(tg_compute *c, room *r, source *s) {
+    int64_t dim[TG_MAX_NDIM];
+    int32_t n = 0;
+    c->op = TG_OP_COPY;
+    if (!has_views(s, 1) || s->info.noperands != 1 || !read_dims(dim, &n, s, "dimensions")) return false;
+    for (int32_t i = 0; i < n; i++) {
+        if (dim[i] < 0 || dim[i] >= s->views[0].ndim) return false;
+        const int64_t extent = s->views[0].shape[dim[i]];
+        if (extent < 2) continue;
+        r->windows[c->nwindows++] = (tg_window){.loop = (int32_t)dim[i], .size = 1, .stride = -1, .dilation = 1,
+                                                .base_dilation = 1, .low = 1 - extent,
+                                                .step = s->views[0].step[dim[i]], .extent = extent};
+    }
+    c->windows = r->windows;
+    return true;
+}
+
 static bool translate_convolution(tg_compute *c, room *r, source *s) {
     tg_hlo_window_dim window[TG_MAX_NDIM];
     tg_hlo_dim_labels l;
@@ -337,6 +355,7 @@ static const struct { const char *opcode; translate *how; } opcodes[] = {
     {"dynamic-slice", translate_dynamic_slice},
     {"dynamic-update-slice", translate_update},
     {"gather", translate_gather},
+    {"reverse", translate_reverse},
     {"while", translate_while},
     {"conditional", translate_conditional},
 };

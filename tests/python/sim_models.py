@@ -194,6 +194,7 @@ def models():
     yield "scanned", scanned, [(7, 4, 64), (64, 64)]
     yield "branched", branched, [(20, 70), np.int32(1), np.int32(7), np.bool_(True)]
     yield "branched otherwise", branched, [(20, 70), np.int32(-3), np.int32(2), np.bool_(False)]
+    yield "reversed", lambda x: (x[::-1], x[:, ::-1] * 2, x[::-1, :, ::-1] + x), [(4, 5, 70)]
     yield "pieces", pieces, [(5, 128), (5, 64)]
     yield "ragged pieces", lambda a, b: jnp.concatenate([a, b], 0), [(5, 70), (3, 70)]
     yield "reshapes", lambda x: (x.reshape(20, 192) + 1).reshape(2, 10, 3, 64).transpose(2, 0, 1, 3), [(2, 10, 192)]

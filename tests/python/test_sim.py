@@ -36,7 +36,7 @@ NAMES = ["mlp", "mlp ragged", "matmul transposed", "batched matmul", "matrix tim
          "rms norm", "attention", "attention ragged", "attention without mask", "narrow heads", "block", "rotary",
          "conv block", "dilated conv", "transposed conv", "depthwise conv", "narrow conv", "average pool", "mixture",
          "training", "language model", "cache", "rounds", "ragged rounds", "swapped", "until", "nested", "scanned",
-         "branched", "branched otherwise", "pieces", "ragged pieces", "reshapes", "column sums",
+         "branched", "branched otherwise", "reversed", "pieces", "ragged pieces", "reshapes", "column sums",
          "sum of everything", "where", "integers", "argument"]
 
 
@@ -73,6 +73,42 @@ def judge(outputs, expected, share):
         out, scale = out.astype(np.float64), max(np.abs(wanted).max(), 1e-3)
         assert np.isfinite(out).all()
         assert np.abs(out - wanted).max() <= share * scale
+
+
+LOOP = """
+body { p = (s32[], f16[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  x = f16[64] get-tuple-element(p), index=1
+  one = s32[] constant(1)
+  j = s32[] add(i, one)
+  y = f16[64] add(x, x)
+  ROOT o = (s32[], f16[64]) tuple(j, y) }
+test { p = (s32[], f16[64]) parameter(0)
+  i = s32[] get-tuple-element(p), index=0
+  n = s32[] constant(%s)
+  ROOT c = pred[] compare(i, n), direction=LT }
+ENTRY e { i = s32[] parameter(0)
+  x = f16[64] parameter(1)
+  t = (s32[], f16[64]) tuple(i, x)
+  ROOT w = (s32[], f16[64]) while(t), condition=test, body=body }
+"""
+
+
+def test_a_loop_runs_again():
+    """From its inputs on, which its rounds leave as they are; also without a round."""
+    x = np.arange(64, dtype=np.float16)
+    with sim.Simulation(LOOP % 3) as s:
+        for first in (0, 0, 2, 3, 9, 0):
+            count, result = s.run(np.int32(first), x)
+            rounds = max(3 - first, 0)
+            assert count == first + rounds and (result == x * 2 ** rounds).all()
+            assert s.difference(1).largest == 0
+
+
+def test_a_loop_without_end():
+    with sim.Simulation(LOOP.replace("add(i, one)", "subtract(i, i)") % 3) as s:
+        with pytest.raises(t.TegulaError, match="does not end within 65536 rounds"):
+            s.run(np.int32(0), np.zeros(64, np.float16))
 
 
 @pytest.mark.parametrize("name", NAMES)
