@@ -243,16 +243,44 @@ static bool minimise_out(run *r, uint32_t x) {
 
 /* ---- buckets --------------------------------------------------------------------------------------- */
 
+/* The table of a group, whose variables are marked. */
+typedef struct group_table {
+    uint64_t size; /* LAST: too large */
+    uint32_t nvars;
+} group_table;
+
+/* With one more factor; its variables are marked, the new ones listed. */
+static group_table join(run *r, group_table table, const tg_factor *f, uint32_t *added, uint32_t *nadded) {
+    *nadded = 0;
+    r->e->work += f->nvars;
+    for (uint32_t k = 0; k < f->nvars; k++) {
+        const uint32_t v = scope_of(r, f)[k];
+        if (r->mark[v] == r->stamp) continue;
+        r->mark[v] = r->stamp;
+        added[(*nadded)++] = v;
+        if (table.size != LAST) table.size *= r->net->nlabels.rows[v];
+        if (table.size >> 40 != 0 || ++table.nvars > TG_MAX_SCOPE) table.size = LAST;
+    }
+    return table;
+}
+
 /* Moves factors from the bucket to the group as long as their table stays within the limit; the first one always. */
 static bool fill_group(run *r) {
-    size_t left = 0;
+    size_t      left = 0;
+    group_table table = {1, 0};
     r->group.count = 0;
+    r->stamp++;
     for (size_t i = 0; i < r->bucket.count; i++) {
-        const uint32_t factor = r->bucket.rows[i];
+        const uint32_t    factor = r->bucket.rows[i];
+        uint32_t          added[TG_MAX_SCOPE], nadded;
+        const group_table joined = join(r, table, &r->net->factors.rows[factor], added, &nadded);
+        if (r->group.count > 0 && joined.size > r->limit) {
+            for (uint32_t k = 0; k < nadded; k++) r->mark[added[k]] = r->stamp - 1;
+            r->bucket.rows[left++] = factor;
+            continue;
+        }
+        table = joined;
         if (!tg_var_rows_push(&r->group, factor)) return false;
-        if (r->group.count == 1 || table_size(r, &r->group) <= r->limit) continue;
-        r->group.count--;
-        r->bucket.rows[left++] = factor;
     }
     r->bucket.count = left;
     return true;
