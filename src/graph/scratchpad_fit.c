@@ -18,6 +18,10 @@ typedef struct entry {
     int64_t    buffer;
 } entry;
 
+typedef struct taken {
+    int64_t address, top;
+} taken;
+
 typedef struct fitting {
     const tg_scratchpad *s;
     tg_placement        *out;
@@ -31,6 +35,9 @@ typedef struct fitting {
     int64_t             *rivals;   /* placed buffers that are alive with the one at hand */
     int64_t              nrivals;
     int64_t             *stack;
+    int64_t             *tops;     /* of what begins at each address that is aligned; 0: nothing does */
+    int64_t              nplaces;  /* of these */
+    taken               *all;      /* what is taken, by address */
 } fitting;
 
 /* ---- orders ------------------------------------------------------------------------------------ */
@@ -86,10 +93,6 @@ static void find_below(fitting *f, int64_t node, int64_t first, int64_t width, c
     find_below(f, 2 * node + 1, first + width / 2, width / 2, b);
 }
 
-typedef struct taken {
-    int64_t address, top;
-} taken;
-
 static int by_address(const void *a, const void *b) {
     const taken *x = a, *y = b;
     return (x->address > y->address) - (x->address < y->address);
@@ -115,51 +118,64 @@ static int64_t find_parent(const fitting *f, const tg_buffer *b) {
     return -1;
 }
 
-/* The first gap, or the one with the least waste; -1 if there is none. */
-static tg_status find_gap(int64_t *address, const fitting *f, int64_t size, tg_error *err) {
-    int64_t least = INT64_MAX, top = 0;
-    taken  *all = malloc((size_t)(f->nrivals + 1) * sizeof *all);
-    if (all == NULL) return tg_graph_no_memory(err);
+/* Many rivals lie one after the other in few places: of each place the highest top is enough. */
+static int64_t list_places(const fitting *f) {
+    int64_t n = 0;
+    memset(f->tops, 0, (size_t)f->nplaces * sizeof *f->tops);
+    for (int64_t k = 0; k < f->nrivals; k++) {
+        const int64_t r = f->rivals[k], address = f->out[r].address, place = address / f->s->alignment;
+        f->tops[place] = tg_max(f->tops[place], address + tg_max(f->s->buffers[r].size, 1));
+    }
+    for (int64_t place = 0; place < f->nplaces; place++)
+        if (f->tops[place] > 0) f->all[n++] = (taken){place * f->s->alignment, f->tops[place]};
+    return n;
+}
+
+/* What rivals take, by address; how much. */
+static int64_t list_taken(const fitting *f) {
+    if (f->nplaces / 4 < f->nrivals) return list_places(f);
     for (int64_t k = 0; k < f->nrivals; k++) {
         const int64_t r = f->rivals[k];
-        all[k] = (taken){f->out[r].address, f->out[r].address + f->s->buffers[r].size};
+        f->all[k] = (taken){f->out[r].address, f->out[r].address + f->s->buffers[r].size};
     }
-    qsort(all, (size_t)f->nrivals, sizeof *all, by_address);
-    *address = -1;
-    for (int64_t k = 0; k <= f->nrivals; k++) {
+    qsort(f->all, (size_t)f->nrivals, sizeof *f->all, by_address);
+    return f->nrivals;
+}
+
+/* The first gap, or the one with the least waste; -1 if there is none. */
+static int64_t find_gap(const fitting *f, int64_t size) {
+    const int64_t n = list_taken(f);
+    int64_t       least = INT64_MAX, top = 0, address = -1;
+    for (int64_t k = 0; k <= n; k++) {
         const int64_t at = tg_align(top, f->s->alignment);
-        const int64_t waste = (k < f->nrivals ? all[k].address : f->s->capacity) - size - at;
+        const int64_t waste = (k < n ? f->all[k].address : f->s->capacity) - size - at;
         if (waste >= 0 && waste < least) {
-            *address = at;
+            address = at;
             if (!f->best) break;
             least = waste;
         }
-        if (k < f->nrivals) top = tg_max(top, all[k].top);
+        if (k < n) top = tg_max(top, f->all[k].top);
     }
-    free(all);
-    return TG_OK;
+    return address;
 }
 
-static tg_status place(fitting *f, int64_t i, tg_error *err) {
+static void place(fitting *f, int64_t i) {
     const tg_buffer *b = &f->s->buffers[i];
-    tg_status        s = TG_OK;
-    if (!f->s->allowed[i]) return TG_OK;
+    if (!f->s->allowed[i]) return;
     f->nrivals = 0;
     find_below(f, 1, 0, f->nleaves, b);
     const int64_t parent = find_parent(f, b);
-    if (parent < 0) s = find_gap(&f->out[i].address, f, b->size, err);
+    if (parent < 0) f->out[i].address = find_gap(f, b->size);
     else f->out[i] = (tg_placement){f->out[parent].address, parent};
     if (parent >= 0) f->handed[parent] = true;
-    if (s == TG_OK && f->out[i].address >= 0) note_placed(f, i);
-    return s;
+    if (f->out[i].address >= 0) note_placed(f, i);
 }
 
 /* A buffer after its parents, which begin before it, so that this ends. */
-static tg_status place_after_parents(fitting *f, bool *done, int64_t i, tg_error *err) {
-    tg_status s = TG_OK;
-    int64_t   depth = 0;
+static void place_after_parents(fitting *f, bool *done, int64_t i) {
+    int64_t depth = 0;
     f->stack[depth++] = i;
-    while (depth > 0 && s == TG_OK) {
+    while (depth > 0) {
         const int64_t    at = f->stack[depth - 1];
         const tg_buffer *b = &f->s->buffers[at];
         int64_t          k = 0;
@@ -169,10 +185,9 @@ static tg_status place_after_parents(fitting *f, bool *done, int64_t i, tg_error
             continue;
         }
         depth--;
-        if (!done[at]) s = place(f, at, err);
+        if (!done[at]) place(f, at);
         done[at] = true;
     }
-    return s;
 }
 
 tg_status tg_place_fit(tg_placement *out, const tg_scratchpad *s, const tg_fit_key *keys, bool best, tg_error *err) {
@@ -182,7 +197,12 @@ tg_status tg_place_fit(tg_placement *out, const tg_scratchpad *s, const tg_fit_k
     f.handed = calloc(n, sizeof *f.handed);
     f.order = malloc(n * sizeof *f.order);
     f.by_start = malloc(4 * n * sizeof *f.by_start);
-    const bool memory = done != NULL && f.handed != NULL && f.order != NULL && f.by_start != NULL;
+    f.nplaces = s->capacity / s->alignment + 1;
+    if (f.nplaces > 4 * s->n) f.nplaces = INT64_MAX; /* there are never so many rivals */
+    f.tops = malloc((f.nplaces < INT64_MAX ? (size_t)f.nplaces : 1) * sizeof *f.tops);
+    f.all = malloc((n > (size_t)f.nplaces ? n : f.nplaces < INT64_MAX ? (size_t)f.nplaces : n) * sizeof *f.all);
+    const bool memory = done != NULL && f.handed != NULL && f.order != NULL && f.by_start != NULL && f.tops != NULL &&
+                        f.all != NULL;
     tg_status  status = memory ? TG_OK : tg_graph_no_memory(err);
     if (memory) {
         f.leaf = f.by_start + n;
@@ -192,12 +212,13 @@ tg_status tg_place_fit(tg_placement *out, const tg_scratchpad *s, const tg_fit_k
         make_order(&f, keys);
         if (!make_tree(&f)) status = tg_graph_no_memory(err);
     }
-    for (int64_t i = 0; i < s->n && status == TG_OK; i++)
-        status = place_after_parents(&f, done, f.order[i].buffer, err);
+    for (int64_t i = 0; i < s->n && status == TG_OK; i++) place_after_parents(&f, done, f.order[i].buffer);
     free(done);
     free(f.handed);
     free(f.order);
     free(f.by_start);
     free(f.ends);
+    free(f.tops);
+    free(f.all);
     return status;
 }
