@@ -128,7 +128,8 @@ typedef enum tg_reason {
     TG_REASON_RESTICKIFY,  /* read or written by a restickify, which works from HBM to HBM */
     TG_REASON_FILL,        /* the same, of a fill */
     TG_REASON_NO_KERNEL,   /* read or written by an operation that is no kernel of the device, or by index */
-    TG_REASON_DIVISION,    /* core_div_mismatch: a reader slices it among cores in another way than its producer */
+    TG_REASON_DIVISION,    /* a reader slices it among cores in another way than its producer (torch-spyre:
+                              core_div_mismatch) */
     TG_REASON_FOOTPRINT,   /* its piece is larger than the scratchpad */
     TG_REASON_SPILLED,     /* there is no room for it in LX while it is alive, or others are worth more */
     TG_REASON_SHARED,      /* cores share the sums in it: none has them */
@@ -183,7 +184,7 @@ TG_API tg_memory_summary tg_memory_get_summary(const tg_memory *memory);
 /* pre: 0 <= step < tg_graph_plan_step_count(plan). */
 TG_API tg_residence tg_memory_get(const tg_memory *memory, int64_t step);
 
-/* The reason in words (snprintf rule): "core_div_mismatch: below slices it in another way". */
+/* The reason in words (snprintf rule): "below slices it in another way". */
 TG_API size_t tg_memory_why(char *buf, size_t cap, const tg_memory *memory, int64_t step);
 
 /* Judge a memory by the rules alone: lives from first to last use, nothing on top of what is alive, limits, who may be

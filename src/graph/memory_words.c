@@ -48,9 +48,9 @@ static void put_loop(tg_writer *w, const tg_memory *m, const tg_residence *r) {
 }
 
 static void put_footprint(tg_writer *w, const tg_memory *m, int64_t i) {
-    tg_put_text(w, "min footprint > LX capacity: a core's piece of ");
+    tg_put_text(w, "a core's piece of ");
     tg_put_int(w, m->storage[i]);
-    tg_put_text(w, " bytes is more than ");
+    tg_put_text(w, " bytes is more than LX has, ");
     tg_put_int(w, m->params.lx_bytes);
 }
 
@@ -62,11 +62,10 @@ static void put_reason(tg_writer *w, const tg_memory *m, int64_t i, const tg_res
     case TG_REASON_OUTPUT: tg_put_text(w, "a result of the graph is wanted in HBM"); break;
     case TG_REASON_CONSTANT: tg_put_text(w, "a constant comes in HBM"); break;
     case TG_REASON_UNREAD: tg_put_text(w, "no consumer reads it from LX"); break;
-    case TG_REASON_RESTICKIFY: put_copy(w, m, i, r, "restickify (cross-frame barrier)"); break;
+    case TG_REASON_RESTICKIFY: put_copy(w, m, i, r, "a restickify, which works from HBM to HBM"); break;
     case TG_REASON_FILL: put_copy(w, m, i, r, "a fill"); break;
     case TG_REASON_NO_KERNEL: put_no_kernel(w, m, i, r); break;
     case TG_REASON_DIVISION:
-        tg_put_text(w, "core_div_mismatch: ");
         put_step(w, m, r->because_of);
         tg_put_text(w, " slices it in another way");
         break;

@@ -5,7 +5,7 @@
  *                                 zeros up to 192, so that there is something to multiply with
  *     max over 150 in the sticks  a mask says which 42 elements of the last stick are none, and what they count as:
  *                                 -inf for max, +inf for min, 0 for a sum, 1 for and
- *     exp with 150 in the sticks  masked as -inf, so that it leaves zeros, with which sums go on
+ *     exp with 150 in the sticks  where it is summed up: masked as -inf, so that it leaves zeros for the sum
  *
  * A tensor that is to be filled is filled once for all products that want it so, and a sum needs no mask where zeros
  * are known to be. Source: torch-spyre, insert_bmm_padding and coordinate masking. */
@@ -23,6 +23,7 @@ typedef struct search {
     const tg_node_row *n;
     int32_t           *fills; /* chains of fills, by what they are of: the first padding of each; -1 is none */
     uint64_t           mask;  /* their number less 1; a power of 2 */
+    bool              *zeros; /* of nodes: some sum counts on zeros behind the end */
 } search;
 
 /* ---- what is known of an operand -------------------------------------------------------------- */
@@ -145,10 +146,21 @@ static bool pad_reduction(search *s) {
         int64_t       stick = 1;
         const int32_t loop = stick_loop(s, k, &stick);
         if (loop < 0 || (tg_access_loops(&result) >> loop & 1) != 0) continue;
-        if (value == TG_PAD_ZERO && has_zeros(s, k, loop)) continue;
+        if (value == TG_PAD_ZERO && has_zeros(s, k, loop)) continue; /* note_zeros has seen to it */
         if (!add_padding(s, k, loop, stick, true, value)) return false;
     }
     return true;
+}
+
+/* Sums of exponentials, as in softmax, want these masked. */
+static void note_zeros(search *s) {
+    const tg_access result = tg_access_of(s->g, &s->n->result);
+    for (uint32_t k = 0; k < s->n->noperands; k++) {
+        int64_t       stick = 1;
+        const int32_t loop = stick_loop(s, k, &stick);
+        if (loop < 0 || (tg_access_loops(&result) >> loop & 1) != 0) continue;
+        if (has_zeros(s, k, loop)) s->zeros[producer(s, k)] = true;
+    }
 }
 
 static bool pad_exponential(search *s) {
@@ -160,10 +172,14 @@ static bool pad_exponential(search *s) {
 static bool pad_node(search *s) {
     if (s->n->kind == TG_NODE_MATMUL) return pad_product(s);
     if (s->n->kind == TG_NODE_REDUCE) return pad_reduction(s);
-    return !is_exponential(s->g, s->n) || pad_exponential(s);
+    return !s->zeros[s->node] || pad_exponential(s);
 }
 
 static bool list_all(search *s) {
+    for (s->node = 0; s->node < (int64_t)s->g->nodes.count; s->node++) {
+        s->n = tg_node_at(s->g, s->node);
+        if (s->n->kind == TG_NODE_REDUCE && neutral_value(s->n->reduction) == TG_PAD_ZERO) note_zeros(s);
+    }
     for (s->node = 0; s->node < (int64_t)s->g->nodes.count; s->node++) {
         s->n = tg_node_at(s->g, s->node);
         if (!pad_node(s)) return false;
@@ -179,9 +195,11 @@ bool tg_list_paddings(tg_graph_plan *plan) {
     for (size_t i = 0; i < n; i++) plan->fills[i] = -1;
     while (s.mask < n) s.mask = 2 * s.mask + 1;
     s.fills = malloc((s.mask + 1) * sizeof *s.fills);
+    s.zeros = calloc(plan->problem.nodes.count + 1, sizeof *s.zeros);
     for (uint64_t i = 0; s.fills != NULL && i <= s.mask; i++) s.fills[i] = -1;
-    const bool there = s.fills != NULL && list_all(&s);
+    const bool there = s.fills != NULL && s.zeros != NULL && list_all(&s);
     free(s.fills);
+    free(s.zeros);
     plan->summary.npaddings = (int64_t)plan->paddings.count;
     return there;
 }

@@ -175,9 +175,9 @@ def reasons(text, **params):
 def test_attention():
     found = reasons(ATTENTION)
     assert {name for name, (home, *_) in found.items() if home == "lx"} == {"top", "below", "powers", "total"}
-    assert found["k"] == ("pool", "restickify", "read by restickify (cross-frame barrier), for the copy of k")
-    assert found["k'"] == ("pool", "restickify", "written by restickify (cross-frame barrier)")
-    assert found["scores"] == ("pool", "division", "core_div_mismatch: top slices it in another way")
+    assert found["k"] == ("pool", "restickify", "read by a restickify, which works from HBM to HBM, for the copy of k")
+    assert found["k'"] == ("pool", "restickify", "written by a restickify, which works from HBM to HBM")
+    assert found["scores"] == ("pool", "division", "top slices it in another way")
     assert found["out"] == ("own", "output", "a result of the graph is wanted in HBM")
     assert found["x"] == ("own", "input", "an input comes in HBM")
     assert found["low"] == ("own", "constant", "a constant comes in HBM")
@@ -201,7 +201,7 @@ def test_room():
     """A core's piece is 2048 bytes of 65536: with less there is no room for any, with 4095 for one at a time."""
     found = reasons(CHAIN, lx_bytes=2047)
     assert found["b"][:2] == ("pool", "footprint")
-    assert found["b"][2] == "min footprint > LX capacity: a core's piece of 65536 bytes is more than 2047"
+    assert found["b"][2] == "a core's piece of 65536 bytes is more than LX has, 2047"
     found = reasons(CHAIN, lx_bytes=4095)
     homes = [found[name][:2] for name in "bcx"]
     assert sorted(homes) == [("lx", "kept"), ("lx", "kept"), ("pool", "spilled")]

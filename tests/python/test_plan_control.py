@@ -481,3 +481,21 @@ def test_constants_that_are_read(text):
 def test_floats_of_two_precisions_go_together():
     text = "ENTRY e { p = f16[64] parameter(0)\n q = f32[64] parameter(1)\n ROOT r = f32[64] add(p,q) }"
     assert "have different types" not in plan_hlo.run(text).stderr
+
+
+# ---- masks -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("reader, masked", [
+    ("negate(e)", []), ("reduce(e, z), dimensions={0}, to_apply=sum", []),
+    ("reduce(e, z), dimensions={1}, to_apply=sum", [("x", "e", "-inf")])])
+def test_exponentials_are_masked_for_sums(reader, masked):
+    """Over the stick, where 22 of its last elements are none; nobody else looks behind the end."""
+    shape = "f16[128,150]" if "negate" in reader else "f16[150]" if "{0}" in reader else "f16[128]"
+    text = SUM + f"""ENTRY e {{
+  x = f16[128,150] parameter(0)
+  z = f16[] constant(0)
+  e = f16[128,150] exponential(x)
+  ROOT r = {shape} {reader} }}
+"""
+    paddings = plan_hlo.plan(text)["paddings"]
+    assert [(p["tensor"], p["consumer"], p["value"]) for p in paddings] == masked
