@@ -440,7 +440,8 @@ def test_the_host_does_what_has_nothing_for_the_sticks(text):
 @pytest.mark.parametrize("slice", ["f16[10,128] dynamic-slice(x,i,z), dynamic_slice_sizes={10,128}",
                                    "f16[64,10] dynamic-slice(x,z,i), dynamic_slice_sizes={64,10}"])
 def test_rows_or_columns_that_the_data_picks(slice):
-    text = f"ENTRY e {{ x = f16[64,128] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n ROOT r = {slice} }}"
+    text = f"ENTRY e {{ x = f16[64,128] parameter(0)\n i = s32[] parameter(1)\n z = s32[] constant(0)\n" \
+           f" ROOT r = {slice} }}"
     assert ops_of(plan_hlo.plan(text))["r"]["kind"] == "pointwise"
 
 
