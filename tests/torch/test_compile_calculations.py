@@ -1,5 +1,7 @@
 """Each operation that the simulated device knows, by itself, against the CPU in float64: what it calculates, of which
-types, and that it did not run on the CPU."""
+types, and that it did not run on the CPU. Those of one kind share a graph, as most of the time goes into making one;
+each has its own result in it."""
+import functools
 import math
 
 import pytest
@@ -29,17 +31,54 @@ def draw(low, high, dtype=torch.float32):
     return (torch.rand(SHAPE) * (high - low) + low).to(dtype).to("spyre").cpu()
 
 
-def judge(function, given, dtype):
+class Together:
+    """One graph that has the results of all these functions: {name: (function, what it is called with)}. Where there is
+    no such graph, or a part of it runs on the CPU, each function has a graph of its own, which tells whose fault it is;
+    test_one_graph fails as well, so that none is lost."""
+
+    def __init__(self, cases):
+        self.cases, self.error = cases, None
+        inputs = list({id(x): x for _, given in cases.values() for x in given}.values())
+        places = {id(x): i for i, x in enumerate(inputs)}
+        called = [(function, [places[id(x)] for x in given]) for function, given in cases.values()]
+
+        def run(*inputs):
+            return [function(*[inputs[i] for i in where]) for function, where in called]
+
+        try:
+            self.made, self.program = compiled(run, *[x.to("spyre") for x in inputs])
+            assert not self.program.fallbacks, self.program.fallbacks
+        except Exception as error:
+            self.error = error
+
+    def result(self, name):
+        """Of the function of that name, and the number of steps to it."""
+        if self.error:
+            function, given = self.cases[name]
+            made, program = compiled(function, *[x.to("spyre") for x in given])
+            assert not program.fallbacks, program.fallbacks
+            return made, len(program.steps)
+        place = list(self.cases).index(name)
+        found, row = set(), [self.program.outputs[place]]
+        while row:
+            node = row.pop()
+            if node not in found:
+                found.add(node)
+                row += node.all_input_nodes
+        return self.made[place], sum(step.node in found for step in self.program.steps)
+
+
+def judge(together, name):
     """Half a unit in the last place for each rounding: 2^-10 of the result in DLFloat16, which has 9 fraction bits, and
     some more where float32 itself errs."""
-    made, program = compiled(function, *[x.to("spyre") for x in given])
+    function, given = together.cases[name]
+    made, steps = together.result(name)
     wanted = function(*[x.double() if x.is_floating_point() else x for x in given])
-    assert not program.fallbacks, program.fallbacks
     assert made.size() == wanted.size() and made.dtype == function(*given).dtype
     if not made.dtype.is_floating_point:
         assert torch.equal(made.cpu().to(wanted.dtype), wanted)
         return
-    share = (2.0**-10 if made.dtype == torch.float16 else 2.0**-20) * len(program.steps)
+    share = (2.0**-10 if made.dtype == torch.float16 else 2.0**-20) * steps
     error, scale = (made.cpu().double() - wanted).abs(), wanted.abs().max()
     assert (error <= 1.01 * share * wanted.abs() + 2.0**-21 * scale + 2.0**-31).all(), (error / wanted.abs()).max()
 
@@ -86,29 +125,52 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["f32", "f16"])
+FLOATS = {"f32": torch.float32, "f16": torch.float16}
+
+
+@functools.cache
+def of_one(dtype):
+    """Functions of the same bounds have the same operand."""
+    drawn = {bounds: draw(*bounds, FLOATS[dtype]) for bounds in {(low, high): 0 for _, low, high in UNARY.values()}}
+    return Together({name: (function, [drawn[low, high]]) for name, (function, low, high) in UNARY.items()})
+
+
+@functools.cache
+def of_two(dtype):
+    bounds = {(low, high): 0 for _, low, high in BINARY.values()}
+    drawn = {pair: [draw(*pair, FLOATS[dtype]), draw(*pair, FLOATS[dtype])] for pair in bounds}
+    return Together({name: (function, drawn[low, high]) for name, (function, low, high) in BINARY.items()})
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", UNARY)
 def test_of_one(name, dtype):
-    function, low, high = UNARY[name]
-    judge(function, [draw(low, high, dtype)], dtype)
+    judge(of_one(dtype), name)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=["f32", "f16"])
+@pytest.mark.parametrize("dtype", FLOATS)
 @pytest.mark.parametrize("name", BINARY)
 def test_of_two(name, dtype):
-    function, low, high = BINARY[name]
-    judge(function, [draw(low, high, dtype), draw(low, high, dtype)], dtype)
+    judge(of_two(dtype), name)
 
 
 COMPARISONS = {"eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge}
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int32, torch.int64, torch.bool], ids=str)
+TYPES = {str(dtype)[6:]: dtype for dtype in (torch.float32, torch.float16, torch.int32, torch.int64, torch.bool)}
+
+
+@functools.cache
+def comparisons(dtype):
+    x, y = draw(-3, 3, TYPES[dtype]), draw(-3, 3, TYPES[dtype])
+    y[0] = x[0]
+    return Together({name: (function, [x, y]) for name, function in COMPARISONS.items()})
+
+
+@pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", COMPARISONS)
 def test_comparison(name, dtype):
-    x, y = draw(-3, 3, dtype), draw(-3, 3, dtype)
-    y[0] = x[0]
-    judge(COMPARISONS[name], [x, y], dtype)
+    judge(comparisons(dtype), name)
 
 
 def test_comparison_with_numbers():
@@ -128,9 +190,15 @@ TRUTHS = {
 }
 
 
+@functools.cache
+def on_truth():
+    given = [draw(0, 1, torch.bool), draw(0, 1, torch.bool)]
+    return Together({name: (function, given) for name, function in TRUTHS.items()})
+
+
 @pytest.mark.parametrize("name", TRUTHS)
 def test_on_truth(name):
-    judge(TRUTHS[name], [draw(0, 1, torch.bool), draw(0, 1, torch.bool)], torch.bool)
+    judge(on_truth(), name)
 
 
 INTEGERS = {
@@ -149,16 +217,43 @@ INTEGERS = {
 }
 
 
-@pytest.mark.parametrize("dtype", [torch.int32, torch.int64], ids=str)
+@functools.cache
+def on_integers(dtype):
+    given = [draw(-9, 9, TYPES[dtype]), draw(-9, 9, TYPES[dtype])]
+    return Together({name: (function, given) for name, function in INTEGERS.items()})
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
 @pytest.mark.parametrize("name", INTEGERS)
 def test_on_integers(name, dtype):
-    judge(INTEGERS[name], [draw(-9, 9, dtype), draw(-9, 9, dtype)], dtype)
+    judge(on_integers(dtype), name)
 
 
-@pytest.mark.parametrize("to", [torch.float32, torch.float16, torch.int32, torch.int64, torch.bool], ids=str)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.int32, torch.int64, torch.bool], ids=str)
+def conversion(to):
+    return lambda x: x.to(to) if x.dtype != to else x.clone()
+
+
+@functools.cache
+def conversions(dtype):
+    x = draw(-3, 3, TYPES[dtype])
+    return Together({name: (conversion(to), [x]) for name, to in TYPES.items()})
+
+
+@pytest.mark.parametrize("to", TYPES)
+@pytest.mark.parametrize("dtype", TYPES)
 def test_conversion(dtype, to):
-    judge(lambda x: x.to(to) if x.dtype != to else x.clone(), [draw(-3, 3, dtype)], to)
+    judge(conversions(dtype), to)
+
+
+@pytest.mark.parametrize("make, dtype", [
+    *((make, dtype) for make in (of_one, of_two) for dtype in FLOATS), (on_truth, None),
+    *((make, dtype) for make in (comparisons, conversions) for dtype in TYPES),
+    *((on_integers, dtype) for dtype in ("int32", "int64"))], ids=lambda x: getattr(x, "__name__", str(x)))
+def test_one_graph(make, dtype):
+    """All of them can be one graph, which runs on the device."""
+    together = make(dtype) if dtype else make()
+    if together.error:
+        raise together.error
 
 
 BACKWARD = {
