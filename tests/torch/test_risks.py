@@ -292,16 +292,27 @@ def test_risk_6_tied_weights():
     assert torch.__future__.get_swap_module_params_on_conversion() is False
 
 
-@pytest.mark.parametrize("switch, expected", [(None, "None"), ("0", "None"), ("False", "None"), ("no", "None"),
-                                              ("OFF", "None"), ("1", "spyre")])
-def test_risk_7_the_accelerator(switch, expected):
-    """`import torch` alone makes nothing the accelerator of the process, unless it is told to."""
-    code = ("import torch, tegula_autoload; tegula_autoload.MARKER = '/nowhere'; tegula_autoload.autoload(); "
-            "print(torch.accelerator.current_accelerator())")
+_SWITCHES = """
+import os, sys, torch, tegula_autoload
+tegula_autoload.MARKER = "/nowhere"
+for switch in sys.argv[1:]:
+    if os.fork() == 0:
+        os.environ.update({} if switch == "unset" else {"TEGULA_SPYRE": switch})
+        tegula_autoload.autoload()
+        print(switch, torch.accelerator.current_accelerator(), "tegula.torch" in sys.modules, flush=True)
+        os._exit(0)
+    os.wait()
+"""
+
+
+def test_risk_7_the_accelerator():
+    """`import torch` alone makes nothing the accelerator of the process, unless it is told to: one that has imported it
+    has a child for each state of the switch."""
+    off = ["unset", "0", "False", "no", "OFF"]
     environment = {k: v for k, v in os.environ.items() if k != "TEGULA_SPYRE"} | {"PYTHONPATH": PACKAGE}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False,
-                          env=environment | ({} if switch is None else {"TEGULA_SPYRE": switch}))
-    assert done.stdout.strip() == expected, done.stderr
+    done = subprocess.run([sys.executable, "-c", _SWITCHES, *off, "1"], capture_output=True, text=True, check=False,
+                          env=environment)
+    assert done.stdout.splitlines() == [*(f"{switch} None False" for switch in off), "1 spyre True"], done.stderr
 
 
 @pytest.mark.parametrize("dtype", [torch.complex32, torch.complex64, torch.float64, torch.uint16, torch.bits8,
