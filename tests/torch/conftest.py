@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+LONG = os.environ.get("TEGULA_TORCH_LONG") == "1"  # make check-torch-long: what make check has no time for
 PACKAGE = os.environ.get("TEGULA_PACKAGE", str(ROOT / "build/python"))
 
 if os.environ.get("TEGULA_TORCH_TESTS") == "1":

@@ -3,7 +3,6 @@ and are called with, are those of the CPU in float64 up to the rounding of the d
 what ran outside of the plan is what the catalogue says, so that it cannot grow unseen."""
 import copy
 import math
-import os
 
 import pytest
 import torch
@@ -12,20 +11,20 @@ import models_attention  # noqa: F401
 import models_language  # noqa: F401
 import models_losses  # noqa: F401
 import models_vision  # noqa: F401
+from conftest import LONG
 from models import CATALOGUE, outside
 from tegula.torch import compile_backend, compile_report
 
-ALL = os.environ.get("TEGULA_TORCH_LONG") == "1"
 
 
 def runs():
     """(name, size, type, whether it is trained): every size in float32, and one in 16 bits."""
     for name, case in CATALOGUE.items():
         for n in case.sizes:
-            yield name, n, torch.float32, case.trains and (ALL or n == case.sizes[0])
+            yield name, n, torch.float32, case.trains and (LONG or n == case.sizes[0])
         if case.half:
-            for n in case.sizes if ALL else case.sizes[-1:]:
-                yield name, n, torch.float16, case.trains and ALL
+            for n in case.sizes if LONG else case.sizes[-1:]:
+                yield name, n, torch.float16, case.trains and LONG
 
 
 def on_device(value, dtype):
