@@ -23,7 +23,7 @@ static bool is_conflict(hunt *h) {
     const size_t n = h->p->nodes.count + 1;
     uint32_t    *var = malloc(n * sizeof *var), *labels = NULL;
     tg_network   net = {.constant = 0};
-    tg_effort    effort = {.branches = 1000};
+    tg_effort    effort = {.branches = 1000, .work = 50000000}; /* a part of a second */
     tg_solution  found = {0};
     if (var == NULL) h->status = tg_graph_no_memory(h->err);
     if (h->status == TG_OK) h->status = tg_choice_network(&net, var, h->p, h->uses, h->active, h->err);
