@@ -50,7 +50,9 @@ check-torch: all .venv-torch/stamp-models
 	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) \
 	    --dist worksteal -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
 
-check-torch-long: all .venv-torch/stamp
+check-torch-long: all .venv-torch/stamp-models
+	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 TEGULA_TORCH_LONG=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE \
+	    -n $(JOBS) --dist worksteal -p no:cacheprovider
 	@PYTHONPATH=build/python .venv-torch/bin/python tests/torch/opinfo.py 1000000 0 1
 
 .venv-torch/stamp: tools/requirements-torch.txt
@@ -112,7 +114,7 @@ help:
 	@echo 'make check              build with gcc and clang, run every test; about fifteen minutes'
 	@echo 'make check-neon         the unit tests as an emulated Arm processor runs them; about two minutes'
 	@echo 'make check-torch        the tests of the device spyre, which `make check` runs too'
-	@echo 'make check-torch-long   every operator of PyTorch with all of its samples; some hours'
+	@echo 'make check-torch-long   the same with all that it leaves out, and every sample of PyTorch; hours'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
 	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
