@@ -11,7 +11,7 @@ from tegula.torch import SpyreTensorLayout, memory
 
 SECRET = 0x2BADC0DE
 SHAPES = [((3, 70), None), ((700, 1000), None), ((700, 1000), [1, 0]), ((30000, 40), None), ((2100, 3), None),
-          ((5, 130, 900), [1, 0, 2]), ((4096, 3, 50), [0, 2, 1])]
+          ((5, 130, 900), [1, 0, 2]), ((1024, 3, 50), [0, 2, 1])]
 
 
 def leave_secrets(storage_bytes):
