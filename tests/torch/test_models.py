@@ -16,7 +16,7 @@ from models import CATALOGUE, outside
 from tegula.torch import compile_backend, compile_report
 
 # The time of a run goes into making its graphs, whatever the sizes. `make check` has one of each kind in 16 bits, no
-# gradients of what another model has in it, or with another mask; and with TEGULA_TORCH_LONG=1 everything has all.
+# gradients of what another model is made of, or with another mask; and with TEGULA_TORCH_LONG=1 everything has all.
 IN_16_BITS = {
     "convolution_block", "batch_norm_in_training", "group_norm", "resnet_block", "grouped_convolution", "pixel_shuffle",
     "unet_by_interpolation", "sets", "position_encoding", "cross_entropy", "binary_losses", "triplets", "attention",
@@ -25,8 +25,9 @@ IN_16_BITS = {
     "key_value_cache_step", "window_attention", "mlp", "mlp_of_activations", "rms_norm", "llama_block", "gpt",
     "embedding_and_head", "mixture_of_experts", "lstm_cell", "state_space", "graph_convolution", "greedy_choice"}
 GRADIENTS_OF_ANOTHER = {
-    "llama_block", "attention_with_padded_keys", "attention_with_a_mask_of_truths",
-    "attention_with_the_smallest_number", "sliding_window_attention", "multi_query_attention", "interleaved_rotary"}
+    "llama", "resnet_block", "multihead_attention_module", "attention_of_one_head", "attention_with_padded_keys",
+    "attention_with_a_mask_of_truths", "attention_with_the_smallest_number", "sliding_window_attention",
+    "multi_query_attention", "interleaved_rotary"}
 
 
 def runs():
