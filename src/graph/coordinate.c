@@ -68,6 +68,13 @@ static void judge_stick(tg_stick *out, const tg_coordinate *c, const int64_t *ra
     if (out->kind == TG_STICK_BAD) out->loop = -1;
 }
 
+/* Whether coordinates say all that the access reads. */
+static bool reads_whole(const tg_dims *dims, const int64_t *ranges, const tg_access *access) {
+    for (int32_t i = 0; i < access->nterms; i++)
+        if (range_of(&access->terms[i], ranges) > 1 && !tg_reads_whole(dims, access->terms[i].step)) return false;
+    return true;
+}
+
 void tg_stick_of(tg_stick *out, const tg_spyre *layout, const int64_t *ranges, const tg_access *access) {
     const tg_dims dims = tg_device_dims(layout);
     const int32_t last = layout->rank - 1;
@@ -84,6 +91,10 @@ void tg_stick_of(tg_stick *out, const tg_spyre *layout, const int64_t *ranges, c
     }
     tg_coordinate_of(&c, &dims, last, ranges, access);
     judge_stick(out, &c, ranges, layout->device_size[last]);
+    if (!reads_whole(&dims, ranges, access)) {
+        out->kind = TG_STICK_BAD;
+        out->loop = -1;
+    }
     if (out->loop >= 0) out->others &= ~(UINT32_C(1) << out->loop);
 }
 

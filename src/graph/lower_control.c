@@ -272,8 +272,9 @@ tg_status tg_lower_while(tg_order *o) {
     if (s != TG_OK) return s;
     s = multiply_times(o, condition, body);
     if (s == TG_OK) s = join_trees(&carried, o, &start, 1, begin_leaf);
+    if (s != TG_OK) return s;
     const int64_t first = tg_graph_count(o->l->graph);
-    if (s == TG_OK) s = look_inside(&tested, o, condition, &carried, 1);
+    s = look_inside(&tested, o, condition, &carried, 1);
     if (s == TG_OK) s = look_inside(&parts[1], o, body, &carried, 1);
     parts[0] = carried;
     if (s == TG_OK) s = keep_apart(&parts[1], o, parts, first);

@@ -33,6 +33,11 @@ typedef struct tg_digit_part {
 /* What a dimension with this stride has of a term that makes `range` steps; false if it has nothing. pre: step >= 0. */
 bool tg_read_term(tg_digit_part *out, const tg_dims *dims, int64_t stride, int64_t step, int64_t range);
 
+/* Whether the rule has all of such a step: it is whole digits of one dimension. Of rows of 77 one after the other, in
+ * sticks of 32, the rule says that a row begins 77 / 32 sticks after the one before, and forgets the 13 that are left.
+ * pre: step >= 0. */
+bool tg_reads_whole(const tg_dims *dims, int64_t step);
+
 /* The digit of an offset at a stride as the rule has it: what the next larger stride leaves of it. */
 int64_t tg_read_offset(const tg_dims *dims, int64_t offset, int64_t stride);
 

@@ -67,6 +67,23 @@ def test_reductions(reduction, wanted, dim):
     assert np.abs(made - wanted(a.astype(np.float64), dim) / 4).max() < 1e-5
 
 
+@pytest.mark.parametrize("n", [64, 77, 100, 130])
+def test_rows_that_are_read_one_after_the_other(n):
+    """The second row of a flattened tensor begins inside a stick, unless a row is whole sticks: torch-spyre's rule
+    forgets what is left, and a plan that follows it reads other elements."""
+    graph = tegula.Graph()
+    x, a, w = graph.add_input((2, 13, n), "f32"), graph.add_input((2 * n, 20), "f32"), graph.add_input((20, 13), "f32")
+    v = graph.add_input((n, 100), "f32")
+    y = graph.matmul(a, w)
+    r = graph.pointwise([x, (y, (2, 13, n), (13 * n, 1, 13), 0)])
+    m = graph.matmul((r, (26, n), (n, 1), 0), v)
+    data = {node: RNG.standard_normal(node.shape).astype(np.float32) for node in (x, a, w, v)}
+    simulator = run(graph, {y: "product", r: "add", m: "product"}, data)
+    wanted = data[x] + (data[a] @ data[w]).reshape(2, n, 13).transpose(0, 2, 1)
+    assert np.abs(result(simulator, r, np.float32) - wanted).max() < 1e-4
+    assert np.abs(result(simulator, m, np.float32) - wanted.reshape(26, n) @ data[v]).max() < 1e-3
+
+
 def test_products_copies_and_fills():
     """Transposed, ragged, in a batch: with the copies and the zeros of the plan."""
     graph = tegula.Graph()
