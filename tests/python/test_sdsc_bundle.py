@@ -76,7 +76,7 @@ def test_ragged(cores):
             if kernel["coordinateMasking_"]:
                 bits = kernel["constantInfo_"]["0"]["data_"]["data_"]["[0, 0, 0]"]
                 masks[kernel["computeOp_"][0]["opFuncName"]] = kernel["coordinateMasking_"], bits
-        assert masks == {"max": ({"out": [[70, 58]]}, [0xFFFF]), "exp": ({"out": [[70, 58]]}, [0xFFFF])}
+        assert masks == {"max": ({"out": [[70, 58]]}, [0xFFFF])}  # nothing sums up what exp makes of padding
 
 
 CONCATENATION = """

@@ -16,7 +16,7 @@ from models import CATALOGUE, outside
 from tegula.torch import compile_backend, compile_report
 
 # The time of a run goes into making its graphs, whatever the sizes. `make check` has one of each kind in 16 bits, no
-# gradients of what another model is made of, or with another mask; and with TEGULA_TORCH_LONG=1 everything has all.
+# gradients of what another model is made of, or with another mask; with TEGULA_TORCH_LONG=1 all of them run.
 IN_16_BITS = {
     "convolution_block", "batch_norm_in_training", "group_norm", "resnet_block", "grouped_convolution", "pixel_shuffle",
     "unet_by_interpolation", "sets", "position_encoding", "cross_entropy", "binary_losses", "triplets", "attention",
