@@ -1,6 +1,5 @@
 """Layout.draw and tegula.draw: the command's pictures, character for character, and images for notebooks."""
 import base64
-import gc
 import html.parser
 import random
 import re
@@ -13,6 +12,7 @@ import console
 import oracle as o
 import oracle_cases as cases
 import tegula
+from lost_blocks import lost_blocks
 from tegula import Layout
 
 SPYRE = "f16[5,100,150] spyre"
@@ -170,12 +170,7 @@ def test_no_reference_is_lost():
                 pass
 
     watched = [layout, other, tegula.Picture]
-    for _ in range(100):  # until Python's own caches are full
-        everything()
-    gc.collect()
-    before, blocks = [sys.getrefcount(item) for item in watched], sys.getallocatedblocks()
-    for _ in range(300):  # one block lost in each is 300
-        everything()
-    gc.collect()
+    everything()
+    before = [sys.getrefcount(item) for item in watched]
+    assert lost_blocks(everything, 100, 300) < 150
     assert [sys.getrefcount(item) for item in watched] == before
-    assert sys.getallocatedblocks() - blocks < 150

@@ -5,7 +5,6 @@ import gc
 import json
 import pickle
 import subprocess
-import sys
 import threading
 import weakref
 
@@ -15,6 +14,7 @@ from hypothesis import given, strategies as st
 import console
 import plan_oracle as o
 import tegula
+from lost_blocks import lost_blocks
 import tegula.hlo
 from tegula import Graph, Layout, SpyreTensorLayout
 from tegula._spyre_names import DataFormats
@@ -593,11 +593,4 @@ def test_no_reference_is_lost():
                 call(graph)
             except tegula.Error:
                 pass
-    for _ in range(10):
-        everything()
-    gc.collect()
-    blocks = sys.getallocatedblocks()
-    for _ in range(30):
-        everything()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 100
+    assert lost_blocks(everything, 10, 30) < 100

@@ -2,12 +2,12 @@
 import gc
 import json
 import subprocess
-import sys
 
 import pytest
 
 import console
 import tegula
+from lost_blocks import lost_blocks
 import tegula.hlo
 
 STEP = console.ROOT / "examples" / "step.hlo"
@@ -103,11 +103,4 @@ def test_no_reference_is_lost():
                 tegula.hlo.parse(bad)
             except tegula.Error:
                 pass
-    for _ in range(100):
-        everything()
-    gc.collect()
-    blocks = sys.getallocatedblocks()
-    for _ in range(200):
-        everything()
-    gc.collect()
-    assert sys.getallocatedblocks() - blocks < 100
+    assert lost_blocks(everything, 100, 200) < 100

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import tegula
+from lost_blocks import lost_blocks
 from tegula import Buffer, Layout, Plan, relayout
 
 DTYPES = ["bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
@@ -581,15 +582,10 @@ def test_no_reference_is_lost():
                 pass
 
     watched = [array, out, bf16, layout, buffer, capsules, Layout, Buffer, Plan]
-    for _ in range(300):  # until Python's own caches are full
-        everything()
-    gc.collect()
-    before, blocks = [sys.getrefcount(item) for item in watched], sys.getallocatedblocks()
-    for _ in range(1000):
-        everything()
-    gc.collect()
+    everything()
+    before = [sys.getrefcount(item) for item in watched]
+    assert lost_blocks(everything, 300, 1000) < 700  # a leak is one in each round at least
     assert [sys.getrefcount(item) for item in watched] == before
-    assert sys.getallocatedblocks() - blocks < 700  # a leak is one in each round at least
 
 
 def test_memory_does_not_grow():

@@ -284,7 +284,7 @@ def with_access(offset, terms):
     (lambda: kernel_of(ROWS, with_access(8, [(0, 256), (1, 1)]), ROWS, ranges=(128, 128)), "a whole stick"),
     (lambda: kernel_of(with_access(0, [(0, 256), (1, 64)]), ROWS, ranges=(128, 4)), "sticks"),
     (lambda: kernel_of(with_access(0, [(0, 256), (1, 2)]), ROWS, ranges=(128, 128)), "not one loop"),
-    (lambda: kernel_of(with_access(0, [(0, 257), (1, 1)]), ROWS, ranges=(64, 64)), "whole steps"),
+    (lambda: kernel_of(with_access(0, [(0, 257), (1, 1)]), ROWS, ranges=(64, 64)), "not one loop"),
     (lambda: kernel_of(with_access(0, [(g.UNKNOWN, 256, 0, 128), (1, 1)]), ROWS), "only the data knows"),
     (lambda: kernel_of(with_access(0, [(0, 256, 0, 64), (1, 1)]), ROWS), "part of a loop"),
     (lambda: kernel_of(with_access(0, [(0, 256, 16), (1, 1)]), ROWS), "whole steps"),
