@@ -65,6 +65,8 @@ void tg_story_fill_strip(tg_teller *t, tg_side side);
 void tg_put_variable(tg_writer *w, int32_t loop);
 void tg_story_name_run(const tg_teller *t, tg_story_run *run, int32_t letter);
 void tg_story_label_part(const tg_story *s, tg_story_part *part);
+/* What stands beside a part: its offsets, or how many places are not drawn. */
+void tg_story_margin(char *text, size_t cap, const tg_story_part *part);
 void tg_story_words(tg_teller *t); /* headings, notes, the story in words */
 
 #endif

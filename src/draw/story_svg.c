@@ -5,6 +5,7 @@
  *     0..63| A #0|---->|A #0  i=0 j=0   (0,0,0..63)|---->| A #0|0..63
  *          +-----+     +---------------------------+     +-----+
  */
+#include "draw/scene.h"
 #include "draw/story.h"
 #include "draw/svg.h"
 
@@ -118,20 +119,6 @@ typedef struct plan {
 
 static int32_t widest(int32_t a, int32_t b) { return a > b ? a : b; }
 
-static void put_range(tg_writer *w, int64_t from, int64_t to) {
-    tg_put_int(w, from);
-    if (from == to) return;
-    tg_put_text(w, "..");
-    tg_put_int(w, to);
-}
-
-static void label_of(char text[96], const tg_story_part *part) {
-    tg_writer w = tg_writer_make(text, 96);
-    if (part->kind == TG_PART_HIDDEN) tg_put_text(&w, part->label);
-    else put_range(&w, part->from, part->to);
-    (void)tg_writer_end(&w);
-}
-
 static int32_t row_height(tg_part_kind kind) { return kind == TG_PART_HIDDEN ? GAP_ROW : ROW; }
 
 static int32_t strip_height(const tg_story_strip *strip) {
@@ -157,7 +144,7 @@ static void measure_strip(plan *p, const tg_story_strip *strip, int32_t side) {
     char    text[96];
     int32_t labels = 0, cells = 9;
     for (int32_t k = 0; k < strip->nparts; k++) {
-        label_of(text, &strip->part[k]);
+        tg_story_margin(text, sizeof text, &strip->part[k]);
         labels = widest(labels, tg_text_width(text));
         if (strip->part[k].kind != TG_PART_HIDDEN) cells = widest(cells, tg_text_width(strip->part[k].label));
     }
@@ -202,12 +189,17 @@ static void put_fill(const tg_svg *s, const tg_area *a, int32_t colour) {
 static void put_tip(const tg_svg *s, const tg_story *story, const tg_story_part *part) {
     tg_put_text(s->w, "<title>");
     tg_put_text(s->w, part->from == part->to ? "offset " : "offsets ");
-    put_range(s->w, part->from, part->to);
+    tg_put_range(s->w, part->from, part->to);
     tg_put_text(s->w, part->kind == TG_PART_UNTOUCHED ? ", untouched" : ", run ");
     if (part->kind == TG_PART_RUN) {
         tg_put_text(s->w, story->run[part->run].name);
         if (story->run[part->run].steps[0] != '\0') tg_put_text(s->w, ", ");
         tg_put_text(s->w, story->run[part->run].steps);
+        if (part->nruns > 1) {
+            tg_put_text(s->w, ", and ");
+            tg_put_int(s->w, part->nruns - 1);
+            tg_put_text(s->w, " more that are shown");
+        }
     }
     tg_put_text(s->w, "</title>\n");
 }
@@ -236,7 +228,7 @@ static void put_strip(const tg_svg *s, const plan *p, int32_t side) {
         const tg_story_part *part = &strip->part[k];
         a.h = row_height(part->kind);
         put_part(s, p, part, &a);
-        label_of(text, part);
+        tg_story_margin(text, sizeof text, part);
         const int32_t left = a.x - LABEL - tg_svg_pixels(tg_text_width(text));
         tg_svg_text(s, side == 0 ? left : a.x + a.w + LABEL, a.y + a.h / 2 + 4, "m", text);
         a.y += a.h;

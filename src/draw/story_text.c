@@ -171,13 +171,6 @@ typedef struct box {
     int32_t               margin, inner; /* characters before the box, and in it */
 } box;
 
-static void part_margin(char text[CELL], const tg_story_part *part) {
-    tg_writer w = tg_writer_make(text, CELL);
-    if (part->kind == TG_PART_HIDDEN) tg_put_text(&w, part->label);
-    else tg_put_range(&w, part->from, part->to);
-    (void)tg_writer_end(&w);
-}
-
 /* "A #0  1: i=0 j=4" */
 static void part_inside(char text[2 * CELL], const tg_story *s, const tg_story_part *part, bool with_steps) {
     tg_writer w = tg_writer_make(text, 2 * CELL);
@@ -193,7 +186,7 @@ static box make_box(const tg_story *s, const tg_story_strip *strip, const char *
     char text[2 * CELL];
     box  b = {s, strip, title, 0, 14};
     for (int32_t k = 0; k < strip->nparts; k++) {
-        part_margin(text, &strip->part[k]);
+        tg_story_margin(text, sizeof text, &strip->part[k]);
         if (tg_text_width(text) > b.margin) b.margin = tg_text_width(text);
         if (strip->part[k].kind != TG_PART_RUN) continue;
         part_inside(text, s, &strip->part[k], with_steps);
@@ -249,7 +242,7 @@ static int32_t put_line(const tg_pen *pen, const box *b, int32_t line, bool with
         return box_width(b) - tg_text_width(b->title);
     }
     const bool is_part = line >= 2 && line < b->strip->nparts + 2;
-    if (is_part) part_margin(margin, &b->strip->part[line - 2]);
+    if (is_part) tg_story_margin(margin, sizeof margin, &b->strip->part[line - 2]);
     tg_pen_times(pen, " ", INDENT + b->margin - tg_text_width(margin));
     tg_put_text(pen->w, margin);
     tg_put_char(pen->w, ' ');

@@ -212,6 +212,13 @@ static void describe(tg_story *s) {
     (void)tg_writer_end(&w);
 }
 
+void tg_story_margin(char *text, size_t cap, const tg_story_part *part) {
+    tg_writer w = tg_writer_make(text, cap);
+    if (part->kind == TG_PART_HIDDEN) tg_put_text(&w, part->label);
+    else tg_put_range(&w, part->from, part->to);
+    (void)tg_writer_end(&w);
+}
+
 void tg_story_words(tg_teller *t) {
     write_headings(t);
     if (t->story->nruns > 0) {

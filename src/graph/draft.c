@@ -149,3 +149,9 @@ void tg_draft_choose_format(tg_draft *d, const tg_order *o, const tg_node_view *
     d->node.has_format = true;
     d->node.format = n->format;
 }
+
+tg_status tg_draft_end(const tg_order *o, tg_draft *d) {
+    tg_node_view    view;
+    const tg_status s = tg_draft_finish(&view, d, o);
+    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
+}

@@ -196,6 +196,8 @@ tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k);
 
 /* Adds the node; *result becomes a view of all of it. */
 tg_status tg_draft_finish(tg_node_view *result, tg_draft *d, const tg_order *o);
+/* The same, for what is all of the instruction's result. */
+tg_status tg_draft_end(const tg_order *o, tg_draft *d);
 
 /* A view as a node of its own: `kind` reads all of it. */
 tg_status tg_draft_copy(tg_node_view *view, const tg_order *o, tg_node_kind kind);
@@ -215,6 +217,13 @@ bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int3
 bool tg_lower_is_layout(const tg_xla_shape *shape);
 
 tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same;
+
+/* Whether d is one of n dimensions. */
+static inline bool tg_lower_lists(const int64_t *dims, int32_t n, int64_t d) {
+    for (int32_t i = 0; i < n; i++)
+        if (dims[i] == d) return true;
+    return false;
+}
 
 /* ---- lower_ops.c ---- */
 

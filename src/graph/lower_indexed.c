@@ -6,18 +6,6 @@
 
 static const char single_elements[] = "it picks single elements, and the device moves whole sticks";
 
-static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_node_view         view;
-    const tg_status s = tg_draft_finish(&view, d, o);
-    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
-}
-
-static bool lists(const int64_t *dims, int32_t n, int64_t d) {
-    for (int32_t i = 0; i < n; i++)
-        if (dims[i] == d) return true;
-    return false;
-}
-
 /* ---- gather ------------------------------------------------------------------------------------------ */
 
 typedef struct gather_dims {
@@ -41,7 +29,7 @@ static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather
     if (g->nsizes != table->ndim) return false;
     for (int32_t d = 0; d < table->ndim; d++) {
         loop[d] = TG_LOOP_UNKNOWN;
-        if (lists(g->collapsed, g->ncollapsed, d) || lists(g->batch, g->nbatch, d)) continue;
+        if (tg_lower_lists(g->collapsed, g->ncollapsed, d) || tg_lower_lists(g->batch, g->nbatch, d)) continue;
         if (next >= g->noffset) return false;
         const int64_t to = g->offset[next++];
         if (to < 0 || to >= result->ndim || result->shape[to] != g->sizes[d]) return false;
@@ -72,7 +60,7 @@ tg_status tg_lower_gather(tg_order *o) {
     tg_draft_start(&d, o, TG_NODE_GATHER, &result);
     if (!tg_draft_operand(&d, o, &table, loop) || !tg_draft_operand(&d, o, &indices, none))
         return tg_lower_no_memory(o);
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 /* ---- scatter ----------------------------------------------------------------------------------------- */
@@ -94,7 +82,7 @@ static bool scatter_loops(int32_t *loop, bool *whole, bool *windows, const scatt
     int32_t next = 0;
     for (int32_t d = 0; d < table->ndim; d++) {
         loop[d] = TG_LOOP_UNKNOWN;
-        if (lists(g->inserted, g->ninserted, d) || lists(g->batch, g->nbatch, d)) continue;
+        if (tg_lower_lists(g->inserted, g->ninserted, d) || tg_lower_lists(g->batch, g->nbatch, d)) continue;
         if (next >= g->nwindow) return false;
         const int64_t from = g->window[next++];
         if (from < 0 || from >= updates->ndim || updates->shape[from] > table->shape[d]) return false;
@@ -127,7 +115,7 @@ static tg_status draft_scatter(const tg_order *o, const tg_node_view *table, con
     if (!tg_draft_operand(&d, o, table, loop) || !tg_draft_operand(&d, o, places, none) ||
         !tg_draft_same(&d, o, updates))
         return tg_lower_no_memory(o);
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 tg_status tg_lower_scatter(tg_order *o) {

@@ -14,12 +14,6 @@ static bool same_shape(const tg_node_view *a, const tg_node_view *b) {
     return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
 }
 
-static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_node_view         view;
-    const tg_status s = tg_draft_finish(&view, d, o);
-    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
-}
-
 /* Elements in a stick of this type; 1 if it has no place on the device. */
 static int64_t stick_of(tg_dtype dtype) {
     const tg_format format = tg_format_for_dtype(dtype);
@@ -78,7 +72,7 @@ tg_status tg_lower_pointwise(tg_order *o) {
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_same(&d, o, &view)) s = tg_lower_no_memory(o);
     }
-    return s == TG_OK ? finish(o, &d) : s;
+    return s == TG_OK ? tg_draft_end(o, &d) : s;
 }
 
 tg_status tg_lower_constant(tg_order *o) {
@@ -91,7 +85,7 @@ tg_status tg_lower_constant(tg_order *o) {
     tg_draft_start(&d, o, TG_NODE_CONSTANT, &result);
     if (!tg_constant_rows_push(&o->l->constants, (tg_constant){tg_graph_count(o->l->graph), o->id}))
         return tg_lower_no_memory(o);
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 tg_status tg_lower_iota(tg_order *o) {
@@ -100,7 +94,7 @@ tg_status tg_lower_iota(tg_order *o) {
     const tg_status s = tg_lower_shape(&result, o);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_DEFAULT, &result);
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 /* ---- reduce ------------------------------------------------------------------------------------ */
@@ -190,7 +184,7 @@ tg_status tg_lower_concatenate(tg_order *o) {
         if (!same_shape(&view, &result)) return tg_lower_fail(o, "a piece does not fit its result");
     }
     if (start != result.shape[dims[0]]) return tg_lower_fail(o, "its pieces do not make up its result");
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 /* Negative padding cuts the operand. */
@@ -280,7 +274,7 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     if (!tg_draft_operand(&d, o, &cut, loop) || !add_unknown_starts(&d, o, &view, &result))
         return tg_lower_no_memory(o);
     s = tg_draft_rest(&d, o, 1);
-    return s == TG_OK ? finish(o, &d) : s;
+    return s == TG_OK ? tg_draft_end(o, &d) : s;
 }
 
 tg_status tg_lower_dynamic_update_slice(tg_order *o) {
@@ -296,5 +290,5 @@ tg_status tg_lower_dynamic_update_slice(tg_order *o) {
         if (update.shape[i] != target.shape[i]) d.node.no_stick |= UINT32_C(1) << i;
     if (!tg_draft_same(&d, o, &target) || !tg_draft_same(&d, o, &update)) return tg_lower_no_memory(o);
     s = tg_draft_rest(&d, o, 2);
-    return s == TG_OK ? finish(o, &d) : s;
+    return s == TG_OK ? tg_draft_end(o, &d) : s;
 }

@@ -4,18 +4,6 @@
 
 #include <string.h>
 
-static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_node_view         view;
-    const tg_status s = tg_draft_finish(&view, d, o);
-    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
-}
-
-static bool lists(const int64_t *dims, int32_t n, int64_t d) {
-    for (int32_t i = 0; i < n; i++)
-        if (dims[i] == d) return true;
-    return false;
-}
-
 /* A dimension that must be able to lie in sticks is there in memory, not one element shown many times. */
 static tg_status make_solid(tg_node_view *view, const tg_order *o, int32_t dim) {
     if (view->shape[dim] <= 1 || view->step[dim] != 0) return TG_OK;
@@ -50,7 +38,8 @@ static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims 
     int32_t next = dims->nbatch[0];
     for (int i = 0; i < 2; i++)
         for (int32_t k = 0; k < views[i].ndim; k++) {
-            if (lists(dims->batch[i], dims->nbatch[i], k) || lists(dims->contracting[i], dims->ncontracting[i], k))
+            if (tg_lower_lists(dims->batch[i], dims->nbatch[i], k) ||
+                tg_lower_lists(dims->contracting[i], dims->ncontracting[i], k))
                 continue;
             if (next >= d->node.host.ndim || d->ranges[next] != views[i].shape[k]) return false;
             loop[i][k] = next++;
@@ -98,14 +87,14 @@ static tg_status make_dot_solid(tg_node_view *views, const tg_order *o, const do
     tg_status s = TG_OK;
     uint32_t  summed = 0, columns = 0;
     for (int32_t k = 0; k < views[0].ndim && s == TG_OK; k++)
-        if (lists(dims->contracting[0], dims->ncontracting[0], k)) {
+        if (tg_lower_lists(dims->contracting[0], dims->ncontracting[0], k)) {
             s = make_solid(&views[0], o, k);
             summed |= UINT32_C(1) << k;
         }
     for (int32_t k = 0; k < views[1].ndim && s == TG_OK; k++)
-        if (!lists(dims->batch[1], dims->nbatch[1], k)) {
+        if (!tg_lower_lists(dims->batch[1], dims->nbatch[1], k)) {
             s = make_solid(&views[1], o, k);
-            if (!lists(dims->contracting[1], dims->ncontracting[1], k)) columns |= UINT32_C(1) << k;
+            if (!tg_lower_lists(dims->contracting[1], dims->ncontracting[1], k)) columns |= UINT32_C(1) << k;
         }
     if (s == TG_OK) s = make_sticks(&views[0], o, summed);
     return s == TG_OK ? make_sticks(&views[1], o, columns) : s;
@@ -126,7 +115,7 @@ tg_status tg_lower_dot(tg_order *o) {
     if (!dot_loops(loop, &d, &dims, views)) return tg_lower_fail(o, "its dimensions do not fit its result");
     for (int i = 0; i < 2; i++)
         if (!tg_draft_operand(&d, o, &views[i], loop[i])) return tg_lower_no_memory(o);
-    return finish(o, &d);
+    return tg_draft_end(o, &d);
 }
 
 /* ---- convolution --------------------------------------------------------------------------------- */
@@ -244,7 +233,7 @@ static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_
         for (int32_t i = 0; i < l->nspatial; i++) d->node.no_split |= UINT32_C(1) << l->output_spatial[i];
     for (int i = 0; i < 2; i++)
         if (!tg_draft_operand(d, o, &views[i], loop[i])) return tg_lower_no_memory(o);
-    return finish(o, d);
+    return tg_draft_end(o, d);
 }
 
 tg_status tg_lower_convolution(tg_order *o) {

@@ -12,12 +12,6 @@
 
 #include <string.h>
 
-static tg_status finish(const tg_order *o, tg_draft *d) {
-    tg_node_view         view;
-    const tg_status s = tg_draft_finish(&view, d, o);
-    return s == TG_OK ? tg_lower_put_view(o, &view) : s;
-}
-
 static tg_status put_leaf(tg_thing *out, const tg_order *o, const tg_node_view *view) {
     *out = (tg_thing){TG_ARRAY, (uint32_t)o->l->views.count, 1};
     return tg_rows_push(&o->l->views, *view) ? TG_OK : tg_lower_no_memory(o);
@@ -214,7 +208,7 @@ tg_status tg_lower_select_and_scatter(tg_order *o) {
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
     s = tg_draft_rest(&d, o, 2);
-    return s == TG_OK ? finish(o, &d) : s;
+    return s == TG_OK ? tg_draft_end(o, &d) : s;
 }
 
 /* An access cannot run backwards, but sticks can be taken one by one in any order. */
@@ -235,5 +229,5 @@ tg_status tg_lower_reverse(tg_order *o) {
         loop[dims[i]] = TG_LOOP_UNKNOWN;
         d.node.no_stick |= bit(dims[i]);
     }
-    return tg_draft_operand(&d, o, &view, loop) ? finish(o, &d) : tg_lower_no_memory(o);
+    return tg_draft_operand(&d, o, &view, loop) ? tg_draft_end(o, &d) : tg_lower_no_memory(o);
 }

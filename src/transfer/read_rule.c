@@ -43,8 +43,8 @@ bool tg_read_term(tg_digit_part *out, const tg_dims *dims, int64_t stride, int64
 }
 
 bool tg_reads_whole(const tg_dims *dims, int64_t step) {
-    const int64_t left = step - step / tg_max(primary_stride(dims, step), 1) * primary_stride(dims, step);
-    return left == 0 || primary_stride(dims, left) == 0;
+    const int64_t stride = primary_stride(dims, step);
+    return stride == 0 || primary_stride(dims, step % stride) == 0;
 }
 
 int64_t tg_read_offset(const tg_dims *dims, int64_t offset, int64_t stride) {
