@@ -33,30 +33,57 @@ static tg_status read_dot(dot_dims *out, const tg_order *o) {
     return TG_OK;
 }
 
-/* The result has the batch dimensions, then what is left of the left operand, then of the right one. */
+/* Dimension d is neither summed up nor of the batch. */
+static bool is_own(const dot_dims *dims, int side, int32_t d) {
+    return !tg_lower_lists(dims->batch[side], dims->nbatch[side], d) &&
+           !tg_lower_lists(dims->contracting[side], dims->ncontracting[side], d);
+}
+
+/* Are these dimensions of the view? */
+static bool lists_dims(const int64_t *dims, int32_t n, const tg_node_view *view) {
+    for (int32_t i = 0; i < n; i++)
+        if (dims[i] < 0 || dims[i] >= view->ndim) return false;
+    return true;
+}
+
+static bool fits_views(const dot_dims *dims, const tg_node_view *views) {
+    for (int i = 0; i < 2; i++)
+        if (!lists_dims(dims->contracting[i], dims->ncontracting[i], &views[i]) ||
+            !lists_dims(dims->batch[i], dims->nbatch[i], &views[i]))
+            return false;
+    return true;
+}
+
+/* pre: fits_views. The result has the batch dimensions, then what is left of the left operand, then of the right one.
+ */
 static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims *dims, const tg_node_view *views) {
     int32_t next = dims->nbatch[0];
     for (int i = 0; i < 2; i++)
         for (int32_t k = 0; k < views[i].ndim; k++) {
-            if (tg_lower_lists(dims->batch[i], dims->nbatch[i], k) ||
-                tg_lower_lists(dims->contracting[i], dims->ncontracting[i], k))
-                continue;
+            if (!is_own(dims, i, k)) continue;
             if (next >= d->node.host.ndim || d->ranges[next] != views[i].shape[k]) return false;
             loop[i][k] = next++;
         }
     for (int i = 0; i < 2; i++)
-        for (int32_t b = 0; b < dims->nbatch[i]; b++) {
-            if (dims->batch[i][b] < 0 || dims->batch[i][b] >= views[i].ndim) return false;
-            loop[i][dims->batch[i][b]] = b;
-        }
+        for (int32_t b = 0; b < dims->nbatch[i]; b++) loop[i][dims->batch[i][b]] = b;
     for (int32_t c = 0; c < dims->ncontracting[0]; c++) {
         const int64_t x = dims->contracting[0][c], y = dims->contracting[1][c];
-        if (x < 0 || x >= views[0].ndim || y < 0 || y >= views[1].ndim || views[0].shape[x] != views[1].shape[y])
-            return false;
+        if (views[0].shape[x] != views[1].shape[y]) return false;
         loop[0][x] = loop[1][y] = tg_draft_loop(d, views[0].shape[x]);
         if (loop[0][x] < 0) return false;
     }
     return next == d->node.host.ndim;
+}
+
+/* A view as it is read by loops of its own. */
+static tg_access own_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view) {
+    for (int32_t i = 0; i < view->ndim; i++) terms[i] = (tg_term){.loop = i, .step = view->step[i]};
+    return (tg_access){view->node, view->offset, view->ndim, terms};
+}
+
+static int64_t stick_of(const tg_node_view *view, const tg_order *o) {
+    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
+    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
 }
 
 /* Can sticks lie along dimension d of the view, or be brought there? Yes where it walks a dimension of the tensor
@@ -64,40 +91,71 @@ static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims 
 static bool can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d) {
     const tg_node_row *n = tg_node_at(o->l->graph, view->node);
     tg_term            terms[TG_MAX_NDIM];
-    const tg_access    access = {view->node, view->offset, view->ndim, terms};
-    for (int32_t i = 0; i < view->ndim; i++) terms[i] = (tg_term){.loop = i, .step = view->step[i]};
-    const int32_t dim = tg_walked_dim(&n->host, &access, d);
+    const tg_access    access = own_access(terms, view);
+    const int32_t      dim = tg_walked_dim(&n->host, &access, d);
     if (!n->on_device) return true;
     if (dim < 0) return false;
-    const int64_t stick = 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format), size = n->host.shape[dim];
+    const int64_t stick = stick_of(view, o), size = n->host.shape[dim];
     const bool    alone = tg_host_dim(&n->host, view->shape, &access, d) == dim;
     return (alone && view->shape[d] <= size) || (view->shape[d] % stick == 0 && size % stick == 0);
 }
 
-/* A product needs one of these dimensions in its sticks; if none can be there, the view becomes a tensor of its own. */
-static tg_status make_sticks(tg_node_view *view, const tg_order *o, uint32_t dims) {
-    for (int32_t d = 0; d < view->ndim; d++) {
-        if ((dims >> d & 1) == 0 || view->shape[d] == 1) dims &= ~(UINT32_C(1) << d);
-        else if (can_be_stick(view, o, d)) return TG_OK;
-    }
-    return dims != 0 ? tg_draft_copy(view, o, TG_NODE_CLONE) : TG_OK;
+/* Can zeros be put behind the end of dimension d, or is there nothing to be filled? */
+static bool can_be_filled(const tg_node_view *view, const tg_order *o, int32_t d, int64_t stick) {
+    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
+    tg_term            terms[TG_MAX_NDIM];
+    const tg_access    access = own_access(terms, view);
+    return view->shape[d] % stick == 0 || !n->on_device || tg_filled_dim(&n->host, view->shape, &access, d) >= 0;
 }
 
-static tg_status make_dot_solid(tg_node_view *views, const tg_order *o, const dot_dims *dims) {
+/* A product needs one of the columns in the sticks of this operand; if none can be there, the view becomes a tensor of
+ * its own. */
+static tg_status make_columns(tg_node_view *view, const tg_order *o, const dot_dims *dims, int side) {
+    bool wanted = false;
+    for (int32_t d = 0; d < view->ndim; d++) {
+        if (!is_own(dims, side, d) || view->shape[d] == 1) continue;
+        if (can_be_stick(view, o, d)) return TG_OK;
+        wanted = true;
+    }
+    return wanted ? tg_draft_copy(view, o, TG_NODE_CLONE) : TG_OK;
+}
+
+/* And one of the summed dimensions in the sticks of x, behind whose end y has room for zeros. */
+static tg_status make_sums(tg_node_view *views, const tg_order *o, const dot_dims *dims, int x) {
+    const int y = 1 - x;
+    bool      sums = false, lies = false, fills = false;
+    for (int32_t c = 0; c < dims->ncontracting[0]; c++) {
+        const int32_t at[2] = {(int32_t)dims->contracting[0][c], (int32_t)dims->contracting[1][c]};
+        if (views[x].shape[at[x]] == 1) continue;
+        const bool stick = can_be_stick(&views[x], o, at[x]);
+        const bool fill = can_be_filled(&views[y], o, at[y], stick_of(&views[x], o));
+        if (stick && fill) return TG_OK;
+        sums = true;
+        lies = lies || stick;
+        fills = fills || fill;
+    }
     tg_status s = TG_OK;
-    uint32_t  summed = 0, columns = 0;
-    for (int32_t k = 0; k < views[0].ndim && s == TG_OK; k++)
-        if (tg_lower_lists(dims->contracting[0], dims->ncontracting[0], k)) {
-            s = make_solid(&views[0], o, k);
-            summed |= UINT32_C(1) << k;
-        }
-    for (int32_t k = 0; k < views[1].ndim && s == TG_OK; k++)
-        if (!tg_lower_lists(dims->batch[1], dims->nbatch[1], k)) {
-            s = make_solid(&views[1], o, k);
-            if (!tg_lower_lists(dims->contracting[1], dims->ncontracting[1], k)) columns |= UINT32_C(1) << k;
-        }
-    if (s == TG_OK) s = make_sticks(&views[0], o, summed);
-    return s == TG_OK ? make_sticks(&views[1], o, columns) : s;
+    if (sums && !lies) s = tg_draft_copy(&views[x], o, TG_NODE_CLONE);
+    if (s == TG_OK && sums && (lies || !fills)) s = tg_draft_copy(&views[y], o, TG_NODE_CLONE);
+    return s;
+}
+
+static bool has_own(const tg_node_view *view, const dot_dims *dims, int side) {
+    for (int32_t d = 0; d < view->ndim; d++)
+        if (is_own(dims, side, d) && view->shape[d] > 1) return true;
+    return false;
+}
+
+/* A vector on the right is the left operand of the transposed product, as the rules have it. */
+static tg_status make_dot_solid(tg_node_view *views, const tg_order *o, const dot_dims *dims) {
+    const int x = !has_own(&views[1], dims, 1) && has_own(&views[0], dims, 0);
+    tg_status s = TG_OK;
+    for (int32_t k = 0; k < views[x].ndim && s == TG_OK; k++)
+        if (tg_lower_lists(dims->contracting[x], dims->ncontracting[x], k)) s = make_solid(&views[x], o, k);
+    for (int32_t k = 0; k < views[1 - x].ndim && s == TG_OK; k++)
+        if (!tg_lower_lists(dims->batch[1 - x], dims->nbatch[1 - x], k)) s = make_solid(&views[1 - x], o, k);
+    if (s == TG_OK) s = make_sums(views, o, dims, x);
+    return s == TG_OK ? make_columns(&views[1 - x], o, dims, 1 - x) : s;
 }
 
 tg_status tg_lower_dot(tg_order *o) {
@@ -109,7 +167,9 @@ tg_status tg_lower_dot(tg_order *o) {
     if (s == TG_OK) s = tg_lower_view(&views[0], o, 0);
     if (s == TG_OK) s = tg_lower_view(&views[1], o, 1);
     if (s == TG_OK) s = read_dot(&dims, o);
-    if (s == TG_OK) s = make_dot_solid(views, o, &dims);
+    if (s != TG_OK) return s;
+    if (!fits_views(&dims, views)) return tg_lower_fail(o, "its dimensions do not fit its operands");
+    s = make_dot_solid(views, o, &dims);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_MATMUL, &result);
     if (!dot_loops(loop, &d, &dims, views)) return tg_lower_fail(o, "its dimensions do not fit its result");

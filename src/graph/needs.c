@@ -93,9 +93,11 @@ static bool need_operand(const use *u, int64_t node, uint32_t k) {
     if (!tg_need_rows_reserve(&p->needs, (size_t)nmodes * nlayouts)) return false;
     for (uint32_t m = 0; m < nmodes; m++) {
         const int32_t loop = tg_wanted_loop(u->rule, p->graph, u->n, tg_mode_at(p, node, m), (int32_t)k);
+        const bool    never = tg_lacks_fill(u->rule, p->graph, u->n, tg_mode_at(p, node, m), (int32_t)k);
         for (uint32_t l = 0; l < nlayouts; l++) {
-            int8_t need = TG_FITS;
-            if (tg_layout_number(p, u->access.node, l) != TG_NO_LAYOUT && !judge(&need, u, l, loop)) return false;
+            int8_t need = never ? TG_IMPOSSIBLE : TG_FITS;
+            if (!never && tg_layout_number(p, u->access.node, l) != TG_NO_LAYOUT && !judge(&need, u, l, loop))
+                return false;
             p->needs.rows[p->needs.count++] = need;
         }
     }

@@ -6,6 +6,9 @@
 static const char *const no_gather = "no mechanism to gather elements from multiple sticks into a single stick";
 static const char *const no_scatter = "no mechanism to scatter elements from one stick to multiple sticks";
 
+static const char *const no_room = "what is summed up ends within a stick of the other operand, and here there is no "
+                                   "room for zeros: it is a part of a dimension";
+
 static const char *about_bad(const tg_access *access) {
     return tg_access_has_unknown(access)
                ? "the data picks positions within the stick"
@@ -50,6 +53,7 @@ static const char *obstacle(const tg_problem *p, int64_t node, int32_t k, uint32
     tg_stick           s;
     if (tg_need(p, node, (uint32_t)k, m, l) != TG_IMPOSSIBLE) return "";
     const tg_rule *rule = tg_rule_of(&room, g, n, &p->params);
+    if (tg_lacks_fill(rule, g, n, tg_mode_at(p, node, m), k)) return no_room;
     const int32_t  wanted = tg_wanted_loop(rule, g, n, tg_mode_at(p, node, m), k);
     tg_stick_of(&s, tg_candidate(p, access.node, l), tg_node_ranges(g, n), &access);
     if (wanted == TG_NO_LOOP) return about_none(&s);

@@ -88,7 +88,9 @@ static bool push_padding(search *s, tg_padding_row *row) {
 static bool add_padding(search *s, uint32_t k, int32_t loop, int64_t stick, bool mask, tg_pad_value value) {
     const tg_access access = tg_operand_at(s->g, s->n, k);
     const int64_t   range = tg_node_ranges(s->g, s->n)[loop];
-    const int32_t   dim = tg_walked_dim(&tg_node_at(s->g, producer(s, k))->host, &access, loop);
+    const tg_host  *host = &tg_node_at(s->g, producer(s, k))->host;
+    const int32_t   dim = mask ? tg_walked_dim(host, &access, loop)
+                               : tg_filled_dim(host, tg_node_ranges(s->g, s->n), &access, loop);
     if (range % stick == 0 || dim < 0) return true;
     tg_padding_row row = {{.mask = mask, .tensor = producer(s, k), .dim = dim, .valid = range, .value = value,
                            .node = s->node, .operand = (int32_t)k}, form_of(s, k), -1};

@@ -94,6 +94,17 @@ int32_t tg_host_dim(const tg_host *host, const int64_t *ranges, const tg_access 
     return found;
 }
 
+int32_t tg_filled_dim(const tg_host *host, const int64_t *ranges, const tg_access *access, int32_t loop) {
+    const int32_t d = tg_host_dim(host, ranges, access, loop);
+    const tg_dims dims = tg_host_dims(host);
+    int64_t       modulus = 0;
+    tg_coordinate c;
+    if (d < 0) return -1;
+    tg_coordinate_of(&c, &dims, d, ranges, access);
+    (void)tg_coordinate_single(&modulus, &c, ranges);
+    return modulus == 0 && c.offset == 0 ? d : -1;
+}
+
 int32_t tg_walked_dim(const tg_host *host, const tg_access *access, int32_t loop) {
     for (int32_t i = 0; i < access->nterms; i++)
         for (int32_t d = 0; access->terms[i].loop == loop && d < host->ndim; d++)
@@ -158,6 +169,21 @@ int32_t tg_wanted_loop(const tg_rule *rule, const tg_graph *g, const tg_node_row
     return (operand_loops(g, n, k) >> mode->loop & 1) != 0 ? mode->loop : TG_NO_LOOP;
 }
 
+static int64_t stick_of(const tg_node_row *n) {
+    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
+}
+
+bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n, const tg_mode_row *mode, int32_t k) {
+    if (n->kind != TG_NODE_MATMUL || k > 1 || n->noperands < 2) return false;
+    const int64_t  *ranges = tg_node_ranges(g, n);
+    const tg_access mine = tg_operand_at(g, n, k), other = tg_operand_at(g, n, 1 - k);
+    const int32_t   loop = tg_wanted_loop(rule, g, n, mode, 1 - k);
+    if (loop < 0 || (result_loops(g, n) >> loop & 1) != 0 || ranges[loop] % stick_of(tg_node_at(g, other.node)) == 0)
+        return false;
+    const tg_node_row *from = tg_node_at(g, mine.node);
+    return from->on_device && tg_filled_dim(&from->host, ranges, &mine, loop) < 0;
+}
+
 /* ---- modes -------------------------------------------------------------------------------- */
 
 static bool has(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }
@@ -165,7 +191,7 @@ static bool has(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }
 /* Loops of the result that walk a dimension alone, where sticks may lie; with `whole`, whole sticks of it. */
 static uint32_t stick_loops(const tg_graph *g, const tg_node_row *n, bool whole) {
     const tg_access a = tg_access_of(g, &n->result);
-    const int64_t   stick = n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
+    const int64_t   stick = stick_of(n);
     uint32_t        loops = 0;
     for (int32_t l = 0; l < n->nloops; l++) {
         if (!has(tg_access_loops(&a), l) || has(n->no_stick, l)) continue;

@@ -46,12 +46,20 @@ enum { TG_ANY_LOOP = -2 };
 int32_t tg_wanted_loop(const tg_rule *rule, const tg_graph *g, const tg_node_row *n, const tg_mode_row *mode,
                        int32_t k);
 
+/* Operand k of a product needs zeros behind the last step of a loop that the other one has in its sticks, and there is
+ * no room for any: the loop walks a part of a dimension. */
+bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n, const tg_mode_row *mode, int32_t k);
+
 /* Loops that an access has. */
 uint32_t tg_access_loops(const tg_access *a);
 bool     tg_access_has_unknown(const tg_access *a);
 
 /* The host dimension that loop l walks alone in an access, from its first element on; -1 if there is none. */
 int32_t tg_host_dim(const tg_host *host, const int64_t *ranges, const tg_access *access, int32_t loop);
+
+/* The host dimension that goes on behind the last step of loop l: it walks that alone, from the first element on and
+ * once; -1 if there is none, and what is behind belongs to somebody else. */
+int32_t tg_filled_dim(const tg_host *host, const int64_t *ranges, const tg_access *access, int32_t loop);
 
 /* The host dimension whose elements loop l walks one after the other, maybe with other loops further out; -1 if there
  * is none. */

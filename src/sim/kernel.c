@@ -69,10 +69,14 @@ static void put_mask(row *out, const run *r, int32_t k, int64_t n) {
     }
 }
 
-static bool is_cut(const run *r, int32_t k) {
+/* Behind the end of what operand k has in its lanes; `apart`: the round of the loop apart. */
+static bool is_cut_at(const run *r, int32_t k, int64_t apart) {
     const int32_t lane = r->task->lane[k];
-    return k == r->task->cut && lane >= 0 && lane != r->inner && r->at[lane] >= r->job->ranges[lane];
+    if (k != r->task->cut || lane < 0 || lane == r->inner) return false;
+    return (lane == r->apart ? apart : r->at[lane]) >= r->job->ranges[lane];
 }
+
+static bool is_cut(const run *r, int32_t k) { return is_cut_at(r, k, 0); }
 
 static bool is_masked(const run *r, int32_t k) { return r->task->mask[k].used && r->task->lane[k] == r->inner; }
 
@@ -310,7 +314,7 @@ static void run_apart(run *r, tg_tile *sum, int64_t n) {
             const float *one = there ? apart_at(r, s, start[s], at + i) : NULL;
             const float *many = there ? apart_at(r, 1 - s, start[1 - s], at + i) : NULL;
             x[i] = one != NULL ? *one : NAN;
-            if (r->task->cut == s && at + i >= r->job->ranges[loop]) x[i] = 0;
+            if (is_cut_at(r, s, at + i)) x[i] = 0;
             y[i] = many != NULL ? many : nowhere->real;
         }
         add_four(sum->real + to, x, y, n);

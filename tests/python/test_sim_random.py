@@ -92,7 +92,7 @@ def test_random_graphs(seeds):
                 s.run(*[maker.rng.standard_normal(shape) / 4 for shape, _ in s.input_shapes()])
                 d = s.difference(0)
         except t.TegulaError as error:
-            assert "not feasible" in str(error) or "walks it otherwise" in str(error), text
+            assert "not feasible" in str(error), text
             continue
         share = (d.mean_error_square / max(d.mean_square, 1e-20)) ** 0.5
         assert d.lost == 0 and (share < 0.03 or d.largest < 1e-3), (seed, text)
