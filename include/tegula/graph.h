@@ -75,7 +75,7 @@ typedef enum tg_reduction {
     TG_REDUCE_SUM = 0, TG_REDUCE_MAX, TG_REDUCE_MIN, TG_REDUCE_PRODUCT, TG_REDUCE_AND, TG_REDUCE_OR, TG_REDUCE_XOR
 } tg_reduction;
 
-/* A loop that is to be in so many slices. */
+/* A loop that is to be in so many slices, or tiles. */
 typedef struct tg_split {
     int32_t loop;
     int64_t slices;
@@ -104,6 +104,8 @@ typedef struct tg_node {
     const tg_split  *pins;   /* loops that are in just so many slices, or in one where there are fewer cores */
     int32_t          nwishes;
     const tg_split  *wishes; /* splits that the user wants; tg_division_params has others */
+    int32_t          ntiles;
+    const tg_split  *tiles;  /* the same of tiles, which are done one after the other */
     const tg_spyre  *layout; /* that the user wants for the result; NULL: any */
 } tg_node;
 
@@ -146,7 +148,8 @@ TG_API tg_status tg_graph_add_loop(tg_graph *graph, const tg_loop *loop, tg_erro
  * loop once, views folded into accesses, operations that are not known as boundaries. Parameters are inputs: the host
  * strides are those of their XLA layout, the device layout is the default one, or what
  * frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of docs/notation.md, behind the shape). The
- * same is wanted of the result of another instruction, and spyre_splits="p0=8,p1=4" of how its loops are split.
+ * same is wanted of the result of another instruction, spyre_splits="p0=8,p1=4" of how its loops are split, and
+ * spyre_tiles="p0=2" of the tiles that its work is done in.
  * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. The arrays of the
  * root are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
@@ -360,6 +363,8 @@ typedef struct tg_division_params { /* zero-initialise for defaults */
     tg_cost_formula formula;
     int32_t         nsplits;
     const tg_split *splits;         /* wishes, in place of those of the node; loops without one are left to the rules */
+    int32_t         ntiles;
+    const tg_split *tiles;          /* the same of tiles */
 } tg_division_params;
 
 typedef struct tg_division {
@@ -367,15 +372,16 @@ typedef struct tg_division {
     int64_t
         splits[TG_MAX_LOOPS]; /* slices of each loop; their product is `cores`. A loop in sticks is split at sticks */
     int64_t cores;                /* at work */
-    bool    in_span;              /* false: some tensor is too long for a core, however it is split */
+    bool    in_span;              /* false: some tensor is too long for a core, however a wanted tile of it is split */
     int64_t span_bytes;           /* the longest that a core reaches in a tensor */
-    bool    tiled;                /* it is not too long if the work is done in tiles, one after the other */
+    bool    tiled;                /* the work is done in tiles, one after the other: as is wanted, or as nothing is too
+                                   * long then */
     int64_t tiles[TG_MAX_LOOPS];  /* of each loop; the splits are then those of a tile */
 } tg_division;
 
 /* How the loops of a node are shared out. pre: the plan is feasible. Inputs and boundaries are not split.
- * TG_ERR_ARGUMENT for splits that are wanted or pinned and cannot be: the message names the loop, the numbers and the
- * rule. */
+ * TG_ERR_ARGUMENT for splits and tiles that are wanted or pinned and cannot be: the message names the loop, the numbers
+ * and the rule. */
 TG_API tg_status tg_graph_plan_divide(tg_division *out, const tg_graph *graph, const tg_graph_plan *plan, int64_t node,
                                       const tg_division_params *params, tg_error *err);
 

@@ -145,7 +145,8 @@ typedef struct tg_sim tg_sim;
 
 typedef struct tg_sim_params { /* zero-initialise for defaults; NULL is the same */
     tg_division_params division;
-    const tg_division *divisions; /* of every node, instead of what tg_graph_plan_divide says; kept */
+    const tg_division *divisions; /* of every node, instead of what tg_graph_plan_divide says: splits and tiles (0: 1);
+                                   * kept */
     uint64_t           seed;      /* of the order in which the slices of a node run: no result depends on it */
     int64_t            max_bytes; /* of memory for tensors; 0: 8 GiB */
     bool               in_parts;  /* for tg_sim_run_part, and nothing else: tensors have no memory meanwhile */

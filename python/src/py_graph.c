@@ -228,7 +228,7 @@ static PyObject *graph_repr(PyObject *self) {
 #define CALL(function) ((PyCFunction)(void (*)(void))(function))
 #define NODE_WORDS                                                                                                     \
     "shape=None, strides=None, dtype=None, device_dtype=None, no_stick=(), no_split=(), name='', opcode='',\n"         \
-    "    tag=None, splits=None, pins=None, layout=None, variant='', reason='', times=0"
+    "    tag=None, splits=None, tiles=None, pins=None, layout=None, variant='', reason='', times=0"
 
 static PyMethodDef methods[] = {
     {"from_hlo", graph_from_hlo, METH_O | METH_CLASS,
@@ -239,7 +239,8 @@ static PyMethodDef methods[] = {
     {"add", CALL(graph_add), METH_VARARGS | METH_KEYWORDS,
      "add(kind, shape, dtype, *, loops=None, operands=(), result=None, result_offset=0, strides=None, "
      "device_dtype=None,\n    reduction='sum', in_channel=None, out_channel=None, no_stick=(), no_split=(), name='', "
-     "opcode='', tag=None,\n    splits=None, pins=None, layout=None, variant='', reason='', times=0)\n--\n\n"
+     "opcode='', tag=None,\n    splits=None, tiles=None, pins=None, layout=None, variant='', reason='', times=0)\n"
+     "--\n\n"
      "Any node, by its loops and accesses. An operand is a node, or (node, terms[, offset]); a term is (loop, step[,\n"
      "modulus[, extent]]), with None for a loop that only the data knows."},
     {"pointwise", CALL(graph_pointwise), METH_VARARGS | METH_KEYWORDS,

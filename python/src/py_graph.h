@@ -88,11 +88,11 @@ PyObject *graph_loops(PyObject *self, void *none);
 
 /* What most nodes are told by name. Texts belong to the arguments. */
 typedef struct node_words {
-    PyObject   *shape, *strides, *dtype, *device_dtype, *no_stick, *no_split, *splits, *pins, *layout, *tag;
+    PyObject   *shape, *strides, *dtype, *device_dtype, *no_stick, *no_split, *splits, *tiles, *pins, *layout, *tag;
     const char *name, *opcode, *variant, *reason;
     Py_ssize_t  name_len, opcode_len, variant_len, reason_len;
     long long   times;
-    tg_split    wished[TG_MAX_LOOPS], pinned[TG_MAX_LOOPS]; /* what is read of splits, pins and layout */
+    tg_split    wished[TG_MAX_LOOPS], tiled[TG_MAX_LOOPS], pinned[TG_MAX_LOOPS]; /* what is read of them */
     tg_spyre    wanted;
 } node_words;
 
@@ -100,18 +100,18 @@ typedef struct node_words {
  * Without a shape host.ndim is -1. */
 int graph_read_words(tg_node *out, core_graph *self, node_words *w, tg_dtype usual);
 
-/* {loop: slices}, at most TG_MAX_LOOPS of them. 0, or -1. */
-int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object);
+/* {loop: slices}, at most TG_MAX_LOOPS of them; `what` they are called: splits. 0, or -1. */
+int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object, const char *what);
 
 /* For PyArg_ParseTupleAndKeywords: their names, format and places. */
 #define NODE_WORD_NAMES                                                                                                \
-    "shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "name", "opcode", "tag", "splits", "pins",    \
-        "layout", "variant", "reason", "times", NULL
-#define NODE_WORD_FORMAT "OOOOOOz#z#OOOOz#z#L"
+    "shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "name", "opcode", "tag", "splits", "tiles",   \
+        "pins", "layout", "variant", "reason", "times", NULL
+#define NODE_WORD_FORMAT "OOOOOOz#z#OOOOOz#z#L"
 #define NODE_WORDS_OF(w)                                                                                               \
     &(w).shape, &(w).strides, &(w).dtype, &(w).device_dtype, &(w).no_stick, &(w).no_split, &(w).name, &(w).name_len,   \
-        &(w).opcode, &(w).opcode_len, &(w).tag, &(w).splits, &(w).pins, &(w).layout, &(w).variant, &(w).variant_len,   \
-        &(w).reason, &(w).reason_len, &(w).times
+        &(w).opcode, &(w).opcode_len, &(w).tag, &(w).splits, &(w).tiles, &(w).pins, &(w).layout, &(w).variant,         \
+        &(w).variant_len, &(w).reason, &(w).reason_len, &(w).times
 int graph_read_kind(tg_node_kind *out, core_state *state, PyObject *name);
 int graph_read_reduction(tg_reduction *out, core_state *state, PyObject *name);
 

@@ -104,11 +104,12 @@ static int read_host(tg_host *out, core_state *state, PyObject *shape, PyObject 
     return -1;
 }
 
-int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object) {
+int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object, const char *what) {
     PyObject *items = PyDict_Check(object) ? PyMapping_Items(object) : NULL;
     *n = 0;
     if (!PyDict_Check(object))
-        PyErr_Format(PyExc_TypeError, "splits are a dict {loop: slices}, not %R", Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s are a dict {loop: %s}, not %R", what,
+                     strcmp(what, "tiles") == 0 ? "tiles" : "slices", Py_TYPE(object));
     if (items == NULL) return -1;
     const Py_ssize_t count = PyList_Size(items);
     bool             ok = count <= TG_MAX_LOOPS;
@@ -196,9 +197,11 @@ int graph_read_words(tg_node *out, core_graph *self, node_words *w, tg_dtype usu
     if (out->has_format && core_get_format(&out->format, state, w->device_dtype) != 0) return -1;
     if (read_loops(&out->no_stick, state, w->no_stick, "no_stick") != 0) return -1;
     if (read_loops(&out->no_split, state, w->no_split, "no_split") != 0) return -1;
-    if (is_given(w->splits) && graph_read_splits(w->wished, &out->nwishes, state, w->splits) != 0) return -1;
-    if (is_given(w->pins) && graph_read_splits(w->pinned, &out->npins, state, w->pins) != 0) return -1;
+    if (is_given(w->splits) && graph_read_splits(w->wished, &out->nwishes, state, w->splits, "splits") != 0) return -1;
+    if (is_given(w->tiles) && graph_read_splits(w->tiled, &out->ntiles, state, w->tiles, "tiles") != 0) return -1;
+    if (is_given(w->pins) && graph_read_splits(w->pinned, &out->npins, state, w->pins, "pins") != 0) return -1;
     out->wishes = w->wished;
+    out->tiles = w->tiled;
     out->pins = w->pinned;
     out->times = w->times;
     out->variant = (tg_hlo_text){w->variant, (size_t)w->variant_len};
@@ -414,16 +417,16 @@ static PyObject *add_reading(core_graph *self, const reading *r, PyObject *tag) 
 PyObject *graph_add(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"kind", "shape", "dtype", "loops", "operands", "result", "result_offset", "strides",
                             "device_dtype", "reduction", "in_channel", "out_channel", "no_stick", "no_split", "name",
-                            "opcode", "tag", "splits", "pins", "layout", "variant", "reason", "times", NULL};
+                            "opcode", "tag", "splits", "tiles", "pins", "layout", "variant", "reason", "times", NULL};
     add_words    w = {.result_offset = 0};
     reading      r;
     node_words  *n = &w.node;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#OOOOz#z#L:add", names, &w.kind, &n->shape,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#OOOOOz#z#L:add", names, &w.kind, &n->shape,
                                      &n->dtype, &w.loops, &w.operands, &w.result, &w.result_offset, &n->strides,
                                      &n->device_dtype, &w.reduction, &w.in_channel, &w.out_channel, &n->no_stick,
                                      &n->no_split, &n->name, &n->name_len, &n->opcode, &n->opcode_len, &n->tag,
-                                     &n->splits, &n->pins, &n->layout, &n->variant, &n->variant_len, &n->reason,
-                                     &n->reason_len, &n->times))
+                                     &n->splits, &n->tiles, &n->pins, &n->layout, &n->variant, &n->variant_len,
+                                     &n->reason, &n->reason_len, &n->times))
         return NULL;
     memset(&r, 0, sizeof r);
     PyObject *node = NULL;

@@ -297,23 +297,26 @@ static PyObject *get_candidates(PyObject *self, PyObject *object) {
 }
 
 static PyObject *divide(PyObject *self, PyObject *args, PyObject *kwargs) {
-    static char       *names[] = {"node", "cores", "max_span_bytes", "release", "splits", NULL};
+    static char       *names[] = {"node", "cores", "max_span_bytes", "release", "splits", "tiles", NULL};
     core_state        *state = core_get_state(self);
-    PyObject          *node = NULL, *cores = NULL, *span = NULL, *release = NULL, *splits = NULL;
+    PyObject          *node = NULL, *cores = NULL, *span = NULL, *release = NULL, *splits = NULL, *tiles = NULL;
     tg_division_params params = graph_plan_of(self)->params.division;
-    tg_split           wanted[TG_MAX_LOOPS];
+    tg_split           wanted[TG_MAX_LOOPS], tiled[TG_MAX_LOOPS];
     int64_t            id = 0, most = 0, bytes = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOO:divide", names, &node, &cores, &span, &release, &splits))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$OOOOO:divide", names, &node, &cores, &span, &release, &splits,
+                                     &tiles))
         return NULL;
     if (is_given(release)) params = (tg_division_params){.cores = params.cores};
     if (get_node(&id, self, node) != 0 || read_count(&most, state, cores, TG_MAX_CORES, "cores") != 0 ||
         read_release(&params, state, release) != 0 ||
         read_count(&bytes, state, span, INT64_MAX, "max_span_bytes") != 0 ||
-        (is_given(splits) && graph_read_splits(wanted, &params.nsplits, state, splits) != 0))
+        (is_given(splits) && graph_read_splits(wanted, &params.nsplits, state, splits, "splits") != 0) ||
+        (is_given(tiles) && graph_read_splits(tiled, &params.ntiles, state, tiles, "tiles") != 0))
         return NULL;
     if (most > 0) params.cores = (int32_t)most;
     if (bytes > 0) params.max_span_bytes = bytes;
     params.splits = wanted;
+    params.tiles = tiled;
     if (!is_feasible(graph_plan_of(self)))
         return core_raise_argument(state, "the graph has no plan, so no work is shared");
     return plan_division(graph_plan_of(self), id, &params);
@@ -436,8 +439,9 @@ static PyMethodDef methods[] = {
      "dimension: texts in the loops p0, p1, ... None for a tensor that is not on the device."},
     {"candidates", get_candidates, METH_O, "candidates(node)\n--\n\nThe Layouts that its result could have."},
     {"divide", CALL(divide), METH_VARARGS | METH_KEYWORDS,
-     "divide(node, *, cores=0, max_span_bytes=0, release=None, splits=None)\n--\n\n"
-     "How its work is shared out: a Division. splits={loop: slices} is what you want, in place of the node's own."},
+     "divide(node, *, cores=0, max_span_bytes=0, release=None, splits=None, tiles=None)\n--\n\n"
+     "How its work is shared out: a Division. splits={loop: slices} and tiles={loop: tiles} are what you want, in\n"
+     "place of the node's own."},
     {"arrangement", get_arrangement, METH_O,
      "arrangement(node)\n--\n\nHow elements stand in its sticks; 'STANDARD' without device_formats=True."},
     {"report", CALL(plan_report), METH_VARARGS | METH_KEYWORDS,

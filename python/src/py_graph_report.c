@@ -150,7 +150,7 @@ static PyStructSequence_Field padding_fields[] = {
 static PyStructSequence_Field division_fields[] = {
     {"splits", "slices of each loop"}, {"cores", "at work"},
     {"in_span", "whether each core reaches all of its work"},
-    {"tiles", "of each loop, one after the other, where that brings it within reach; else None"},
+    {"tiles", "of each loop, one after the other, if they are wanted or bring it within reach; else None"},
     {"span_bytes", "the longest that a core reaches in a tensor"}, {NULL, NULL}};
 static PyStructSequence_Field conflict_fields[] = {
     {"node", "that cannot agree"}, {"rule", "what its kind asks of layouts"}, {"obstacles", "a tuple of Obstacle"},

@@ -408,14 +408,16 @@ class Graph:
             in_channel: int | None = None, out_channel: int | None = None, no_stick: _Ints | None = (),
             no_split: _Ints | None = (), name: str | None = "", opcode: str | None = "",
             tag: Any = None,
-            splits: dict[int, int] | None = None, pins: dict[int, int] | None = None,
+            splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None,
+            pins: dict[int, int] | None = None,
             layout: Layout | SpyreTensorLayout | str | None = None, variant: str | None = "",
             reason: str | None = "", times: int = 0) -> GraphNode: ...
     def pointwise(self, operands: Sequence[_Operand], *, kind: _Kind = "pointwise", shape: _Ints | None = None,
                   strides: _Ints | None = None, dtype: _Dtype | None = None, device_dtype: _Format = None,
                   no_stick: _Ints | None = (), no_split: _Ints | None = (), name: str | None = "",
                   opcode: str | None = "", tag: Any = None,
-                  splits: dict[int, int] | None = None, pins: dict[int, int] | None = None,
+                  splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None,
+                  pins: dict[int, int] | None = None,
                   layout: Layout | SpyreTensorLayout | str | None = None, variant: str | None = "",
                   reason: str | None = "", times: int = 0) -> GraphNode: ...
     def reduce(self, operand: _Operand, dims: SupportsIndex | _Ints | None, reduction: _Reduction = "sum", *,
@@ -423,21 +425,24 @@ class Graph:
                dtype: _Dtype | None = None, device_dtype: _Format = None, no_stick: _Ints | None = (),
                no_split: _Ints | None = (), name: str | None = "", opcode: str | None = "",
                tag: Any = None,
-               splits: dict[int, int] | None = None, pins: dict[int, int] | None = None,
+               splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None,
+               pins: dict[int, int] | None = None,
                layout: Layout | SpyreTensorLayout | str | None = None, variant: str | None = "",
                reason: str | None = "", times: int = 0) -> GraphNode: ...
     def matmul(self, x: _Operand, y: _Operand, *, shape: _Ints | None = None, strides: _Ints | None = None,
                dtype: _Dtype | None = None, device_dtype: _Format = None, no_stick: _Ints | None = (),
                no_split: _Ints | None = (), name: str | None = "", opcode: str | None = "",
                tag: Any = None,
-               splits: dict[int, int] | None = None, pins: dict[int, int] | None = None,
+               splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None,
+               pins: dict[int, int] | None = None,
                layout: Layout | SpyreTensorLayout | str | None = None, variant: str | None = "",
                reason: str | None = "", times: int = 0) -> GraphNode: ...
     def concatenate(self, operands: Sequence[_Operand], dim: int = 0, *, shape: _Ints | None = None,
                     strides: _Ints | None = None, dtype: _Dtype | None = None, device_dtype: _Format = None,
                     no_stick: _Ints | None = (), no_split: _Ints | None = (), name: str | None = "",
                     opcode: str | None = "", tag: Any = None,
-                    splits: dict[int, int] | None = None, pins: dict[int, int] | None = None,
+                    splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None,
+                    pins: dict[int, int] | None = None,
                     layout: Layout | SpyreTensorLayout | str | None = None, variant: str | None = "",
                     reason: str | None = "", times: int = 0) -> GraphNode: ...
     def add_output(self, operand: _Operand, /) -> None: ...
@@ -631,7 +636,7 @@ class GraphPlan:
     def coordinates(self, node: _Node, operand: SupportsIndex | None = None) -> tuple[str, ...] | None: ...
     def candidates(self, node: _Node, /) -> tuple[Layout, ...]: ...
     def divide(self, node: _Node, *, cores: int = 0, max_span_bytes: int = 0, release: _Release | None = None,
-               splits: dict[int, int] | None = None) -> Division: ...
+               splits: dict[int, int] | None = None, tiles: dict[int, int] | None = None) -> Division: ...
     def arrangement(self, node: _Node, /) -> str: ...
     def report(self, *, limit: int | None = None, memory: bool = False) -> str: ...
     def explain(self, node: _Node, /) -> str: ...

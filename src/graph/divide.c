@@ -5,10 +5,10 @@
  *   2. A product takes the splits of the least cost, if step 1 needed none.
  *   3. Everything else takes loops of the result by decreasing size, then one that is summed up.
  *
- * A loop that runs in sticks is split at sticks. What rules and users say of splits (divide_pins.c) comes before all
- * that, and where spans stay too long the work is done in tiles (divide_tiles.c). Loops that are summed up over a stick
- * that is not full stay whole, because the mask at its end is the same for all cores, and what picks rows by data is
- * not split at all. */
+ * A loop that runs in sticks is split at sticks. What users say of tiles (divide_tiles.c), and rules and users of
+ * splits (divide_pins.c), comes before all that; where spans stay too long the work is done in tiles, too. Loops that
+ * are summed up over a stick that is not full stay whole, because the mask at its end is the same for all cores, and
+ * what picks rows by data is not split at all. */
 #include "graph/divide.h"
 
 #include "base/checked.h"
@@ -233,13 +233,14 @@ static tg_status divide(tg_slicing *slicing, tg_share *d, tg_error *err) {
     d->limit = d->params->max_span_bytes > 0 ? d->params->max_span_bytes : TG_MAX_SPAN_BYTES;
     find_sticks(d);
     find_loops(d);
+    tg_status s = tg_wanted_tiles(out->tiles, d, err);
     tg_share  before = *d;
-    tg_status s = tg_pin_splits(d, err);
+    if (s == TG_OK) s = tg_pin_splits(d, err);
     if (s != TG_OK) return s;
     out->in_span = tg_shorten_spans(d);
     s = tg_check_pinned_span(&before, d, out->in_span, err);
     if (s != TG_OK) return s;
-    if (!out->in_span) out->tiled = tg_choose_tiles(out->tiles, d);
+    out->tiled = out->in_span ? d->tiled != 0 : tg_choose_tiles(out->tiles, d);
     if (is_split(d) || !split_product(d)) tg_distribute(&d->work);
     out->span_bytes = tg_longest_span(d);
     for (int32_t l = 0; l < d->n->nloops; l++) {
@@ -261,7 +262,10 @@ tg_status tg_slice_node(tg_slicing *out, const tg_graph *graph, const tg_graph_p
         d.work.splits[l] = d.work.sizes[l] = d.stick[l] = 1;
     }
     for (int32_t l = 0; l < d.n->nloops; l++) found.chunk[l] = tg_node_ranges(graph, d.n)[l];
-    s = works_on_device(&d) ? divide(&found, &d, err) : TG_OK;
+    if (works_on_device(&d)) s = divide(&found, &d, err);
+    else if (d.n->nwishes > 0 || d.n->ntiles > 0 || params->nsplits > 0 || params->ntiles > 0)
+        s = tg_fail(err, TG_ERR_ARGUMENT, "splits and tiles are of what runs on the device; this is %s",
+                    d.n->kind == TG_NODE_INPUT ? "an input" : "a boundary");
     if (s != TG_OK) return s;
     number_cores(&found, &d);
     *out = found;

@@ -27,6 +27,7 @@ typedef struct tg_share {
     uint32_t    masked;              /* loops that are whole because they are summed up over sticks that are not full */
     int64_t     limit;               /* bytes that a core may reach */
     uint32_t    wished;              /* loops that are split as the user wants it */
+    uint32_t    tiled;               /* loops that are in tiles as the user wants it; sizes are those of a tile */
 } tg_share;
 
 static inline bool tg_has_loop(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }
@@ -40,11 +41,17 @@ bool tg_shorten_spans(tg_share *d);
 /* Bytes that a core reaches in the longest of the node's tensors. */
 int64_t tg_longest_span(const tg_share *d);
 
-/* divide_tiles.c: tiles of each loop, one after the other, so that no core reaches too far in any of them; the share
- * is then that of a tile. False if nothing helps; tiles and share are as they were. */
+/* divide_tiles.c: tiles of each loop that the user wants. The share is then that of a tile. */
+tg_status tg_wanted_tiles(int64_t *tiles, tg_share *d, tg_error *err);
+
+/* The same file: tiles of the other loops, so that no core reaches too far in any of them; the share is then that of a
+ * tile. False if nothing helps; tiles and share are as they were. */
 bool tg_choose_tiles(int64_t *tiles, tg_share *d);
 
-/* divide_pins.c: what rules and users say of splits. Loops with a split of their own are no longer free. */
+/* divide_pins.c: whether loop l can be in so many slices or tiles, which `pieces` says. */
+tg_status tg_check_pieces(const tg_share *d, int32_t l, int64_t count, const char *pieces, tg_error *err);
+
+/* The same file: what rules and users say of splits. Loops with a split of their own are no longer free. */
 tg_status tg_pin_splits(tg_share *d, tg_error *err);
 
 /* After spans have been shortened: pins are no excuse for a core that reaches too far. */

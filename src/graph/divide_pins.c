@@ -36,14 +36,15 @@ static tg_status gather_pins(pins *out, const tg_share *d, tg_error *err) {
     return s;
 }
 
-static tg_status check_pin(const tg_share *d, int32_t l, int64_t slices, tg_error *err) {
+tg_status tg_check_pieces(const tg_share *d, int32_t l, int64_t count, const char *pieces, tg_error *err) {
     const int64_t size = d->work.sizes[l];
-    if (slices > 1 && d->whole[l] != NULL)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d is to be in %d slices, but stays whole: %s", (int64_t)l,
-                           slices, d->whole[l]);
-    if (size % slices != 0)
-        return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d has %d %s, which are no multiple of %d slices",
-                           (int64_t)l, size, d->stick[l] > 1 ? "sticks" : "rounds", slices);
+    const char   *where = tg_has_loop(d->tiled, l) ? " in a tile" : "";
+    if (count > 1 && d->whole[l] != NULL)
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d is to be in %d %s, but stays whole: %s", (int64_t)l,
+                           count, pieces, d->whole[l]);
+    if (size % count != 0)
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d has %d %s%s, which are no multiple of %d %s", (int64_t)l,
+                           size, d->stick[l] > 1 ? "sticks" : "rounds", where, count, pieces);
     return TG_OK;
 }
 
@@ -78,7 +79,7 @@ tg_status tg_pin_splits(tg_share *d, tg_error *err) {
     if (s != TG_OK) return s;
     drop_large_pins(d, &p);
     for (int32_t l = 0; l < d->n->nloops && s == TG_OK; l++)
-        if (p.wished[l]) s = check_pin(d, l, p.slices[l], err);
+        if (p.wished[l]) s = tg_check_pieces(d, l, p.slices[l], "slices", err);
     if (s == TG_OK) s = check_together(d, &p, err);
     for (int32_t l = 0; l < d->n->nloops && s == TG_OK; l++) {
         if (p.slices[l] == 0) continue;

@@ -5,10 +5,13 @@
  *     MB, over the limit of 268 MB; 2 tiles, and 32 slices of each, reach 143 MB.
  *
  * Up to 3 loops have tiles, 16 at most each and 64 together. The fewest tiles win, then the fewest loops, then the
- * smallest number of one loop, then those of the first loops. Source: torch-spyre, coarse tiling on span overflow. */
+ * smallest number of one loop, then those of the first loops. Source: torch-spyre, coarse tiling on span overflow.
+ *
+ * Loops that are in tiles as the user wants it come first, are of any number, and are left alone by that. */
 #include "graph/divide.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 enum { MOST_LOOPS = 3, MOST_OF_A_LOOP = 16, MOST_TILES = 64 };
 
@@ -16,6 +19,37 @@ typedef struct tiling {
     int32_t nloops, loop[MOST_LOOPS];
     int64_t tiles[MOST_LOOPS];
 } tiling;
+
+/* ---- as the user wants it ------------------------------------------------------------------------ */
+
+static tg_status take_tiles(int64_t *tiles, const tg_share *d, const tg_split *wish, tg_error *err) {
+    const int32_t l = wish->loop;
+    if (l < 0 || l >= d->n->nloops || wish->slices < 1)
+        return tg_fail(err, TG_ERR_ARGUMENT, "loop %d of %d loops is to be in %d tiles", (int64_t)l,
+                       (int64_t)d->n->nloops, wish->slices);
+    if (tiles[l] != 1 && tiles[l] != wish->slices)
+        return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d is to be in %d and in %d tiles", (int64_t)l, tiles[l],
+                           wish->slices);
+    tiles[l] = wish->slices;
+    return tg_check_pieces(d, l, wish->slices, "tiles", err);
+}
+
+/* Wishes of the call come in place of those of the graph. */
+tg_status tg_wanted_tiles(int64_t *tiles, tg_share *d, tg_error *err) {
+    const bool      now = d->params->ntiles > 0;
+    const tg_split *rows = now ? d->params->tiles : d->g->pins.rows + d->n->first_pin + d->n->npins + d->n->nwishes;
+    const int32_t   count = now ? d->params->ntiles : (int32_t)d->n->ntiles;
+    tg_status       s = TG_OK;
+    for (int32_t i = 0; i < count && s == TG_OK; i++) s = take_tiles(tiles, d, &rows[i], err);
+    for (int32_t i = 0; i < count && s == TG_OK; i++) {
+        const int32_t l = rows[i].loop;
+        if (!tg_has_loop(d->tiled, l)) d->work.sizes[l] /= tiles[l];
+        d->tiled |= UINT32_C(1) << l;
+    }
+    return s;
+}
+
+/* ---- where a core reaches too far ------------------------------------------------------------------ */
 
 /* Loops in outer dimensions of tensors that are too long, outermost first. */
 static void find_tile_loops(tiling *t, const tg_share *d) {
@@ -28,7 +62,7 @@ static void find_tile_loops(tiling *t, const tg_share *d) {
             tg_coordinate c;
             tg_coordinate_of(&c, &dims, i, tg_node_ranges(d->g, d->n), &p.access);
             for (int32_t l = 0; l < d->n->nloops && t->nloops < MOST_LOOPS; l++) {
-                bool listed = d->whole[l] != NULL || !tg_has_loop(tg_coordinate_loops(&c), l);
+                bool listed = d->whole[l] != NULL || !tg_has_loop(tg_coordinate_loops(&c) & ~d->tiled, l);
                 for (int32_t j = 0; j < t->nloops; j++) listed = listed || t->loop[j] == l;
                 if (!listed) t->loop[t->nloops++] = l;
             }

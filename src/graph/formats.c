@@ -76,7 +76,7 @@ tg_status tg_graph_make_boundary(tg_graph *graph, int64_t node, tg_hlo_text reas
     n->kind = TG_NODE_BOUNDARY;
     n->reason = at;
     n->reason_len = (uint32_t)reason.len;
-    n->npins = n->nwishes = 0;
+    n->npins = n->nwishes = n->ntiles = 0;
     return TG_OK;
 }
 

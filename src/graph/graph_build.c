@@ -164,12 +164,13 @@ static tg_status check_kind(const tg_node *node, tg_error *err) {
     return TG_OK;
 }
 
-static tg_status check_splits(const tg_node *node, int32_t count, const tg_split *splits, tg_error *err) {
+static tg_status check_splits(const tg_node *node, int32_t count, const tg_split *splits, const char *pieces,
+                              tg_error *err) {
     for (int32_t i = 0; i < count; i++) {
         const tg_split *p = &splits[i];
         if (p->loop < 0 || p->loop >= node->nloops || p->slices < 1)
-            return tg_fail(err, TG_ERR_ARGUMENT, "loop %d of %d loops is to be in %d slices", (int64_t)p->loop,
-                           (int64_t)node->nloops, p->slices);
+            return tg_fail(err, TG_ERR_ARGUMENT, "loop %d of %d loops is to be in %d %s", (int64_t)p->loop,
+                           (int64_t)node->nloops, p->slices, pieces);
     }
     return TG_OK;
 }
@@ -177,8 +178,9 @@ static tg_status check_splits(const tg_node *node, int32_t count, const tg_split
 static tg_status check_pins(const tg_node *node, tg_error *err) {
     if (node->times < 0 || node->times > MOST_TIMES)
         return tg_fail(err, TG_ERR_ARGUMENT, "a node runs %d times, of at most %d", node->times, (int64_t)MOST_TIMES);
-    const tg_status s = check_splits(node, node->npins, node->pins, err);
-    return s == TG_OK ? check_splits(node, node->nwishes, node->wishes, err) : s;
+    tg_status s = check_splits(node, node->npins, node->pins, "slices", err);
+    if (s == TG_OK) s = check_splits(node, node->nwishes, node->wishes, "slices", err);
+    return s == TG_OK ? check_splits(node, node->ntiles, node->tiles, "tiles", err) : s;
 }
 
 /* A wanted layout holds the result, in its format. */
@@ -234,7 +236,7 @@ static bool reserve(tg_graph *g, const tg_node *node) {
            tg_term_rows_reserve(&g->terms, nterms) && tg_int_rows_reserve(&g->ranges, (size_t)node->nloops) &&
            tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len +
                                               reason_room(node)) &&
-           tg_split_rows_reserve(&g->pins, (size_t)node->npins + (size_t)node->nwishes) &&
+           tg_split_rows_reserve(&g->pins, (size_t)node->npins + (size_t)node->nwishes + (size_t)node->ntiles) &&
            tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
@@ -306,7 +308,8 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .times = node->times > 0 ? node->times : 1,
                        .first_pin = (uint32_t)g->pins.count,
                        .npins = (uint32_t)node->npins,
-                       .nwishes = (uint32_t)node->nwishes};
+                       .nwishes = (uint32_t)node->nwishes,
+                       .ntiles = (uint32_t)node->ntiles};
     choose_format(&row, node);
     tg_hlo_text reason = node->reason;
     if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) {
@@ -326,6 +329,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
     }
     for (int32_t i = 0; i < node->npins; i++) g->pins.rows[g->pins.count++] = node->pins[i];
     for (int32_t i = 0; i < node->nwishes; i++) g->pins.rows[g->pins.count++] = node->wishes[i];
+    for (int32_t i = 0; i < node->ntiles; i++) g->pins.rows[g->pins.count++] = node->tiles[i];
     for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
     row.result = keep_access(g, node, &node->result);
     for (int32_t k = 0; k < node->noperands; k++)

@@ -1,5 +1,5 @@
 /* What frontend_attributes want of a tensor or an operation: spyre_layout="spyre dim_order=[1,0]", in the notation of
- * docs/notation.md behind the shape, and spyre_splits="p0=8,p1=4". */
+ * docs/notation.md behind the shape, spyre_splits="p0=8,p1=4" and spyre_tiles="p0=2". */
 #include "graph/lower.h"
 
 #include "base/checked.h"
@@ -19,11 +19,16 @@ static size_t write_layout(char *buf, size_t cap, const tg_host *host, tg_hlo_te
     return tg_writer_end(&w);
 }
 
+static bool find_hint(tg_hlo_text *value, const tg_order *o, const char *key) {
+    tg_hlo_text attributes;
+    return tg_hlo_find_attribute(&attributes, o->l->module, o->id, "frontend_attributes") &&
+           tg_hlo_find_field(value, attributes, key);
+}
+
 /* A quoted text among the instruction's frontend_attributes. */
 static tg_status read_hint(char *says, size_t cap, size_t *len, bool *given, const tg_order *o, const char *key) {
-    tg_hlo_text attributes, value;
-    *given = tg_hlo_find_attribute(&attributes, o->l->module, o->id, "frontend_attributes") &&
-             tg_hlo_find_field(&value, attributes, key);
+    tg_hlo_text value;
+    *given = find_hint(&value, o, key);
     if (!*given) return TG_OK;
     if (value.len == 0 || value.chars[0] != '"')
         return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t: %s is to be a quoted text", o->at.name.chars, o->at.name.len,
@@ -62,16 +67,26 @@ static bool read_split(tg_split *out, tg_cursor *c) {
     return out->loop >= 0 && out->slices >= 1;
 }
 
-static tg_status add_wishes(const tg_order *o, tg_node_row *n, const char *says, size_t len) {
-    tg_cursor c = tg_cursor_make(says, len);
+/* Behind what is known of the last node, whose number of wishes is counted on. */
+static tg_status add_wishes(uint32_t *count, const tg_order *o, const char *key, int32_t nloops) {
+    char      says[HINT];
+    size_t    len = 0;
+    bool      given = false;
+    tg_status s = read_hint(says, HINT, &len, &given, o, key);
+    if (s != TG_OK || !given) return s;
+    const tg_hlo_text name = o->at.name;
+    tg_cursor         c = tg_cursor_make(says, len);
     do {
         tg_split split;
-        if (!read_split(&split, &c)) return tg_lower_fail(o, "spyre_splits is to be a list like p0=8,p1=4");
-        if (split.loop >= n->nloops) return tg_lower_fail(o, "spyre_splits names a loop that it does not have");
+        if (!read_split(&split, &c)) break;
+        if (split.loop >= nloops)
+            return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t: %s names a loop that it does not have", name.chars,
+                           name.len, key);
         if (!tg_split_rows_push(&o->l->graph->pins, split)) return tg_lower_no_memory(o);
-        n->nwishes++;
+        ++*count;
+        if (c.pos == len) return TG_OK;
     } while (tg_take_char(&c, ','));
-    return c.pos == len ? TG_OK : tg_lower_fail(o, "spyre_splits is to be a list like p0=8,p1=4");
+    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t: %s is to be a list like p0=8,p1=4", name.chars, name.len, key);
 }
 
 static tg_status want_layout(const tg_order *o, tg_node_row *n, const tg_spyre *layout) {
@@ -89,18 +104,18 @@ static bool made_node(const tg_order *o, int64_t before) {
 }
 
 tg_status tg_lower_take_hints(const tg_order *o, int64_t before) {
-    char     says[HINT];
-    tg_spyre layout;
-    bool     wants_layout = false, wants_splits = false;
-    size_t   len = 0;
+    static const char *const keys[] = {"spyre_layout", "spyre_splits", "spyre_tiles"};
+    tg_spyre                 layout;
+    tg_hlo_text              ignored;
+    bool                     wants_layout = false, wants = false;
     if (tg_hlo_text_is(o->at.opcode, "parameter")) return TG_OK;
-    tg_status s = read_hint(says, HINT, &len, &wants_layout, o, "spyre_layout");
-    if (s == TG_OK) s = read_hint(says, HINT, &len, &wants_splits, o, "spyre_splits");
-    if (s != TG_OK || (!wants_layout && !wants_splits)) return s;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) wants = wants || find_hint(&ignored, o, keys[i]);
+    if (!wants) return TG_OK;
     if (!made_node(o, before))
-        return tg_lower_fail(o, "spyre_layout and spyre_splits are for operations with one result, not for views");
+        return tg_lower_fail(o, "what frontend_attributes want is for operations with one result, not for views");
     tg_node_row *n = &o->l->graph->nodes.rows[tg_graph_count(o->l->graph) - 1];
-    if (wants_splits) s = add_wishes(o, n, says, len);
-    if (s == TG_OK && wants_layout) s = tg_lower_read_layout(&layout, &wants_layout, o, &n->host);
+    tg_status    s = add_wishes(&n->nwishes, o, "spyre_splits", n->nloops);
+    if (s == TG_OK) s = add_wishes(&n->ntiles, o, "spyre_tiles", n->nloops);
+    if (s == TG_OK) s = tg_lower_read_layout(&layout, &wants_layout, o, &n->host);
     return s == TG_OK && wants_layout ? want_layout(o, n, &layout) : s;
 }

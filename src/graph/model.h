@@ -37,7 +37,7 @@ typedef struct tg_node_row {
     int64_t      times;
     size_t       reason; /* in chars */
     uint32_t     reason_len;
-    uint32_t     first_pin, npins, nwishes; /* wishes stand behind the pins */
+    uint32_t     first_pin, npins, nwishes, ntiles; /* wishes stand behind the pins, and tiles behind them */
 } tg_node_row;
 
 TG_HLO_TABLE(tg_node_rows, tg_node_row)

@@ -1,6 +1,7 @@
 /* How the device calculates: rows of lanes in float32 or integers, one core's slice after the other. Sums are made in
  * float32 apart from the result, each slice of a loop that is summed up on its own, and put together in the order of
- * slices: so the order in which cores run does not matter. */
+ * slices: so the order in which cores run does not matter. Work in tiles has such slices in each of them, and sums go
+ * on from tile to tile. */
 #include "sim/kernel.h"
 
 #include "base/checked.h"
@@ -24,6 +25,7 @@ typedef struct run {
     const tg_job  *job;
     tg_tile       *result, *sums; /* sums: one for each slice of what is summed up */
     int64_t        nsums;
+    bool           goes_on; /* an earlier tile has added to the same sums */
     tg_places     *operand, to;
     bool           whole; /* what is calculated with */
     int32_t        inner;
@@ -180,8 +182,9 @@ static bool is_summed(const run *r, int32_t loop) {
     return loop >= r->job->info.nloops || (r->job->summed >> loop & 1) != 0;
 }
 
-/* The first round of this slice that adds to the places at hand. */
+/* The first round that adds to the places at hand of the sums of this slice. */
 static bool is_first(const run *r) {
+    if (r->goes_on) return false;
     for (int32_t l = 0; l < r->job->nloops; l++)
         if (is_summed(r, l) && r->at[l] != r->begin[l]) return false;
     return true;
@@ -359,22 +362,30 @@ static void run_row(run *r, tg_tile *sum, int64_t n) {
     else run_pieces(r, n);
 }
 
-/* Slice number q of all; *sum: which of the sums it adds to. */
-static void find_slice(run *r, int64_t q, int64_t *sum) {
+/* Slice number q of those of a tile; *sum: which of the sums it adds to. */
+static void find_slice(run *r, int64_t tile, int64_t q, int64_t *sum) {
     *sum = 0;
+    r->goes_on = false;
     for (int32_t l = 0; l < r->job->nloops; l++) {
-        const int64_t splits = l < r->job->info.nloops ? tg_max(r->task->splits[l], 1) : 1, mine = q % splits;
-        const int64_t size = tg_ceil_div(r->job->ranges[l], r->unit[l]) / splits * r->unit[l];
-        r->begin[l] = splits == 1 ? 0 : tg_min(mine * size, r->extent[l]);
-        r->end[l] = splits == 1 ? r->extent[l] : tg_min((mine + 1) * size, r->extent[l]);
-        if (is_summed(r, l)) *sum = *sum * splits + mine;
+        const bool    shared = l < r->job->info.nloops;
+        const int64_t splits = shared ? tg_max(r->task->splits[l], 1) : 1, mine = q % splits;
+        const int64_t tiles = shared ? tg_max(r->task->tiles[l], 1) : 1, at = tile % tiles * splits + mine;
+        const int64_t size = tg_ceil_div(r->job->ranges[l], r->unit[l]) / (tiles * splits) * r->unit[l];
+        const bool    whole = tiles * splits == 1;
+        r->begin[l] = whole ? 0 : tg_min(at * size, r->extent[l]);
+        r->end[l] = whole ? r->extent[l] : tg_min((at + 1) * size, r->extent[l]);
+        if (is_summed(r, l)) {
+            *sum = *sum * splits + mine;
+            r->goes_on = r->goes_on || tile % tiles > 0;
+        }
         q /= splits;
+        tile /= tiles;
     }
 }
 
-static void run_slice(run *r, int64_t q) {
+static void run_slice(run *r, int64_t tile, int64_t q) {
     int64_t which;
-    find_slice(r, q, &which);
+    find_slice(r, tile, q, &which);
     memcpy(r->at, r->begin, sizeof r->at);
     for (int32_t l = 0; l < r->job->nloops; l++)
         if (r->begin[l] >= r->end[l]) return;
@@ -397,7 +408,7 @@ static uint64_t draw(uint64_t *state) {
     return *state * UINT64_C(2685821657736338717);
 }
 
-static void run_slices(run *r, int64_t nslices) {
+static void run_slices(run *r, int64_t tile, int64_t nslices) {
     int64_t  order[TG_MAX_CORES];
     uint64_t state = r->task->seed * UINT64_C(0x9E3779B97F4A7C15) + (uint64_t)r->job->id + 1;
     for (int64_t i = 0; i < nslices; i++) {
@@ -405,7 +416,7 @@ static void run_slices(run *r, int64_t nslices) {
         order[i] = order[j];
         order[j] = i;
     }
-    for (int64_t i = 0; i < nslices; i++) run_slice(r, order[i]);
+    for (int64_t i = 0; i < nslices; i++) run_slice(r, tile, order[i]);
 }
 
 /* ---- before and after ---------------------------------------------------------------------------------------- */
@@ -606,6 +617,13 @@ static void clean_up(run *r) {
     free(r);
 }
 
+/* Each number divides that of a loop's rounds, and all rounds are run one by one. */
+static int64_t count_tiles(const run *r) {
+    int64_t n = 1;
+    for (int32_t l = 0; l < r->job->info.nloops; l++) n *= tg_max(r->task->tiles[l], 1);
+    return n;
+}
+
 static int64_t count_slices(const run *r) {
     int64_t n = 1;
     for (int32_t l = 0; l < r->job->info.nloops; l++) n *= tg_max(r->task->splits[l], 1);
@@ -622,7 +640,7 @@ tg_status tg_task_run(const tg_task *task, tg_tile *result, tg_error *err) {
     tg_status s = prepare(r, err);
     if (s == TG_OK && r->job->op->op == TG_OP_PAD)
         fill_elements(result, (float)number_of(r, &r->job->c.start), whole_number_of(r, &r->job->c.start));
-    if (s == TG_OK) run_slices(r, count_slices(r));
+    for (int64_t i = 0, n = count_tiles(r); i < n && s == TG_OK; i++) run_slices(r, i, count_slices(r));
     for (int64_t i = 0; s == TG_OK && tg_job_sums(r->job) && i < result->count; i++) join(r, i);
     if (s == TG_OK && tg_job_sums(r->job)) finish_sums(r);
     clean_up(r);

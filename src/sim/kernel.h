@@ -1,4 +1,4 @@
-/* Running one node on tiles, slice of work by slice of work. */
+/* Running one node, slice of work by slice of work, on what is unpacked of its tensors (tg_tile). */
 #ifndef TG_SIM_KERNEL_H
 #define TG_SIM_KERNEL_H
 
@@ -19,7 +19,7 @@ typedef struct tg_task {
     const tg_lane_mask *mask;    /* of each operand */
     int32_t             cut;     /* the operand of a product whose lanes the device skips behind the end; -1: none */
     bool                cut_all; /* and with them the round: nothing is read of the other operand, either */
-    const int64_t      *splits;
+    const int64_t      *splits, *tiles; /* of each loop; tiles of work are done one after the other */
     tg_number *const *values; /* of the nodes that indices, pieces and starts come from, in the order of host storage */
     uint64_t            seed;
 } tg_task;

@@ -162,15 +162,18 @@ static tg_status allocate(tg_stored *stored, int64_t count, tg_error *err) {
 
 /* ---- checks ---------------------------------------------------------------------------------------------- */
 
-/* Splits are out of the hands of who runs: a wrong one is to be seen in the numbers, not here. */
+/* Splits and tiles are out of the hands of who runs: wrong ones are to be seen in the numbers, not here. */
 static tg_status check_divisions(const tg_sim *sim, tg_error *err) {
     for (int64_t id = 0; sim->params.divisions != NULL && id < sim->count; id++) {
         const tg_division *d = &sim->params.divisions[id];
-        int64_t            cores = 1;
-        bool               ok = true;
-        for (int32_t l = 0; l < tg_graph_get(sim->graph, id).nloops && ok; l++)
+        int64_t            cores = 1, tiles = 1;
+        bool               ok = true, fits = true;
+        for (int32_t l = 0; l < tg_graph_get(sim->graph, id).nloops && ok && fits; l++) {
             ok = d->splits[l] >= 1 && tg_mul(&cores, cores, d->splits[l]) && cores <= TG_MAX_CORES;
+            fits = tg_mul(&tiles, tiles, tg_max(d->tiles[l], 1));
+        }
         if (!ok) return tg_fail(err, TG_ERR_ARGUMENT, "node %d is divided among no or too many cores", id);
+        if (!fits) return tg_fail(err, TG_ERR_ARGUMENT, "node %d is done in too many tiles", id);
     }
     return TG_OK;
 }

@@ -181,6 +181,7 @@ static tg_status run_task(tg_sim *sim, const tg_job *job, tg_tile *tiles, int32_
     find_lanes(lane, &task, sim, job);
     for (int32_t k = 0; k < job->info.noperands; k++) mask[k] = find_mask(sim, job->id, k);
     task.splits = division.splits;
+    task.tiles = division.tiles;
     s = tg_task_run(&task, &result, err);
     if (s == TG_OK) s = tg_tile_pack(&result, err);
     tg_tile_free(&result);

@@ -47,7 +47,7 @@ static const char steered[] =
     " d = f16[128,128] scatter(c, i, u), update_window_dims={1}, inserted_window_dims={0},\n"
     "   scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=sum\n"
     " ROOT f = f16[128,128] add(d, c), frontend_attributes={spyre_layout=\"spyre dim_order=[1,0]\","
-    "spyre_splits=\"p0=2,p1=4\"}\n}\n";
+    "spyre_splits=\"p0=2,p1=2\",spyre_tiles=\"p1=2\"}\n}\n";
 
 /* Copies that are shared, a call, a tuple, a boundary, more operands than a draft has room for. */
 static const char good[] =

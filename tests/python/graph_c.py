@@ -39,7 +39,8 @@ class CNode(C.Structure):
                 ("no_stick", u32), ("in_channel", i32), ("out_channel", i32), ("reduction", enum), ("no_split", u32),
                 ("has_format", flag), ("format", enum), ("variant", Text), ("times", i64),
                 ("reason", Text), ("npins", i32), ("pins", C.POINTER(Split)), ("nwishes", i32),
-                ("wishes", C.POINTER(Split)), ("layout", C.POINTER(t.Spyre))]
+                ("wishes", C.POINTER(Split)), ("ntiles", i32), ("tiles", C.POINTER(Split)),
+                ("layout", C.POINTER(t.Spyre))]
 
 
 class NodeInfo(C.Structure):
@@ -55,7 +56,7 @@ class Params(C.Structure):
 
 class DivisionParams(C.Structure):
     _fields_ = [("cores", i32), ("max_span_bytes", i64), ("formula", enum), ("nsplits", i32),
-                ("splits", C.POINTER(Split))]
+                ("splits", C.POINTER(Split)), ("ntiles", i32), ("tiles", C.POINTER(Split))]
 
 
 class Division(C.Structure):
@@ -187,6 +188,7 @@ class Node:
     times: int = 0
     pins: tuple = ()  # (loop, slices)
     wishes: tuple = ()
+    tiles: tuple = ()
     no_split: int = 0
     opcode: str = ""
 
@@ -222,6 +224,7 @@ class Graph:
                   no_stick=node.no_stick, reduction=REDUCTIONS.index(node.reduction), times=node.times,
                   npins=len(node.pins), pins=(Split * max(1, len(node.pins)))(*node.pins),
                   nwishes=len(node.wishes), wishes=(Split * max(1, len(node.wishes)))(*node.wishes),
+                  ntiles=len(node.tiles), tiles=(Split * max(1, len(node.tiles)))(*node.tiles),
                   no_split=node.no_split, layout=C.pointer(spyre_of(node.layout)) if node.layout else None)
         _check(lib.tg_graph_add(C.byref(out), self.handle, C.byref(c), C.byref(self.error)), self.error)
         return out.value
@@ -298,13 +301,13 @@ class Plan:
     def step_of(self, node):
         return lib.tg_graph_plan_node_step(self.handle, node)
 
-    def division(self, node, splits=(), **params):
+    def division(self, node, splits=(), tiles=(), **params):
         """splits: wishes, as (loop, slices)"""
         out, error = Division(), t.Error()
-        wishes = (Split * max(1, len(splits)))(*splits)
+        wishes, wanted = (Split * max(1, len(splits)))(*splits), (Split * max(1, len(tiles)))(*tiles)
+        params = DivisionParams(nsplits=len(splits), splits=wishes, ntiles=len(tiles), tiles=wanted, **params)
         _check(lib.tg_graph_plan_divide(C.byref(out), self.graph.handle, self.handle, node,
-                                        C.byref(DivisionParams(nsplits=len(splits), splits=wishes, **params)),
-                                        C.byref(error)), error)
+                                        C.byref(params), C.byref(error)), error)
         assert out.cores == math.prod(out.splits[:out.nloops])
         return out
 

@@ -226,6 +226,60 @@ def test_tiles_and_cores_together():
     assert d.span_bytes == 285212672 // 2
 
 
+# 512 rows and 64 sticks: what is left of them in a tile is split by decreasing size, but for what is wanted
+@pytest.mark.parametrize("tiles, splits, wanted, found", [
+    ([(0, 8)], [], [8, 1], [32, 1]), ([(1, 16)], [], [1, 16], [32, 1]), ([(0, 64), (1, 4)], [], [64, 4], [2, 16]),
+    ([(0, 64)], [(0, 4)], [64, 1], [4, 8]), ([(0, 1)], [(0, 4)], [1, 1], [4, 8])])
+def test_wanted_tiles(tiles, splits, wanted, found):
+    nodes = pointwise([512, 4096])
+    for now in (False, True):
+        nodes[-1].tiles, nodes[-1].wishes = ((), ()) if now else (tuple(tiles), tuple(splits))
+        d = division(nodes, **({"tiles": tiles, "splits": splits} if now else {}))
+        assert (list(d.tiles[:2]), splits_of(d), d.tiled, d.in_span) == (wanted, found, True, True)
+    d = division(pointwise([512, 4096]), tiles=tiles, cores=1)  # of [64, 512, 64]
+    rows, sticks = 512 // wanted[0], 64 // wanted[1]
+    assert d.span_bytes == (sticks * 512 if sticks > 1 else rows) * 128
+
+
+def test_tiles_of_a_product():
+    """The estimate is of a tile."""
+    d = division(product([512, 4096], [4096, 4096]), tiles=[(2, 16)])
+    assert list(d.tiles[:3]) == [1, 1, 16] and splits_of(d) == splits_of(division(product([512, 256], [256, 4096])))
+
+
+def test_wanted_and_needed_tiles():
+    """2 tiles of the rows were enough; with tiles of the first dimension those of the others are found around them."""
+    d = division(pointwise([32, 8192, 17408]), tiles=[(0, 8)])
+    assert d.tiles[0] == 8 and d.tiled and d.span_bytes <= AUGUST
+    d = division(pointwise([1, 2, 64 * 4194301]), cores=1, tiles=[(1, 2)])
+    assert not d.in_span and not d.tiled  # tiles of rows, and no prime number of sticks is within reach
+
+
+@pytest.mark.parametrize("tiles, splits, words", [
+    ([(0, 7)], [], "loop 0 has 512 rounds, which are no multiple of 7 tiles"),
+    ([(1, 3)], [], "loop 1 has 64 sticks, which are no multiple of 3 tiles"),
+    ([(0, 2**40)], [], "loop 0 has 512 rounds, which are no multiple of 1099511627776 tiles"),
+    ([(0, 128)], [(0, 8)], "loop 0 has 4 rounds in a tile, which are no multiple of 8 slices"),
+    ([(0, 2), (0, 4)], [], "loop 0 is to be in 2 and in 4 tiles"),
+    ([(2, 2)], [], "loop 2 of 2 loops is to be in 2 tiles"),
+    ([(-1, 2)], [], "loop -1 of 2 loops"),
+    ([(0, 0)], [], "loop 0 of 2 loops is to be in 0 tiles"),
+])
+def test_tiles_that_cannot_be(tiles, splits, words):
+    with pytest.raises(t.TegulaError, match=words):
+        division(pointwise([512, 4096]), tiles=tiles, splits=splits)
+
+
+def test_tiles_of_what_stays_whole():
+    with pytest.raises(t.TegulaError, match="loop 1 is to be in 2 tiles, but stays whole: .* not full is masked"):
+        division(reduction([4, 130], [1], False), tiles=[(1, 2)])
+    nodes = [g.Node("input", [64]), g.Node("boundary", [64], [64], [(0, 0, [(0, 1)])], [(0, 1)], tiles=((0, 2),))]
+    with pytest.raises(t.TegulaError, match="splits and tiles are of what runs on the device; this is a boundary"):
+        division(nodes)
+    with pytest.raises(t.TegulaError, match="this is an input"):
+        division(nodes[:1], splits=[(0, 2)])
+
+
 def test_nothing_helps():
     d = division(pointwise([1, 1, 2**27 + 64]), cores=1)  # 2**21 + 1 sticks of 128 bytes: no small divisor but 3
     assert d.tiled and d.tiles[2] == 3

@@ -44,6 +44,15 @@ def test_a_layout_in_hlo():
     ('spyre_splits="p0=8;"', "ROOT c = {m} add(a, b)", "a list like p0=8,p1=4"),
     ('spyre_splits="p2=8"', "ROOT c = {m} add(a, b)", "names a loop that it does not have"),
     ('spyre_splits="p0=3"', "ROOT c = {m} add(a, b)", "c: loop 0 has 128 rounds, which are no multiple of 3 slices"),
+    ('spyre_tiles="p0"', "ROOT c = {m} add(a, b)", "c: spyre_tiles is to be a list like p0=8,p1=4"),
+    ('spyre_tiles="p0=8,"', "ROOT c = {m} add(a, b)", "c: spyre_tiles is to be a list like p0=8,p1=4"),
+    ('spyre_tiles=""', "ROOT c = {m} add(a, b)", "c: spyre_tiles is to be a list like p0=8,p1=4"),
+    ('spyre_tiles=8', "ROOT c = {m} add(a, b)", "c: spyre_tiles is to be a quoted text"),
+    ('spyre_tiles="p2=8"', "ROOT c = {m} add(a, b)", "c: spyre_tiles names a loop that it does not have"),
+    ('spyre_tiles="p0=3"', "ROOT c = {m} add(a, b)", "c: loop 0 has 128 rounds, which are no multiple of 3 tiles"),
+    ('spyre_tiles="p0=8"', "ROOT c = {m} transpose(a), dimensions={1,0}", "not for views"),
+    ('spyre_tiles="p0=8"', "ROOT c = {m} cholesky(a)", "splits and tiles are of what runs on the device"),
+    ('spyre_splits="p0=8"', "ROOT c = {m} cholesky(a)", "splits and tiles are of what runs on the device"),
     ('spyre_splits="p0=32,p1=2"', "ROOT c = {m} add(a, b)", "more slices than 32 cores"),
 ])
 def test_what_cannot_be_is_an_error(says, body, words):
@@ -98,3 +107,13 @@ def test_splits_in_hlo():
     assert ops_of(answer)["c"]["splits"] == {"p0": 8, "p1": 2}
     both = plan_hlo.plan(want('spyre_layout="spyre dim_order=[1,0]",spyre_splits="p1=16"'))
     assert ops_of(both)["c"]["splits"] == {"p0": 2, "p1": 16}  # p0 is in sticks now: 2 of them
+
+
+def test_tiles_in_hlo():
+    op = ops_of(plan_hlo.plan(want('spyre_tiles="p0=8, p1=2"')))["c"]
+    assert op["tiles"] == {"p0": 8, "p1": 2} and op["splits"] == {"p0": 16} and op["in_span"]
+    op = ops_of(plan_hlo.plan(want('spyre_tiles="p0=8",spyre_splits="p0=2"')))["c"]
+    assert op["tiles"] == {"p0": 8} and op["splits"] == {"p0": 2, "p1": 2}
+    done = subprocess.run([plan_hlo.TEGULA, "plan", "--explain", "c", "-"], input=want('spyre_tiles="p0=8"'),
+                          capture_output=True, text=True)
+    assert "p0 in 8 tiles, one after the other" in done.stdout

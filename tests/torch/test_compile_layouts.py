@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+import tegula.torch
 from tegula.torch import SpyreTensorLayout, compile_backend, hint, restickify
 from tegula.torch.compile_lower import CompileError
 
@@ -270,6 +271,8 @@ def test_a_hint_without_compiling():
     assert torch.equal(same.cpu(), x.cpu()) and same is not y
     for words, error in (({}, TypeError), ({"stick_dim": 2}, IndexError), ({"dim_order": [0, 0]}, ValueError),
                          ({"splits": {2: 2}}, IndexError), ({"splits": {0: 0}}, ValueError),
+                         ({"tiles": {2: 2}}, IndexError), ({"tiles": {0: 0}}, ValueError),
+                         ({"tiles": {0: 2}, "dim_order": [1, 0]}, TypeError),
                          ({"splits": {0: 2}, "dim_order": [1, 0]}, TypeError),
                          ({"stick_dim": 0, "dim_order": [1, 0]}, TypeError)):
         with pytest.raises(error):
@@ -343,6 +346,37 @@ def test_a_hint_shares_out_the_work():
     assert (x.grad.cpu() == 2).all()
 
 
+@pytest.mark.parametrize("shape", [(128, 256), (96, 200)])
+def test_a_hint_asks_for_tiles(shape):
+    """Work in tiles, each shared out by itself."""
+    torch._dynamo.reset()
+    x, y = tensor(shape), tensor(shape)
+
+    def run(x, y):
+        total = hint(x + y, tiles={0: 8, -1: 2}, splits={0: 2})
+        rows = hint((total * total).sum(0), tiles={0: 2})
+        return hint(total @ y.t(), tiles={0: 4}, stick_dim=1).relu(), rows
+
+    (result, rows), program = programs_of(run, x, y)
+    divide = program.plan.divide
+    assert divide("add").tiles == (8, 2) and divide("add").splits[0] == 2 and divide("relu").tiles is None
+    assert divide("mm").tiles == (4, 1, 1) and program.plan.stick_loop("mm") == 1 and not program.fallbacks
+    total = x + y
+    assert agree(result, total @ y.t()) and agree(rows, (total * total).sum(0))
+
+
+def test_tiles_are_told():
+    torch._dynamo.reset()
+    told = tegula.torch.explain(lambda x: hint(x + 1, tiles={0: 4}) * 2, tensor((128, 256)))
+    added, doubled = (next(node for node in told.graphs[0].nodes if node["name"] == name) for name in ("add", "mul"))
+    assert (added["tiles"], added["splits"], doubled["tiles"]) == ([4, 1], [32, 1], None)
+    words = "in 4 x 1 tiles of its loops, one after the other, each in 32 x 1 slices"
+    assert str(told).count(words) == 1 and words in told.html()
+    x = tensor((4, 70)).requires_grad_()
+    torch.compile(lambda x: hint(x * 2, tiles={0: 2}).sum(), backend="spyre", fullgraph=True)(x).backward()
+    assert (x.grad.cpu() == 2).all()
+
+
 IMPOSSIBLE = {
     "rounds": (lambda x: hint(x + 1, splits={0: 3}), {},
                "add = aten.add.Tensor at .* cannot have dimension 0 in 3 slices.* 128 rounds, which are no multiple"),
@@ -352,6 +386,14 @@ IMPOSSIBLE = {
     "an input": (lambda x: hint(x, splits={0: 8}) + 1, {}, "of the operation that makes a tensor: x is"),
     "no rule": (lambda x: hint(x.cumsum(0), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: cumsum is"),
     "a view": (lambda x: hint((x + 1).t(), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: add is"),
+    "tiles of rounds": (lambda x: hint(x + 1, tiles={0: 3}), {},
+                        "add = .* cannot have dimension 0 in 3 tiles.* 128 rounds, which are no multiple of 3 tiles"),
+    "tiles of sticks": (lambda x: hint(x + 1, tiles={1: 8}), {}, "4 sticks, which are no multiple of 8 tiles"),
+    "tiles and slices": (lambda x: hint(x + 1, tiles={0: 32}, splits={0: 8}), {},
+                         "in 8 slices, dimension 0 in 32 tiles.* 4 rounds in a tile, which are no multiple of 8"),
+    "tiles of an input": (lambda x: hint(x, tiles={0: 8}) + 1, {}, "^tiles at .* that makes a tensor: x is an input"),
+    "tiles of what has no rule": (lambda x: hint(x.cumsum(0), tiles={0: 8}, splits={0: 2}) + 1, {},
+                                  "^splits and tiles at .* of the operation that makes a tensor: cumsum is"),
     "no plan": (lambda x: hint(torch.outer(x[0], x[:, 0]), splits={0: 8}), {}, "cannot agree"),
 }
 

@@ -187,23 +187,28 @@ static void test_broken_plans(void **unused) {
 
 /* ---- slices ------------------------------------------------------------------------------------------ */
 
-/* Splits of the three loops (rows, columns, summed) of the last node. */
+/* Splits and tiles of the three loops (rows, columns, summed) of the last node. */
 static const struct {
     const char *name, *text;
-    int64_t     splits[3];
+    int64_t     splits[3], tiles[3];
     bool        right;
 } divisions[] = {
-    {"one core", LONG_PRODUCT, {1, 1, 1}, true},
-    {"rows", LONG_PRODUCT, {4, 1, 1}, true},
-    {"sums apart", LONG_PRODUCT, {2, 1, 16}, true},
-    {"rows that do not divide", PRODUCT, {2, 1, 1}, false},
-    {"columns in more slices than sticks", PRODUCT, {1, 4, 1}, false},
-    {"sums that do not divide", LONG_PRODUCT, {1, 1, 5}, false},
+    {"one core", LONG_PRODUCT, {1, 1, 1}, {1, 1, 1}, true},
+    {"rows", LONG_PRODUCT, {4, 1, 1}, {0}, true},
+    {"sums apart", LONG_PRODUCT, {2, 1, 16}, {1, 1, 1}, true},
+    {"rows that do not divide", PRODUCT, {2, 1, 1}, {0}, false},
+    {"columns in more slices than sticks", PRODUCT, {1, 4, 1}, {0}, false},
+    {"sums that do not divide", LONG_PRODUCT, {1, 1, 5}, {0}, false},
+    {"tiles of rows", LONG_PRODUCT, {1, 1, 1}, {4, 1, 1}, true},
+    {"tiles of sums", LONG_PRODUCT, {1, 1, 1}, {1, 1, 16}, true},
+    {"tiles, and slices of each", LONG_PRODUCT, {2, 1, 4}, {2, 1, 4}, true},
+    {"tiles that do not divide", PRODUCT, {1, 1, 1}, {2, 1, 1}, false},
+    {"slices that do not divide a tile", LONG_PRODUCT, {4, 1, 1}, {2, 1, 1}, false},
 };
 
 static void test_divisions(void **unused) {
     bench       b;
-    tg_division rows[8];
+    tg_division rows[8] = {0};
     (void)unused;
     for (size_t i = 0; i < COUNT(divisions); i++) {
         plan_text(&b, divisions[i].text);
@@ -212,6 +217,7 @@ static void test_divisions(void **unused) {
         for (int64_t j = 0; j < n; j++)
             for (int l = 0; l < TG_MAX_LOOPS; l++) rows[j].splits[l] = 1;
         memcpy(rows[n - 1].splits, divisions[i].splits, sizeof divisions[i].splits);
+        memcpy(rows[n - 1].tiles, divisions[i].tiles, sizeof divisions[i].tiles);
         const tg_sim_params     params = {.divisions = rows, .seed = i};
         const tg_sim_difference d = run_plan(&b, &params, false);
         if (is_right(&d) != divisions[i].right) fail_msg("%s: largest %g", divisions[i].name, d.largest);

@@ -52,7 +52,7 @@ else:
     def restickify(tensor, target):
         raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
 
-    def hint(tensor, *, stick_dim=None, dim_order=None, splits=None):
+    def hint(tensor, *, stick_dim=None, dim_order=None, splits=None, tiles=None):
         raise RuntimeError("a real torch_spyre owns the device; tegula.torch has registered nothing")
 
     def explain(fn, *args, backward=False, **kwargs):

@@ -120,7 +120,7 @@ class Call:
         """What every node of the graph is told."""
         return {"shape": tuple(self.result.size()), "strides": tuple(self.result.stride()), "dtype": self.result.dtype,
                 "device_dtype": _format(self.result.dtype), "name": self.node.name, "opcode": name_of(self.node.target),
-                "tag": self.node, "no_stick": self._no_stick(), "splits": self.lowering.splits.get(self.node.name)}
+                "tag": self.node, "no_stick": self._no_stick(), **self.lowering.shares.get(self.node.name, {})}
 
     def _no_stick(self):
         """Where a hint has chosen the stick, no other dimension of the result."""
@@ -167,8 +167,7 @@ class Lowering:
         self.why_not = {}    # index: why there is no calculation
         self.copied = set()  # indices of copies, whose storage is not what as_strided thinks of
         self.sticks = {node.args[0].name: node.args[1] for node in module.graph.nodes if _asks_producer(node)}
-        self.splits = {node.args[0].name: {dim: n for dim, n in enumerate(node.args[3]) if n}
-                       for node in module.graph.nodes if _asks_for_splits(node)}  # name: {loop: slices}
+        self.shares = {node.args[0].name: _shares(node) for node in module.graph.nodes if _asks_for_shares(node)}
         self.alive = []      # a storage that dies would give its address to another one
 
     # ---- tensors of the device -----------------------------------------------------------------
@@ -297,7 +296,7 @@ class Lowering:
             return self._view(node, args[0], result)
         if node.target is torch.ops.tegula.hint.default:
             asked = node.args[0].name
-            return args[0] if asked in self.sticks or asked in self.splits else self._hint(node, *args)
+            return args[0] if asked in self.sticks or asked in self.shares else self._hint(node, *args)
         written = isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable
         if written:
             raise CompileError(f"{name_of(node.target)}{place_of(node)} writes one of its arguments")
@@ -345,12 +344,13 @@ class Lowering:
         except calculations.NotSimulated as error:
             self.why_not[index] = str(error)
 
-    def _hint(self, node, tensor, stick_dim, dim_order, splits=None):
-        if splits is not None:
-            name = self.graph[self.view_of(tensor).index].name
-            raise CompileError(f"splits{place_of(node)} are of the operation that makes a tensor: {name} is an input, "
-                               "seen in another way, or made by an operation that has no rule")
+    def _hint(self, node, tensor, stick_dim, dim_order, *shares):
         """A copy in exactly this layout: for the planner it is there, as an input is."""
+        if shares != (None, None):
+            name = self.graph[self.view_of(tensor).index].name
+            raise CompileError(f"{' and '.join(_shares(node))}{place_of(node)} are of the operation that makes a "
+                               f"tensor: {name} is an input, seen in another way, or made by an operation that has no "
+                               "rule")
         made = self.fresh(tensor.size(), memory.dense_strides(tensor), tensor.dtype)
         added = self.graph.add_input(tuple(made.size()), made.dtype, strides=tuple(made.stride()), name=node.name,
                                      layout=hinted_layout(tensor, stick_dim, dim_order), tag=node)
@@ -381,10 +381,17 @@ def _asks_producer(node):
     return _is_made(node.args[0]) and rules.takes_stick(node.args[0].target)
 
 
-def _asks_for_splits(node):
-    """Whether a hint says how an operation is shared out, which can be if a rule knows it; its loops are dimensions of
-    the result first. A stick that is asked for has to be the operation's own, too."""
-    if node.target is not torch.ops.tegula.hint.default or len(node.args) < 4 or node.args[3] is None:
+def _shares(node):
+    """What a hint says of how an operation is shared out, {"splits": {loop: slices}, "tiles": {loop: tiles}}: loops are
+    dimensions of the result first."""
+    given = zip(("splits", "tiles"), node.args[3:])
+    return {what: {dim: n for dim, n in enumerate(counts) if n} for what, counts in given if counts is not None}
+
+
+def _asks_for_shares(node):
+    """Whether a hint says how an operation is shared out, which can be if a rule knows it. A stick that is asked for
+    has to be the operation's own, too."""
+    if node.target is not torch.ops.tegula.hint.default or not _shares(node):
         return False
     known = _is_made(node.args[0]) and rules.rule_of(node.args[0].target) is not None
     return known and (node.args[1] is None or _asks_producer(node))

@@ -6,7 +6,7 @@ that share one.
 import html
 import linecache
 
-from tegula.torch.compile_report import _bytes, _count
+from tegula.torch.compile_report import _bytes, _count, tiled
 
 _STYLE = """
 .tegula { font: 13px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff }
@@ -132,6 +132,7 @@ def _plan(g, graph):
                     [node["opcode"], node["why"]])
     for node in graph.nodes:
         size = [] if node["bytes"] is None else [_bytes(node["bytes"])]
+        size += [] if node["tiles"] is None else [tiled(node)]
         yield _part([f"{g}.{node['node']}"], node["name"], "wrap", [node["layout"] or "not on the device", *size])
 
 

@@ -117,7 +117,7 @@ def _way_out(lowering, error, cut, apart, options, conflicts):
         cut |= more
     elif conflicts == "resolve" and not options.get("restickify_reductions"):
         options["restickify_reductions"] = True
-    elif conflicts != "error" and last not in apart and last not in (*lowering.sticks, *lowering.splits):
+    elif conflicts != "error" and last not in apart and last not in (*lowering.sticks, *lowering.shares):
         apart.add(last)
     else:
         return False
@@ -201,11 +201,12 @@ class Program:
             if self.plan.stick_loop(node) != wanted:
                 raise CompileError(f"{name} = {node.opcode}{place_of(node.tag)} cannot have dimension {wanted} in its "
                                    f"sticks, as a hint asks: {node.rule}")
-        for name, wanted in lowering.splits.items():
-            self._check_splits(self.graph[name], wanted)
+        for name, wanted in lowering.shares.items():
+            self._check_shares(self.graph[name], wanted)
 
-    def _check_splits(self, node, wanted):
-        asked = ", ".join(f"dimension {dim} in {slices} slices" for dim, slices in wanted.items())
+    def _check_shares(self, node, wanted):
+        asked = ", ".join(f"dimension {dim} in {count} {'tiles' if what == 'tiles' else 'slices'}"
+                          for what, counts in wanted.items() for dim, count in counts.items())
         said = f"{node.name} = {node.opcode}{place_of(node.tag)} cannot have {asked}, as a hint asks: "
         if node.kind == "boundary":
             raise CompileError(said + "it runs outside of the plan")

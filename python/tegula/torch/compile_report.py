@@ -28,6 +28,12 @@ def _place(source):
     return "" if source is None else f"{source['file']}:{source['line']}: {source['text']}"
 
 
+def tiled(node):
+    """How the work of a node that is done in tiles is shared out."""
+    return (f"in {' x '.join(map(str, node['tiles']))} tiles of its loops, one after the other, each in "
+            f"{' x '.join(map(str, node['splits']))} slices")
+
+
 class GraphReport:
     """One graph with its plan, as plain data: `nodes`, `restickifies`, `copies`, `boundaries`, `fallbacks` (what the
     simulated device does not calculate) are lists of dicts."""
@@ -53,11 +59,12 @@ class GraphReport:
                         if step.kind == "host" and step.node.op == "call_function"]
 
     def _node(self, node):
-        layout = self.plan.layout(node)
+        layout, work = self.plan.layout(node), self.plan.divide(node)
         return {"node": node.index, "name": node.name, "kind": node.kind, "opcode": node.opcode, "dtype": node.dtype,
                 "shape": list(node.shape), "operands": [operand.index for operand in node.inputs],
                 "layout": None if layout is None else str(layout), "bytes": None if layout is None else layout.bytes,
-                "stick_loop": self.plan.stick_loop(node), "source": _source(node.tag)}
+                "stick_loop": self.plan.stick_loop(node), "splits": list(work.splits),
+                "tiles": None if work.tiles is None else list(work.tiles), "source": _source(node.tag)}
 
     def beside(self):
         """The fallbacks that are no boundaries: planned all the same."""
@@ -113,6 +120,8 @@ class GraphReport:
             yield f"  {node['node']:4} {node['name']} = {made}, {node['kind']} {node['dtype']}{node['shape']}"
             if layouts:
                 yield f"         {node['layout']}"
+            if layouts and node["tiles"] is not None:
+                yield f"         {tiled(node)}"
 
     def text(self, words=("layouts", "restickify")):
         lines = [self.headline()]

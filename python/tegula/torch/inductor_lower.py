@@ -10,7 +10,8 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from tegula.torch import compile_rules as rules
-from tegula.torch.compile_lower import (CompileError, _asks_producer, _cuts_sticks, _is_whole, is_device, name_of,
+from tegula.torch.compile_lower import (CompileError, _asks_producer, _cuts_sticks, _is_whole, _shares, is_device,
+                                        name_of,
                                         place_of)
 from tegula.torch.inductor_hooks import DeviceKernel, fallback_handler, fallbacks, ir, lowerings
 
@@ -108,8 +109,9 @@ class Lowering:
             raise CompileError(f"{name_of(target)}{place_of(node)} writes one of its arguments")
         if rules.is_view(target):
             return self._view(graph, node, target, args, kwargs)
-        if target is torch.ops.tegula.hint.default and node.args[3] is not None:
-            raise CompileError(f"hint{place_of(node)}: the backend spyre-inductor shares no work out: no splits")
+        if target is torch.ops.tegula.hint.default and _shares(node):
+            raise CompileError(f"hint{place_of(node)}: the backend spyre-inductor shares no work out: no "
+                               f"{' and '.join(_shares(node))}")
         if target is torch.ops.tegula.hint.default:
             return args[0] if _asks_producer(node) else call(node, target, args, kwargs, value, copies=True)
         if not any(map(is_device, leaves)) or not isinstance(value, torch.Tensor):

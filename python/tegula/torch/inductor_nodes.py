@@ -81,7 +81,7 @@ class Building:
 
     def __init__(self, graph, lowering, given, names, sticks, apart):
         self.ir, self.nodes, self.given, self.names, self.sticks = graph, lowering.nodes, given, names, sticks
-        self.splits = {}
+        self.shares = {}
         self.apart, self.whys = apart, lowering.whys
         self.last = {node: name for name, node in self.nodes.items()}
         self.graph = tegula.Graph()

@@ -28,7 +28,7 @@ class Pass:
         self.ir = graph
         self.sticks = {node.args[0].name: node.args[1] for node in graph.module.graph.nodes
                        if _asks_producer(node)}
-        self.splits = {}  # hints of them are errors (inductor_lower.py)
+        self.shares = {}  # hints of them are errors (inductor_lower.py)
         self._freeze()
         building = self._agree()
         self.building, self.graph, self.tensors, self.steps = building, building.graph, building.tensors, building.steps
