@@ -45,6 +45,8 @@
 #  include <immintrin.h>
 #endif
 
+#define INLINE TG_INLINE
+
 enum { STICK = 128, MAX_SIDE = 128, DEEPEST = 1024 };
 
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
@@ -97,9 +99,12 @@ typedef struct matrix {
     loops          src, dst; /* src.n columns, each a line of src; dst.n rows */
     int64_t        cols;     /* src.n and the padding */
     int64_t        outer, dst_outer, src_outer; /* so many matrices */
+    int64_t        first;    /* columns before this one are done */
+    int64_t        done;     /* and of whole sticks behind it the first rows */
     const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
     bool           far;      /* src must be fetched early */
+    bool           even;     /* src is in a cache, and lines and rows are evenly spaced: no addresses are needed */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
 } matrix;
 
@@ -156,7 +161,7 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
     source_addresses(t->line, a->s + w->o * a->src_outer, &a->src, w->c, t->lines);
     w->c += side;
     if (w->c < a->cols) return;
-    w->c = 0;
+    w->c = a->first;
     w->o++;
 }
 
@@ -244,7 +249,35 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
+    a->even = !a->far && !a->stream && a->src.inner == a->src.n && a->dst.inner == a->dst.n;
     a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
+}
+
+/* ---- where a square is ---- */
+
+/* Lines and rows of which each has its address in a list, or that are evenly spaced. */
+typedef struct places {
+    uint8_t *const       *row;
+    const uint8_t *const *line;
+    uint8_t              *d;
+    const uint8_t        *s;
+    int64_t               d_step, s_step; /* bytes; or those that are added to all addresses of the list */
+} places;
+
+INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
+    return (places){.row = row, .line = line, .d_step = to, .s_step = at};
+}
+
+INLINE places even(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step) {
+    return (places){.d = d, .s = s, .d_step = d_step, .s_step = s_step};
+}
+
+INLINE const uint8_t *line_at(const places *p, int i) {
+    return p->line != NULL ? p->line[i] + p->s_step : p->s + i * p->s_step;
+}
+
+INLINE uint8_t *row_at(const places *p, int i) {
+    return p->row != NULL ? p->row[i] + p->d_step : p->d + i * p->d_step;
 }
 
 /* ---- lists of places for shuffles ---- */
@@ -292,7 +325,6 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
 #define ZIP4(a, b, c, d) c
 #define ZIP8(a, b, c, d) d
 
-#define INLINE     TG_INLINE
 #define OUTLINE    __attribute__((noinline)) static
 #define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 

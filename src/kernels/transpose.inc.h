@@ -96,15 +96,14 @@ TG_NO_CHECKS INLINE void V(put)(uint8_t *d, V(vec) v, bool stream) {
 }
 
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
-TG_NO_CHECKS INLINE void V(square_of)(int width, uint8_t *const *row, int64_t to, const uint8_t *const *line,
-                                      int64_t at, bool stream) {
+TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;
     V(vec)    v[LANES * 16];
     TG_UNROLL
     for (int l = 0; l < LANES; l++) {
         V(vec) in[16];
         TG_UNROLL
-        for (int j = 0; j < n; j++) in[j] = V(load)(line[l * n + j] + at);
+        for (int j = 0; j < n; j++) in[j] = V(load)(line_at(&at, l * n + j));
         V(turn)(width, &v[l * n], in);
     }
     TG_UNROLL
@@ -112,7 +111,7 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, uint8_t *const *row, int64_t to
         V(vec) out[LANES];
         V(turn_lanes)(out, &v[i], n);
         TG_UNROLL
-        for (int l = 0; l < LANES; l++) V(put)(row[l * n + i] + to, out[l], stream);
+        for (int l = 0; l < LANES; l++) V(put)(row_at(&at, l * n + i), out[l], stream);
     }
 }
 
@@ -121,11 +120,14 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, uint8_t *const *row, int64_t to
 #define DEFINE_SQUARE(width)                                                                                         \
     TG_NO_CHECKS OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,         \
                                                 int64_t at) {                                                        \
-        V(square_of)(width, row, to, line, at, false);                                                               \
+        V(square_of)(width, listed(row, to, line, at), false);                                                       \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,  \
                                                        int64_t at) {                                                 \
-        V(square_of)(width, row, to, line, at, true);                                                                \
+        V(square_of)(width, listed(row, to, line, at), true);                                                        \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step) { \
+        V(square_of)(width, even(d, d_step, s, s_step), false);                                                      \
     }
 
 DEFINE_SQUARE(1)
@@ -136,6 +138,7 @@ DEFINE_SQUARE(16)
 #undef DEFINE_SQUARE
 
 typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
+typedef void V(square_even_move)(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step);
 
 INLINE V(square_move) *V(square)(int width, bool stream) {
     if (width == 1) return stream ? V(square_stream_1) : V(square_1);
@@ -143,6 +146,14 @@ INLINE V(square_move) *V(square)(int width, bool stream) {
     if (width == 4) return stream ? V(square_stream_4) : V(square_4);
     if (width == 8) return stream ? V(square_stream_8) : V(square_8);
     return stream ? V(square_stream_16) : V(square_16);
+}
+
+INLINE V(square_even_move) *V(square_even)(int width) {
+    if (width == 1) return V(square_even_1);
+    if (width == 2) return V(square_even_2);
+    if (width == 4) return V(square_even_4);
+    if (width == 8) return V(square_even_8);
+    return V(square_even_16);
 }
 
 /* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
@@ -228,12 +239,34 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
     *out = (source_tile){w->edge, STICK / width, 0, bytes};
 }
 
+/* The columns of a stick from src and dst on; the last tile may be less deep, but is whole squares. */
+INLINE void V(run_even_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
+    const int n = VEC / width, depth = DEPTH(width) / width;
+    for (int64_t first = 0; first < rows; first += depth)
+        for (int p = 0; p < STICK / VEC; p++)
+            for (int64_t r = first; r < rows && r < first + depth; r += n)
+                V(square_even)(width)(dst + r * a->dst.step + p * VEC, a->dst.step,
+                                      src + p * n * a->src.step + r * width, a->src.step);
+}
+
+/* As many whole sticks and squares as there are. */
+INLINE void V(run_even)(int width, matrix *a) {
+    const int side = STICK / width, n = VEC / width;
+    const int64_t cols = a->src.n / side * side;
+    a->done = a->dst.n / n * n;
+    for (int64_t o = 0; o < a->outer; o++)
+        for (int64_t c = 0; c < cols; c += side)
+            V(run_even_stick)(width, a, a->d + o * a->dst_outer + c * width, a->s + o * a->src_outer + c * a->src.step,
+                              a->done);
+    if (a->done == a->dst.n) a->first = cols;
+}
+
 /* Columns of one stick, or fewer. */
 INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
     const bool narrow = now->cols < STICK / width, stream = a->stream && !narrow;
     const int  parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
-    for (int64_t r = 0; r < a->dst.n; r += depth) {
+    for (int64_t r = now->lines == STICK / width ? a->done : 0; r < a->dst.n; r += depth) {
         const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
         const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
         const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
@@ -265,8 +298,10 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     matrix_of(&a, w.pad, width, m, d, s, b);
     const bool narrow = a.cols % (STICK / width) != 0;
     if (a.staged) V(run_pipeline)(width, &a, &w);
-    if (a.staged && !narrow) return NULL;
-    w.o = w.c = 0;
+    if (a.even) V(run_even)(width, &a);
+    if ((a.staged && !narrow) || a.first == a.cols) return NULL;
+    w.o = 0;
+    w.c = a.first;
     for (unsigned i = 0; i < STICKS - 1; i++) next_stick(&w, &a, i);
     for (unsigned i = 0; w.stick[i % STICKS].cols > 0; i++) {
         next_stick(&w, &a, i + STICKS - 1);
