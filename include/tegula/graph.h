@@ -70,6 +70,19 @@ typedef struct tg_access {
     const tg_term *terms;
 } tg_access;
 
+/* A window along one dimension: one more loop, w < size. Operand 0 is read at place (loop * stride + w * dilation -
+ * low) / base_dilation of a dimension of `extent` places `step` apart, operand 1 (of a product) at w * kernel_step.
+ * Places that are none count for nothing. So loop and w stand for a term of TG_LOOP_UNKNOWN in both accesses; they take
+ * part in no rule of sticks.
+ *
+ *     3 wide, in steps of 2, one place of padding in front     size 3, stride 2, dilation 1, base_dilation 1, low 1 */
+typedef struct tg_window {
+    int32_t loop;
+    int64_t size, stride, dilation, base_dilation, low; /* stride below 0: it moves backwards */
+    int64_t step, extent, kernel_step;
+    bool    reversed; /* operand 1 is read at (size - 1 - w) * kernel_step */
+} tg_window;
+
 /* How a reduction puts two elements together. */
 typedef enum tg_reduction {
     TG_REDUCE_SUM = 0, TG_REDUCE_MAX, TG_REDUCE_MIN, TG_REDUCE_PRODUCT, TG_REDUCE_AND, TG_REDUCE_OR, TG_REDUCE_XOR
@@ -107,6 +120,8 @@ typedef struct tg_node {
     int32_t          ntiles;
     const tg_split  *tiles;  /* the same of tiles, which are done one after the other */
     const tg_spyre  *layout; /* that the user wants for the result; NULL: any */
+    int32_t          nwindows; /* at most TG_MAX_NDIM */
+    const tg_window *windows;
 } tg_node;
 
 TG_API tg_status tg_graph_create(tg_graph **out, tg_error *err);
@@ -119,9 +134,9 @@ TG_API tg_status tg_graph_copy(tg_graph **out, const tg_graph *graph, tg_error *
 TG_API tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, const tg_host *host,
                                     const tg_spyre *layout, tg_error *err);
 
-/* TG_ERR_ARGUMENT for operands that do not exist, loops and terms out of range, a table that is missing. An access must
- * stay inside its tensor. A tensor whose dtype has no device format makes its node, and those that read it, boundaries.
- * On failure the graph is as it was. */
+/* TG_ERR_ARGUMENT for operands that do not exist, loops, terms and windows out of range, a table that is missing. An
+ * access must stay inside its tensor, and windows within it. A tensor whose dtype has no device format makes its node,
+ * and those that read it, boundaries. On failure the graph is as it was. */
 TG_API tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err);
 
 /* What the graph is there for. */
@@ -172,6 +187,8 @@ typedef struct tg_node_info {
     tg_hlo_text  variant;
     int64_t      times;     /* at least 1 */
     tg_hlo_text  reason;    /* of a boundary; empty if none was given */
+    int32_t      nwindows;
+    const tg_window *windows; /* live as long as the texts do */
 } tg_node_info;
 
 TG_API int64_t tg_graph_count(const tg_graph *graph);

@@ -83,16 +83,6 @@ typedef struct tg_index {
     tg_index_rule rule;
 } tg_index;
 
-/* A window along one dimension: one more loop, w < size. Operand 0 is read at place (loop * stride + w * dilation -
- * low) / base_dilation of a dimension of `extent` places `step` apart, operand 1 (of a product) at w * kernel_step.
- * Places that are none count for nothing. */
-typedef struct tg_window {
-    int32_t loop;
-    int64_t size, stride, dilation, base_dilation, low; /* stride below 0: it moves backwards */
-    int64_t step, extent, kernel_step;
-    bool    reversed; /* operand 1 is read at (size - 1 - w) * kernel_step */
-} tg_window;
-
 /* Where operand k of TG_OP_PIECES lies in the result: loop l goes from `first` to first + size there, and the operand
  * is read at loop - first. has_from: first is an element of the data, clamped to [0, range - size]. */
 typedef struct tg_piece {
@@ -110,9 +100,8 @@ typedef struct tg_compute { /* zero-initialise what is not needed. Everything is
     tg_reduction     reduction; /* of TG_OP_REDUCE */
     bool             has_start;
     tg_access start; /* of TG_OP_PAD: the element that it writes */
-    int32_t          nindices, nwindows, npieces;
+    int32_t          nindices, npieces;
     const tg_index  *indices;
-    const tg_window *windows;
     const tg_piece  *pieces;
     int32_t                nsteps; /* at most TG_MAX_STEPS */
     const tg_formula_step *steps;

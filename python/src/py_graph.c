@@ -239,10 +239,11 @@ static PyMethodDef methods[] = {
     {"add", CALL(graph_add), METH_VARARGS | METH_KEYWORDS,
      "add(kind, shape, dtype, *, loops=None, operands=(), result=None, result_offset=0, strides=None, "
      "device_dtype=None,\n    reduction='sum', in_channel=None, out_channel=None, no_stick=(), no_split=(), name='', "
-     "opcode='', tag=None,\n    splits=None, tiles=None, pins=None, layout=None, variant='', reason='', times=0)\n"
-     "--\n\n"
+     "opcode='', tag=None,\n    splits=None, tiles=None, pins=None, layout=None, variant='', reason='', times=0,\n"
+     "    windows=())\n--\n\n"
      "Any node, by its loops and accesses. An operand is a node, or (node, terms[, offset]); a term is (loop, step[,\n"
-     "modulus[, extent]]), with None for a loop that only the data knows."},
+     "modulus[, extent]]), with None for a loop that only the data knows, or a window. A window is (loop, size,\n"
+     "stride, dilation, base_dilation, low, step, extent, kernel_step[, reversed])."},
     {"pointwise", CALL(graph_pointwise), METH_VARARGS | METH_KEYWORDS,
      "pointwise(operands, *, kind='pointwise', " NODE_WORDS ")\n--\n\n"
      "Element by element; operands are broadcast. An operand is a node or (node, view): PyTorch's text ('.mT'), a\n"

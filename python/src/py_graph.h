@@ -103,6 +103,12 @@ int graph_read_words(tg_node *out, core_graph *self, node_words *w, tg_dtype usu
 /* {loop: slices}, at most TG_MAX_LOOPS of them; `what` they are called: splits. 0, or -1. */
 int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *object, const char *what);
 
+/* ---- py_graph_window.c ---- */
+
+/* 0, or -1. */
+int       graph_read_windows(tg_window out[TG_MAX_NDIM], int32_t *n, core_state *state, PyObject *object);
+PyObject *graph_windows(const tg_node_info *info); /* a new tuple of tuples, which graph_read_windows reads */
+
 /* For PyArg_ParseTupleAndKeywords: their names, format and places. */
 #define NODE_WORD_NAMES                                                                                                \
     "shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "name", "opcode", "tag", "splits", "tiles",   \

@@ -339,7 +339,7 @@ static void free_accesses(tg_access *accesses, Py_ssize_t n) {
 /* ---- any node ---------------------------------------------------------------------------------------------------- */
 
 typedef struct add_words {
-    PyObject  *kind, *loops, *operands, *result, *reduction, *in_channel, *out_channel;
+    PyObject  *kind, *loops, *operands, *result, *reduction, *in_channel, *out_channel, *windows;
     long long  result_offset;
     node_words node;
 } add_words;
@@ -348,6 +348,7 @@ typedef struct add_words {
 typedef struct reading {
     tg_node    node;
     int64_t    ranges[TG_MAX_LOOPS];
+    tg_window  windows[TG_MAX_NDIM];
     tg_access *accesses;
     Py_ssize_t noperands;
 } reading;
@@ -368,6 +369,8 @@ static int read_numbers(reading *r, core_graph *self, add_words *w) {
     if (graph_read_reduction(&r->node.reduction, state, w->reduction) != 0) return -1;
     if (read_channel(&r->node.in_channel, state, w->in_channel) != 0) return -1;
     if (read_channel(&r->node.out_channel, state, w->out_channel) != 0) return -1;
+    r->node.windows = r->windows;
+    if (is_given(w->windows) && graph_read_windows(r->windows, &r->node.nwindows, state, w->windows) != 0) return -1;
     r->node.ranges = r->ranges;
     if (is_given(w->loops))
         return core_get_ints(r->ranges, &r->node.nloops, TG_MAX_LOOPS, state, w->loops, "list of loops");
@@ -417,16 +420,17 @@ static PyObject *add_reading(core_graph *self, const reading *r, PyObject *tag) 
 PyObject *graph_add(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"kind", "shape", "dtype", "loops", "operands", "result", "result_offset", "strides",
                             "device_dtype", "reduction", "in_channel", "out_channel", "no_stick", "no_split", "name",
-                            "opcode", "tag", "splits", "tiles", "pins", "layout", "variant", "reason", "times", NULL};
+                            "opcode", "tag", "splits", "tiles", "pins", "layout", "variant", "reason", "times",
+                            "windows", NULL};
     add_words    w = {.result_offset = 0};
     reading      r;
     node_words  *n = &w.node;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#OOOOOz#z#L:add", names, &w.kind, &n->shape,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOO|$OOOLOOOOOOOz#z#OOOOOz#z#LO:add", names, &w.kind, &n->shape,
                                      &n->dtype, &w.loops, &w.operands, &w.result, &w.result_offset, &n->strides,
                                      &n->device_dtype, &w.reduction, &w.in_channel, &w.out_channel, &n->no_stick,
                                      &n->no_split, &n->name, &n->name_len, &n->opcode, &n->opcode_len, &n->tag,
                                      &n->splits, &n->tiles, &n->pins, &n->layout, &n->variant, &n->variant_len,
-                                     &n->reason, &n->reason_len, &n->times))
+                                     &n->reason, &n->reason_len, &n->times, &w.windows))
         return NULL;
     memset(&r, 0, sizeof r);
     PyObject *node = NULL;

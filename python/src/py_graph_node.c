@@ -74,7 +74,7 @@ static PyObject *get_result(PyObject *self, void *unused) {
 
 /* ---- the rest ---------------------------------------------------------------------------------------------------- */
 
-enum { KIND, RULE, NAME, OPCODE, DTYPE, SHAPE, STRIDES, LOOPS, ON_DEVICE, INDEX, VARIANT, REASON, TIMES };
+enum { KIND, RULE, NAME, OPCODE, DTYPE, SHAPE, STRIDES, LOOPS, ON_DEVICE, INDEX, VARIANT, REASON, TIMES, WINDOWS };
 
 static PyObject *get_field(PyObject *self, void *field) {
     const tg_node_info info = info_of(self);
@@ -90,6 +90,7 @@ static PyObject *get_field(PyObject *self, void *field) {
     case VARIANT: return text_of(info.variant);
     case REASON: return text_of(info.reason);
     case TIMES: return PyLong_FromLongLong(info.times);
+    case WINDOWS: return graph_windows(&info);
     case ON_DEVICE: return PyBool_FromLong(info.on_device);
     default: return PyLong_FromLongLong(node_of(self)->id);
     }
@@ -196,6 +197,7 @@ static PyGetSetDef getset[] = {
     {"host", get_host, NULL, "Its result on the host, as a strided Layout.", NULL},
     {"on_device", get_field, NULL, "Whether its dtype has a device format.", (void *)ON_DEVICE},
     {"loops", get_field, NULL, "The range of each loop.", (void *)LOOPS},
+    {"windows", get_field, NULL, "Its windows, as Graph.add takes them.", (void *)WINDOWS},
     {"operands", get_operands, NULL, "What it reads: a tuple of Access.", NULL},
     {"result", get_result, NULL, "How it writes: an Access.", NULL},
     {"inputs", get_inputs, NULL, "The nodes that its operands read.", NULL},

@@ -13,7 +13,6 @@ typedef struct reading {
     tg_compute      c;
     Py_buffer       data;
     tg_index       *indices;
-    tg_window      *windows;
     tg_piece       *pieces;
     tg_formula_step steps[TG_MAX_STEPS];
 } reading;
@@ -112,24 +111,6 @@ static int read_indices(reading *r, PyObject *value) {
     return failed ? -1 : 0;
 }
 
-static int read_windows(reading *r, PyObject *value) {
-    PyObject *rows = read_rows(r->state, value, "windows", 9, 10);
-    int       failed = rows == NULL;
-    if (!failed) failed = (r->windows = PyMem_Calloc((size_t)PyTuple_Size(rows) + 1, sizeof *r->windows)) == NULL;
-    for (Py_ssize_t i = 0; !failed && i < PyTuple_Size(rows); i++) {
-        PyObject *row = PyTuple_GetItem(rows, i);
-        int64_t   n[10] = {0};
-        failed = read_ints(n, r->state, row, PyTuple_Size(row)) != 0;
-        r->windows[i] = (tg_window){.loop = small(n[0]), .size = n[1], .stride = n[2], .dilation = n[3],
-                                    .base_dilation = n[4], .low = n[5], .step = n[6], .extent = n[7],
-                                    .kernel_step = n[8], .reversed = n[9] != 0};
-        r->c.nwindows++;
-    }
-    r->c.windows = r->windows;
-    Py_XDECREF(rows);
-    return failed ? -1 : 0;
-}
-
 static int read_pieces(reading *r, PyObject *value) {
     PyObject *rows = read_rows(r->state, value, "pieces", 4, 4);
     int       failed = rows == NULL;
@@ -192,8 +173,8 @@ static int read_steps(reading *r, PyObject *value) {
 
 static const struct { const char *name; int (*read)(reading *, PyObject *); } fields[] = {
     {"op", read_op_field},     {"dtype", read_dtype},     {"reduction", read_reduction}, {"loop", read_loop},
-    {"data", read_data},       {"start", read_start},     {"indices", read_indices},     {"windows", read_windows},
-    {"pieces", read_pieces},   {"steps", read_steps},
+    {"data", read_data},       {"start", read_start},     {"indices", read_indices},     {"pieces", read_pieces},
+    {"steps", read_steps},
 };
 
 /* ---- the whole ----------------------------------------------------------------------------------- */
@@ -222,7 +203,6 @@ static void clear(reading *r) {
     free_terms(&r->c.start);
     for (int32_t i = 0; r->indices != NULL && i < r->c.nindices; i++) free_terms(&r->indices[i].from);
     PyMem_Free(r->indices);
-    PyMem_Free(r->windows);
     PyMem_Free(r->pieces);
 }
 

@@ -45,6 +45,15 @@ bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view) {
     return tg_draft_operand(d, o, view, loop);
 }
 
+tg_window *tg_draft_window(tg_draft *d, const tg_hlo_window_dim *window, int32_t loop, const tg_node_view *view,
+                           int32_t dim) {
+    tg_window *w = &d->windows[d->node.nwindows++];
+    *w = (tg_window){.loop = loop, .size = window->size, .stride = window->stride, .dilation = window->rhs_dilate,
+                     .base_dilation = window->lhs_dilate, .low = window->low, .step = view->step[dim],
+                     .extent = view->shape[dim]};
+    return w;
+}
+
 tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k) {
     int32_t none[TG_MAX_NDIM];
     for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
@@ -76,6 +85,7 @@ static tg_status add(int64_t *id, tg_draft *d, const tg_order *o, tg_access *ope
     fill_result(terms, d);
     d->node.ranges = d->ranges;
     d->node.operands = operands;
+    d->node.windows = d->windows;
     d->node.name = (tg_hlo_text){l->name.rows, l->name.count};
     return tg_graph_add(id, l->graph, &d->node, l->err);
 }

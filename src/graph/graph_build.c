@@ -1,4 +1,4 @@
-/* Building a graph node by node, and asking it. A node is checked once, here; everything else may rely on it. */
+/* Building a graph node by node, and asking it. A node is checked once, by graph_check.c. */
 #include "graph/model.h"
 
 #include "base/checked.h"
@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_TIMES = 1 << 30 };
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
@@ -26,7 +24,8 @@ tg_status tg_graph_create(tg_graph **out, tg_error *err) {
     if (g == NULL) return tg_graph_no_memory(err);
     /* so that none of these tables is NULL, to which nothing may be added */
     if (!tg_term_rows_reserve(&g->terms, 1) || !tg_int_rows_reserve(&g->ranges, 1) ||
-        !tg_char_rows_reserve(&g->chars, 1) || !tg_split_rows_reserve(&g->pins, 1)) {
+        !tg_char_rows_reserve(&g->chars, 1) || !tg_split_rows_reserve(&g->pins, 1) ||
+        !tg_window_rows_reserve(&g->windows, 1)) {
         tg_graph_destroy(&g);
         return tg_graph_no_memory(err);
     }
@@ -46,178 +45,9 @@ void tg_graph_destroy(tg_graph **graph) {
     free(g->outputs.rows);
     free(g->loops.rows);
     free(g->pins.rows);
+    free(g->windows.rows);
     free(g);
     *graph = NULL;
-}
-
-/* ---- checks -------------------------------------------------------------------------- */
-
-static tg_status check_host(const tg_host *host, tg_error *err) {
-    tg_layout       l;
-    const tg_status s = tg_layout_strided(&l, host->dtype, host->ndim, host->shape, host->strides, host->offset, err);
-    if (s != TG_OK) return s;
-    for (int32_t d = 0; d < host->ndim; d++)
-        if (host->strides[d] < 0)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, d, "dimension %d of the host tensor has stride %d, below 0",
-                               (int64_t)d, host->strides[d]);
-    return TG_OK;
-}
-
-static tg_status check_term(const tg_node *node, const tg_term *t, tg_error *err) {
-    if (t->loop != TG_LOOP_UNKNOWN && (t->loop < 0 || t->loop >= node->nloops))
-        return tg_fail(err, TG_ERR_ARGUMENT, "a term names loop %d; the node has %d loops", (int64_t)t->loop,
-                       (int64_t)node->nloops);
-    if (t->loop == TG_LOOP_UNKNOWN && t->extent < 1)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a term of an unknown index has extent %d, below 1", t->extent);
-    if (t->step < 0)
-        return tg_fail(err, TG_ERR_ARGUMENT, "an access steps by %d along loop %d: it runs backwards", t->step,
-                       (int64_t)t->loop);
-    if (t->modulus < 0 || t->extent < 0)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a term has modulus %d and extent %d; both are 0 or more", t->modulus,
-                       t->extent);
-    return TG_OK;
-}
-
-static tg_status check_access(const tg_node *node, const tg_access *a, tg_error *err) {
-    if (a->offset < 0) return tg_fail(err, TG_ERR_ARGUMENT, "an access begins at %d, before its tensor", a->offset);
-    if (a->nterms < 0 || a->nterms > 2 * TG_MAX_LOOPS)
-        return tg_fail(err, TG_ERR_LIMIT, "an access has %d terms; the limit is %d", (int64_t)a->nterms,
-                       (int64_t)(2 * TG_MAX_LOOPS));
-    tg_status s = TG_OK;
-    for (int32_t i = 0; i < a->nterms && s == TG_OK; i++) s = check_term(node, &a->terms[i], err);
-    return s;
-}
-
-/* The element behind the last one that a host tensor reaches; 0 if it has none. Fits: check_host has looked. */
-static int64_t host_end(const tg_host *host) {
-    int64_t last = host->offset;
-    for (int32_t d = 0; d < host->ndim; d++) {
-        if (host->shape[d] == 0) return 0;
-        last += (host->shape[d] - 1) * host->strides[d];
-    }
-    return last + 1;
-}
-
-/* Numbers that a term counts: 0 to one less. */
-static int64_t numbers_of(const tg_node *node, const tg_term *t) {
-    int64_t n = t->loop == TG_LOOP_UNKNOWN ? t->extent : node->ranges[t->loop];
-    if (t->modulus > 0) n = tg_min(n, t->modulus);
-    return t->extent > 0 ? tg_min(n, t->extent) : n;
-}
-
-static bool has_work(const tg_node *node) {
-    for (int32_t l = 0; l < node->nloops; l++)
-        if (node->ranges[l] == 0) return false;
-    return true;
-}
-
-/* The last element that is touched is one of the tensor. k: the operand, or -1 for the result. */
-static tg_status check_reach(const tg_node *node, const tg_access *a, const tg_host *host, int64_t k, tg_error *err) {
-    const int64_t end = host_end(host);
-    int64_t       last = a->offset;
-    bool          fits = true;
-    if (!has_work(node) || (end == 0 && a->offset == 0)) return TG_OK;
-    for (int32_t i = 0; i < a->nterms && fits; i++)
-        fits = tg_muladd(&last, last, a->terms[i].step, tg_max(numbers_of(node, &a->terms[i]) - 1, 0));
-    if (!fits) return tg_fail(err, TG_ERR_OVERFLOW, "an access goes further than 63 bits count");
-    if (last < end) return TG_OK;
-    if (k < 0)
-        return tg_fail(err, TG_ERR_ARGUMENT, "the result is written up to element %d; its tensor ends behind %d", last,
-                       end - 1);
-    return tg_fail(err, TG_ERR_ARGUMENT, "operand %d is read up to element %d; its tensor ends behind %d", k, last,
-                   end - 1);
-}
-
-static tg_status check_loops(const tg_node *node, tg_error *err) {
-    if (node->nloops < 0 || node->nloops > TG_MAX_LOOPS)
-        return tg_fail(err, TG_ERR_LIMIT, "a node has %d loops; the limit is %d", (int64_t)node->nloops,
-                       (int64_t)TG_MAX_LOOPS);
-    for (int32_t l = 0; l < node->nloops; l++)
-        if (node->ranges[l] < 0)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, l, "loop %d has range %d, below 0", (int64_t)l, node->ranges[l]);
-    return TG_OK;
-}
-
-static tg_status check_kind(const tg_node *node, tg_error *err) {
-    const bool needs_two =
-        node->kind == TG_NODE_MATMUL || node->kind == TG_NODE_CONVOLUTION || node->kind == TG_NODE_CARRY;
-    if (node->kind <= TG_NODE_INPUT || tg_node_kind_name(node->kind) == NULL)
-        return tg_fail(err, TG_ERR_ARGUMENT, "kind %d is none of a node that is added", (int64_t)node->kind);
-    if ((int)node->reduction < 0 || node->reduction > TG_REDUCE_XOR)
-        return tg_fail(err, TG_ERR_ARGUMENT, "reduction %d is not known", (int64_t)node->reduction);
-    if (needs_two && node->noperands != 2)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a %s has 2 operands, this one %d", tg_node_kind_name(node->kind),
-                       (int64_t)node->noperands);
-    if (node->kind == TG_NODE_SCATTER && node->noperands != 3)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a scatter has 3 operands, this one %d", (int64_t)node->noperands);
-    const bool norm = node->kind == TG_NODE_STATISTICS || node->kind == TG_NODE_NORMALIZE;
-    if (norm && node->noperands < 1)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a %s has a tensor as operand 0, this one has no operands",
-                       tg_node_kind_name(node->kind));
-    if (node->kind == TG_NODE_GATHER && node->noperands < 1)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a gather has a table as operand 0, this one has no operands");
-    if (node->kind != TG_NODE_CONVOLUTION) return TG_OK;
-    if (node->in_channel < 0 || node->in_channel >= node->nloops || node->out_channel < 0 ||
-        node->out_channel >= node->nloops)
-        return tg_fail(err, TG_ERR_ARGUMENT, "the channels of a convolution are loops %d and %d of %d",
-                       (int64_t)node->in_channel, (int64_t)node->out_channel, (int64_t)node->nloops);
-    return TG_OK;
-}
-
-static tg_status check_splits(const tg_node *node, int32_t count, const tg_split *splits, const char *pieces,
-                              tg_error *err) {
-    for (int32_t i = 0; i < count; i++) {
-        const tg_split *p = &splits[i];
-        if (p->loop < 0 || p->loop >= node->nloops || p->slices < 1)
-            return tg_fail(err, TG_ERR_ARGUMENT, "loop %d of %d loops is to be in %d %s", (int64_t)p->loop,
-                           (int64_t)node->nloops, p->slices, pieces);
-    }
-    return TG_OK;
-}
-
-static tg_status check_pins(const tg_node *node, tg_error *err) {
-    if (node->times < 0 || node->times > MOST_TIMES)
-        return tg_fail(err, TG_ERR_ARGUMENT, "a node runs %d times, of at most %d", node->times, (int64_t)MOST_TIMES);
-    tg_status s = check_splits(node, node->npins, node->pins, "slices", err);
-    if (s == TG_OK) s = check_splits(node, node->nwishes, node->wishes, "slices", err);
-    return s == TG_OK ? check_splits(node, node->ntiles, node->tiles, "tiles", err) : s;
-}
-
-/* A wanted layout holds the result, in its format. */
-static tg_status check_layout(const tg_node *node, tg_error *err) {
-    tg_layout       l;
-    const tg_format format = node->has_format ? node->format : tg_format_for_dtype(node->host.dtype);
-    if (node->layout == NULL) return TG_OK;
-    if (node->kind == TG_NODE_CARRY || node->kind == TG_NODE_SCATTER)
-        return tg_fail(err, TG_ERR_ARGUMENT, "the layout of a %s follows from its rule, and cannot be wanted",
-                       tg_node_kind_name(node->kind));
-    if (node->layout->device_dtype != format || node->layout->arrangement != TG_STANDARD)
-        return tg_fail(err, TG_ERR_ARGUMENT,
-                       "the layout that is wanted is in format %s, arrangement %s; the result in %s",
-                       tg_format_name(node->layout->device_dtype), tg_arrangement_name(node->layout->arrangement),
-                       tg_format_name(format));
-    return tg_layout_from_spyre(&l, node->layout, &node->host, err);
-}
-
-static tg_status check_node(const tg_graph *g, const tg_node *node, tg_error *err) {
-    tg_status s = check_kind(node, err);
-    if (s == TG_OK) s = check_host(&node->host, err);
-    if (s == TG_OK) s = check_layout(node, err);
-    if (s == TG_OK) s = check_loops(node, err);
-    if (s == TG_OK) s = check_pins(node, err);
-    if (s == TG_OK) s = check_access(node, &node->result, err);
-    if (s == TG_OK) s = check_reach(node, &node->result, &node->host, -1, err);
-    if (s == TG_OK && node->noperands < 0)
-        s = tg_fail(err, TG_ERR_ARGUMENT, "a node has %d operands", (int64_t)node->noperands);
-    for (int32_t k = 0; k < node->noperands && s == TG_OK; k++) {
-        const int64_t id = node->operands[k].node;
-        if (id < 0 || (size_t)id >= g->nodes.count)
-            return tg_fail(err, TG_ERR_ARGUMENT, "operand %d is node %d; there are %d", (int64_t)k, id,
-                           (int64_t)g->nodes.count);
-        s = check_access(node, &node->operands[k], err);
-        if (s == TG_OK) s = check_reach(node, &node->operands[k], &tg_node_at(g, id)->host, k, err);
-    }
-    return s;
 }
 
 /* ---- adding --------------------------------------------------------------------------- */
@@ -237,6 +67,7 @@ static bool reserve(tg_graph *g, const tg_node *node) {
            tg_char_rows_reserve(&g->chars, node->name.len + node->opcode.len + node->variant.len +
                                               reason_room(node)) &&
            tg_split_rows_reserve(&g->pins, (size_t)node->npins + (size_t)node->nwishes + (size_t)node->ntiles) &&
+           tg_window_rows_reserve(&g->windows, (size_t)node->nwindows) &&
            tg_spyre_rows_reserve(&g->layouts, 1);
 }
 
@@ -309,7 +140,9 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
                        .first_pin = (uint32_t)g->pins.count,
                        .npins = (uint32_t)node->npins,
                        .nwishes = (uint32_t)node->nwishes,
-                       .ntiles = (uint32_t)node->ntiles};
+                       .ntiles = (uint32_t)node->ntiles,
+                       .first_window = (uint32_t)g->windows.count,
+                       .nwindows = (uint32_t)node->nwindows};
     choose_format(&row, node);
     tg_hlo_text reason = node->reason;
     if (row.kind != TG_NODE_INPUT && (!row.on_device || reads_off_device(g, node))) {
@@ -330,6 +163,7 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
     for (int32_t i = 0; i < node->npins; i++) g->pins.rows[g->pins.count++] = node->pins[i];
     for (int32_t i = 0; i < node->nwishes; i++) g->pins.rows[g->pins.count++] = node->wishes[i];
     for (int32_t i = 0; i < node->ntiles; i++) g->pins.rows[g->pins.count++] = node->tiles[i];
+    for (int32_t i = 0; i < node->nwindows; i++) g->windows.rows[g->windows.count++] = node->windows[i];
     for (int32_t l = 0; l < node->nloops; l++) g->ranges.rows[g->ranges.count++] = node->ranges[l];
     row.result = keep_access(g, node, &node->result);
     for (int32_t k = 0; k < node->noperands; k++)
@@ -339,7 +173,8 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
 
 static bool fits(const tg_graph *g) {
     enum { MOST = INT32_MAX };
-    return g->pins.count < MOST && g->terms.count < MOST && g->accesses.count < MOST && g->ranges.count < MOST;
+    return g->pins.count < MOST && g->terms.count < MOST && g->accesses.count < MOST && g->ranges.count < MOST &&
+           g->windows.count < MOST;
 }
 
 static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layout, tg_error *err) {
@@ -353,7 +188,7 @@ static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layo
 }
 
 tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err) {
-    tg_status s = check_node(graph, node, err);
+    tg_status s = tg_check_node(graph, node, err);
     if (s != TG_OK) return s;
     if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
     s = add(id, graph, node, node->layout != NULL ? (int64_t)graph->layouts.count : -1, err);
@@ -366,7 +201,7 @@ tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, con
     tg_layout     l;
     const tg_node node = {.kind = TG_NODE_INPUT, .name = name, .opcode = {"parameter", 9}, .host = *host,
                           .has_format = layout != NULL, .format = layout != NULL ? layout->device_dtype : 0};
-    tg_status s = check_host(host, err);
+    tg_status s = tg_check_host(host, err);
     if (s == TG_OK && layout != NULL) s = tg_layout_from_spyre(&l, layout, host, err);
     if (s != TG_OK) return s;
     if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
@@ -380,11 +215,11 @@ tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view
         return tg_fail(err, TG_ERR_ARGUMENT, "the output is node %d; there are %d", node, (int64_t)graph->nodes.count);
     const tg_host  *host = &tg_node_at(graph, node)->host;
     const tg_output output = {node, view != NULL ? *view : *host};
-    const tg_status s = view != NULL ? check_host(view, err) : TG_OK;
+    const tg_status s = view != NULL ? tg_check_host(view, err) : TG_OK;
     if (s != TG_OK) return s;
-    if (output.view.offset < 0 || host_end(&output.view) > host_end(host))
-        return tg_fail(err, TG_ERR_ARGUMENT, "the output ends at element %d, its tensor at %d", host_end(&output.view),
-                       host_end(host));
+    if (output.view.offset < 0 || tg_host_end(&output.view) > tg_host_end(host))
+        return tg_fail(err, TG_ERR_ARGUMENT, "the output ends at element %d, its tensor at %d",
+                       tg_host_end(&output.view), tg_host_end(host));
     return tg_output_rows_push(&graph->outputs, output) ? TG_OK : tg_graph_no_memory(err);
 }
 
@@ -434,7 +269,9 @@ tg_node_info tg_graph_get(const tg_graph *g, int64_t id) {
                                .noperands = (int32_t)n->noperands,
                                .on_device = n->on_device,
                                .times = n->times,
-                               .reason = {g->chars.rows + n->reason, n->reason_len}};
+                               .reason = {g->chars.rows + n->reason, n->reason_len},
+                               .nwindows = (int32_t)n->nwindows,
+                               .windows = tg_node_windows(g, n)};
     if (n->nloops > 0) memcpy(info.ranges, tg_node_ranges(g, n), (size_t)n->nloops * sizeof *info.ranges);
     return info;
 }

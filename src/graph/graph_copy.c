@@ -18,6 +18,7 @@ static bool copy(tg_graph *to, const tg_graph *from) {
     COPY(tg_int_rows, ranges)
     COPY(tg_char_rows, chars)
     COPY(tg_split_rows, pins)
+    COPY(tg_window_rows, windows)
     COPY(tg_spyre_rows, layouts)
     COPY(tg_output_rows, outputs)
     COPY(tg_loop_rows, loops)

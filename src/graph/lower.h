@@ -49,9 +49,10 @@ typedef struct tg_trace {
 
 /* A node that is being put together: terms and accesses are in the lowering's tables. */
 typedef struct tg_draft {
-    tg_node  node;
-    int64_t  ranges[TG_MAX_LOOPS];
-    size_t   first_access, first_term;
+    tg_node   node;
+    int64_t   ranges[TG_MAX_LOOPS];
+    tg_window windows[TG_MAX_NDIM];
+    size_t    first_access, first_term;
 } tg_draft;
 
 /* The instruction that says the elements of a node. */
@@ -186,6 +187,11 @@ bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_node_view *view, 
 
 /* The same for a view of the result's shape. */
 bool tg_draft_same(tg_draft *d, const tg_order *o, const tg_node_view *view);
+
+/* A window along dimension dim of operand 0, which is this view; it moves with a loop. One more of them, to which more
+ * can be told. pre: there are less than TG_MAX_NDIM. */
+tg_window *tg_draft_window(tg_draft *d, const tg_hlo_window_dim *window, int32_t loop, const tg_node_view *view,
+                           int32_t dim);
 
 /* The result has this shape, and the format of `node`. */
 void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_node_view *result);

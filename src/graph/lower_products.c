@@ -192,16 +192,36 @@ static bool fits_labels(const tg_hlo_dim_labels *l, const tg_node_view *views, c
     return views[0].ndim == n && views[1].ndim == n && result->ndim == n;
 }
 
-static bool has_strides(const tg_order *o) {
-    tg_hlo_window_dim window[TG_MAX_NDIM];
-    tg_hlo_text       value;
-    size_t            n = 0;
-    bool              strided = false;
-    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window") ||
-        tg_hlo_read_window(window, TG_MAX_NDIM, &n, value, NULL) != TG_OK)
-        return false;
-    for (size_t i = 0; i < n && i < TG_MAX_NDIM; i++) strided = strided || window[i].stride != 1;
-    return strided;
+/* One for each dimension of space; without the attribute they are one place wide. */
+static tg_status read_windows(tg_hlo_window_dim *out, const tg_order *o, const tg_hlo_dim_labels *l) {
+    tg_hlo_text value;
+    size_t      n = 0;
+    for (int32_t i = 0; i < l->nspatial; i++)
+        out[i] = (tg_hlo_window_dim){.size = 1, .stride = 1, .lhs_dilate = 1, .rhs_dilate = 1};
+    if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window")) return TG_OK;
+    const tg_status s = tg_hlo_read_window(out, TG_MAX_NDIM, &n, value, o->l->err);
+    if (s != TG_OK || n == (size_t)l->nspatial || n == 0) return s;
+    return tg_lower_fail(o, "its window does not fit its shapes");
+}
+
+/* Places of the result, of the activation and of the weights are as many as the window says. */
+static bool fits_windows(const tg_hlo_window_dim *w, const tg_hlo_dim_labels *l, const tg_node_view *views) {
+    for (int32_t i = 0; i < l->nspatial; i++)
+        if (w[i].size != views[1].shape[l->kernel_spatial[i]] || w[i].stride < 1 || w[i].lhs_dilate < 1 ||
+            w[i].rhs_dilate < 1)
+            return false;
+    return true;
+}
+
+/* Windows move with the positions of the result, which stay whole where steps are longer than one. */
+static void draft_windows(tg_draft *d, const tg_hlo_window_dim *window, const tg_hlo_dim_labels *l,
+                          const tg_node_view *views) {
+    for (int32_t i = 0; i < l->nspatial; i++) {
+        tg_window *w = tg_draft_window(d, &window[i], l->output_spatial[i], &views[0], l->input_spatial[i]);
+        w->kernel_step = views[1].step[l->kernel_spatial[i]];
+        w->reversed = window[i].reversal;
+        if (w->stride != 1) d->node.no_split |= UINT32_C(1) << w->loop;
+    }
 }
 
 /* Groups: each works on its own channels, or (batch_group_count) on its own part of the batch. */
@@ -289,8 +309,6 @@ static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_
     if (g->count > 1 && c.group != c.out)
         terms[n++] = (tg_term){.loop = c.group, .step = d->node.host.strides[c.out] * channels};
     d->node.result = (tg_access){.nterms = n, .terms = terms};
-    if (has_strides(o))
-        for (int32_t i = 0; i < l->nspatial; i++) d->node.no_split |= UINT32_C(1) << l->output_spatial[i];
     for (int i = 0; i < 2; i++)
         if (!tg_draft_operand(d, o, &views[i], loop[i])) return tg_lower_no_memory(o);
     return tg_draft_end(o, d);
@@ -299,7 +317,8 @@ static tg_status draft_convolution(tg_draft *d, const tg_order *o, const tg_hlo_
 tg_status tg_lower_convolution(tg_order *o) {
     tg_hlo_dim_labels labels;
     tg_hlo_text       value;
-    tg_node_view           result, views[2];
+    tg_hlo_window_dim windows[TG_MAX_NDIM];
+    tg_node_view      result, views[2];
     tg_draft          d;
     tg_status         s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&views[0], o, 0);
@@ -315,9 +334,13 @@ tg_status tg_lower_convolution(tg_order *o) {
     if (of_features > 1 && of_batch > 1) return tg_lower_refuse(o, "it has groups of features and of the batch");
     const char *fault = group_fault(o, &g, &labels, views, &result);
     if (fault != NULL) return tg_lower_refuse(o, fault);
+    s = read_windows(windows, o, &labels);
+    if (s != TG_OK) return s;
+    if (!fits_windows(windows, &labels, views)) return tg_lower_refuse(o, "its window does not fit its shapes");
     s = make_solid(&views[0], o, labels.input_feature);
     if (s == TG_OK) s = make_solid(&views[1], o, labels.kernel_output_feature);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_CONVOLUTION, &result);
+    draft_windows(&d, windows, &labels, views);
     return draft_convolution(&d, o, &labels, views, &g);
 }

@@ -127,9 +127,8 @@ tg_status tg_lower_reduce_several(tg_order *o) {
 
 /* Loops of an operand under windows: dimensions that a window moves along are read at places that are not loops. full:
  * no window has places without an element. */
-static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, const tg_order *o,
-                              const tg_node_view *result, const tg_node_view *view) {
-    tg_hlo_window_dim window[TG_MAX_NDIM];
+static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, tg_hlo_window_dim *window,
+                              const tg_order *o, const tg_node_view *result, const tg_node_view *view) {
     tg_hlo_text       value;
     size_t            n = 0;
     if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "window"))
@@ -141,6 +140,8 @@ static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, const 
     *moved = 0;
     *full = true;
     for (int32_t i = 0; i < view->ndim; i++) {
+        if (window[i].size < 0 || window[i].stride < 1 || window[i].lhs_dilate < 1 || window[i].rhs_dilate < 1)
+            return tg_lower_fail(o, "its window does not fit its shape");
         const bool plain = window[i].size == 1 && result->shape[i] == view->shape[i];
         loop[i] = plain ? i : TG_LOOP_UNKNOWN;
         if (!plain) *moved |= bit(i);
@@ -164,7 +165,9 @@ static tg_status start_windows(tg_thing *out, const tg_order *o, tg_draft *d, bo
     return s == TG_OK ? put_leaf(out, o, &view) : s;
 }
 
+/* What several arrays are reduced to together is not calculated here, and needs no windows. */
 static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
     bool      full = true;
@@ -176,9 +179,11 @@ static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_sha
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     for (int64_t k = 0; k < o->at.noperands / 2; k++) {
         s = tg_lower_view(&view, o, k);
-        if (s == TG_OK) s = window_loops(loop, &moved, &full, o, &result, &view);
+        if (s == TG_OK) s = window_loops(loop, &moved, &full, window, o, &result, &view);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
+        for (int32_t i = 0; i < view.ndim && o->at.noperands == 2; i++)
+            if ((moved >> i & 1) != 0) (void)tg_draft_window(&d, &window[i], i, &view, i);
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
@@ -192,6 +197,7 @@ tg_status tg_lower_reduce_windows(tg_order *o) {
 
 /* The operand has the shape of the result; of what is scattered there is one element for each window. */
 tg_status tg_lower_select_and_scatter(tg_order *o) {
+    tg_hlo_window_dim window[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM];
     uint32_t  moved = 0;
     bool      full = true;
@@ -202,7 +208,7 @@ tg_status tg_lower_select_and_scatter(tg_order *o) {
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     for (int64_t k = 0; k < 2; k++) {
         s = tg_lower_view(&view, o, k);
-        if (s == TG_OK) s = window_loops(loop, &moved, &full, o, &result, &view);
+        if (s == TG_OK) s = window_loops(loop, &moved, &full, window, o, &result, &view);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
@@ -228,6 +234,9 @@ tg_status tg_lower_reverse(tg_order *o) {
         if (view.shape[dims[i]] == 1) continue;
         loop[dims[i]] = TG_LOOP_UNKNOWN;
         d.node.no_stick |= bit(dims[i]);
+        (void)tg_draft_window(&d, &(tg_hlo_window_dim){.size = 1, .stride = -1, .low = 1 - view.shape[dims[i]],
+                                                       .lhs_dilate = 1, .rhs_dilate = 1},
+                              (int32_t)dims[i], &view, (int32_t)dims[i]);
     }
     return tg_draft_operand(&d, o, &view, loop) ? tg_draft_end(o, &d) : tg_lower_no_memory(o);
 }

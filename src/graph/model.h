@@ -38,6 +38,7 @@ typedef struct tg_node_row {
     size_t       reason; /* in chars */
     uint32_t     reason_len;
     uint32_t     first_pin, npins, nwishes, ntiles; /* wishes stand behind the pins, and tiles behind them */
+    uint32_t     first_window, nwindows;             /* in windows */
 } tg_node_row;
 
 TG_HLO_TABLE(tg_node_rows, tg_node_row)
@@ -45,6 +46,7 @@ TG_HLO_TABLE(tg_access_rows, tg_access_row)
 TG_HLO_TABLE(tg_term_rows, tg_term)
 TG_HLO_TABLE(tg_int_rows, int64_t)
 TG_HLO_TABLE(tg_split_rows, tg_split)
+TG_HLO_TABLE(tg_window_rows, tg_window)
 TG_HLO_TABLE(tg_char_rows, char)
 TG_HLO_TABLE(tg_spyre_rows, tg_spyre)
 TG_HLO_TABLE(tg_output_rows, tg_output)
@@ -57,6 +59,7 @@ struct tg_graph {
     tg_int_rows    ranges;
     tg_char_rows   chars;
     tg_split_rows  pins;
+    tg_window_rows windows;
     bool           device_formats; /* nothing but SEN169_FP16 is copied */
     tg_spyre_rows  layouts; /* of inputs, and wanted ones */
     tg_output_rows outputs;
@@ -69,6 +72,10 @@ static inline const int64_t *tg_node_ranges(const tg_graph *g, const tg_node_row
     return g->ranges.rows + n->first_range;
 }
 
+static inline const tg_window *tg_node_windows(const tg_graph *g, const tg_node_row *n) {
+    return g->windows.rows + n->first_window;
+}
+
 static inline tg_access tg_access_of(const tg_graph *g, const tg_access_row *row) {
     return (tg_access){row->node, row->offset, (int32_t)row->nterms, g->terms.rows + row->first_term};
 }
@@ -78,5 +85,14 @@ static inline tg_access tg_operand_at(const tg_graph *g, const tg_node_row *n, i
 }
 
 tg_status tg_graph_no_memory(tg_error *err);
+
+/* graph_check.c */
+
+tg_status tg_check_host(const tg_host *host, tg_error *err);
+
+/* The element behind the last one that a host tensor reaches; 0 if it has none. pre: tg_check_host. */
+int64_t tg_host_end(const tg_host *host);
+
+tg_status tg_check_node(const tg_graph *g, const tg_node *node, tg_error *err);
 
 #endif

@@ -162,8 +162,8 @@ static int64_t find_place(const walk *w, int32_t k) {
         const tg_index *x = &c->indices[i];
         if (x->operand == k) found += x->step * tg_index_place(x, whole_at(w, &x->from));
     }
-    for (int32_t i = 0; i < c->nwindows; i++) {
-        const tg_window *v = &c->windows[i];
+    for (int32_t i = 0; i < w->job->info.nwindows; i++) {
+        const tg_window *v = &w->job->info.windows[i];
         const int64_t    in = at[w->job->info.nloops + i], step = tg_window_at(v, at[v->loop], in);
         if (k == 0 && step < 0) return -1;
         found += k == 0 ? step : (v->reversed ? v->size - 1 - in : in) * v->kernel_step;
@@ -199,7 +199,7 @@ static int32_t choose_inner(const walk *w) {
     const tg_compute *c = &w->job->c;
     uint32_t          no = uneven_loops(&w->result.access);
     for (int32_t k = 0; k < w->job->info.noperands; k++) no |= uneven_loops(&w->operand[k].access);
-    for (int32_t i = 0; i < c->nwindows; i++) no |= UINT32_C(1) << c->windows[i].loop;
+    for (int32_t i = 0; i < w->job->info.nwindows; i++) no |= UINT32_C(1) << w->job->info.windows[i].loop;
     for (int32_t i = 0; i < c->npieces; i++) no |= UINT32_C(1) << c->pieces[i].loop | all_loops(&c->pieces[i].from);
     for (int32_t i = 0; i < c->nindices; i++) no |= all_loops(&c->indices[i].from);
     if (c->op == TG_OP_IOTA) no |= UINT32_C(1) << c->loop;

@@ -24,8 +24,7 @@ void tg_job_make(tg_job *out, const tg_graph *graph, const tg_program *program, 
     out->op = tg_op_find(out->c.op);
     out->nloops = out->info.nloops;
     memcpy(out->ranges, out->info.ranges, sizeof out->info.ranges);
-    for (int32_t w = 0; w < out->c.nwindows && w < TG_MAX_NDIM; w++)
-        out->ranges[out->nloops++] = out->c.windows[w].size;
+    for (int32_t w = 0; w < out->info.nwindows; w++) out->ranges[out->nloops++] = out->info.windows[w].size;
     out->result = tg_graph_access(graph, id, -1);
     const uint32_t all = out->info.nloops == 32 ? UINT32_MAX : (UINT32_C(1) << out->info.nloops) - 1;
     out->summed = all & ~loops_of(&out->result);
@@ -145,8 +144,8 @@ static bool reach_by_data(int64_t *last, const tg_job *job, int32_t k) {
         const tg_index *x = &job->c.indices[i];
         if (x->operand == k) ok = x->step >= 0 && x->limit >= 0 && tg_muladd(last, *last, x->step, x->limit);
     }
-    for (int32_t i = 0; i < job->c.nwindows && ok; i++) {
-        const tg_window *w = &job->c.windows[i];
+    for (int32_t i = 0; i < job->info.nwindows && ok; i++) {
+        const tg_window *w = &job->info.windows[i];
         if (k == 0) ok = tg_muladd(last, *last, w->step, tg_max(w->extent - 1, 0));
         if (k == 1) ok = tg_muladd(last, *last, w->kernel_step, tg_max(w->size - 1, 0));
     }
@@ -188,7 +187,6 @@ static tg_status check_extra(const tg_job *job, const tg_access *a, bool whole, 
 static tg_status check_extras(const tg_job *job, tg_error *err) {
     const tg_compute *c = &job->c;
     tg_status         s = TG_OK;
-    if (c->nwindows > TG_MAX_NDIM) return fail(job, "too many windows", err);
     if (c->has_start) s = check_extra(job, &c->start, false, "what it starts with is no element of a node before", err);
     for (int32_t i = 0; i < c->nindices && s == TG_OK; i++)
         s = check_extra(job, &c->indices[i].from, true, "an index is no integer of a node before", err);
@@ -198,14 +196,6 @@ static tg_status check_extras(const tg_job *job, tg_error *err) {
             p->size < 0 || p->size > job->ranges[p->loop] || p->first < 0 || p->first > job->ranges[p->loop] - p->size)
             return fail(job, "a piece does not lie in the result", err);
         if (p->has_from) s = check_extra(job, &p->from, true, "a piece begins at no integer before", err);
-    }
-    for (int32_t i = 0; i < c->nwindows && s == TG_OK; i++) {
-        const tg_window *w = &c->windows[i];
-        const int64_t    most = INT64_C(1) << 31;
-        if (w->loop < 0 || w->loop >= job->info.nloops || w->size < 0 || w->stride == 0 || w->stride < -most ||
-            w->dilation < 1 || w->base_dilation < 1 || w->extent < 0 || w->step < 0 || w->kernel_step < 0 ||
-            w->size > most || w->stride > most || w->dilation > most || w->low > most || w->low < -most)
-            return fail(job, "a window is out of range", err);
     }
     return s;
 }

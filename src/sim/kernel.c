@@ -191,8 +191,8 @@ static bool is_first(const run *r) {
 }
 
 static bool in_windows(const run *r) {
-    for (int32_t i = 0; i < r->job->c.nwindows; i++) {
-        const tg_window *w = &r->job->c.windows[i];
+    for (int32_t i = 0; i < r->job->info.nwindows; i++) {
+        const tg_window *w = &r->job->info.windows[i];
         if (r->at[w->loop] < r->job->ranges[w->loop] &&
             tg_window_at(w, r->at[w->loop], r->at[r->job->info.nloops + i]) < 0)
             return false;
@@ -525,7 +525,7 @@ static void find_extents(run *r) {
 static bool is_in_data(const run *r, int32_t loop) {
     const tg_compute *c = &r->job->c;
     bool              found = false;
-    for (int32_t i = 0; i < c->nwindows; i++) found = found || c->windows[i].loop == loop;
+    for (int32_t i = 0; i < r->job->info.nwindows; i++) found = found || r->job->info.windows[i].loop == loop;
     for (int32_t i = 0; i < c->nindices; i++)
         for (int32_t j = 0; j < c->indices[i].from.nterms; j++)
             found = found || c->indices[i].from.terms[j].loop == loop;
@@ -598,7 +598,7 @@ static tg_status prepare(run *r, tg_error *err) {
     find_extents(r);
     choose_inner(r);
     find_pieces(r);
-    r->nloops_of_data = r->job->c.nwindows + r->job->c.nindices;
+    r->nloops_of_data = r->job->info.nwindows + r->job->c.nindices;
     s = make_places(r, err);
     if (s == TG_OK) choose_apart(r);
     if (s == TG_OK && tg_job_sums(r->job)) s = make_sums(r, err);

@@ -109,8 +109,8 @@ static bool add_data(int64_t *sum, const tg_places *p, const int64_t *numbers) {
         const int64_t n = p->values[x->from.node][tg_access_at(&x->from, at)].whole;
         *sum += x->step * tg_index_place(x, n);
     }
-    for (int32_t i = 0; i < c->nwindows && p->operand >= 0; i++) {
-        const tg_window *w = &c->windows[i];
+    for (int32_t i = 0; i < p->job->info.nwindows && p->operand >= 0; i++) {
+        const tg_window *w = &p->job->info.windows[i];
         const int64_t    in = at[p->job->info.nloops + i], step = tg_window_at(w, at[w->loop], in);
         if (p->operand == 0 && step < 0) return false;
         *sum += p->operand == 0 ? step : (w->reversed ? w->size - 1 - in : in) * w->kernel_step;
@@ -162,8 +162,8 @@ static bool is_touched(const tg_places *p, int32_t loop) {
     const tg_compute *c = &p->job->c;
     for (int32_t i = 0; i < c->nindices; i++)
         if (moves(&c->indices[i].from, loop)) return true;
-    for (int32_t i = 0; i < c->nwindows; i++)
-        if (c->windows[i].loop == loop) return true;
+    for (int32_t i = 0; i < p->job->info.nwindows; i++)
+        if (p->job->info.windows[i].loop == loop) return true;
     return false;
 }
 
@@ -182,8 +182,8 @@ static bool is_even(tg_places *p) {
     for (int32_t i = 0; i < p->job->c.nindices && even; i++)
         if (p->job->c.indices[i].operand == p->operand)
             even = look_at_data(sum, p, p->job->c.indices[i].step * p->job->c.indices[i].limit);
-    for (int32_t i = 0; i < p->job->c.nwindows && even && p->operand >= 0; i++) {
-        const tg_window *w = &p->job->c.windows[i];
+    for (int32_t i = 0; i < p->job->info.nwindows && even && p->operand >= 0; i++) {
+        const tg_window *w = &p->job->info.windows[i];
         even =
             look_at_data(sum, p, p->operand == 0 ? tg_max(w->extent - 1, 0) * w->step : (w->size - 1) * w->kernel_step);
     }
@@ -251,7 +251,7 @@ static int64_t outer_part(const tg_places *p, const int64_t *at) {
         if (part == TG_NOWHERE) return TG_NOWHERE;
         place += part;
     }
-    if (p->job->c.nindices == 0 && p->job->c.nwindows == 0) return place;
+    if (p->job->c.nindices == 0 && p->job->info.nwindows == 0) return place;
     if (!add_data(&more, p, at)) return TG_NOWHERE;
     if (more == 0) return place;
     int64_t c[TG_MAX_NDIM];

@@ -65,14 +65,13 @@ static void put_pieces(packer *p, tg_compute *c) {
 static void put_all(packer *p, tg_compute *c) {
     c->data = put(p, c->data, c->nbytes);
     c->start.terms = put_terms(p, &c->start);
-    c->windows = put(p, c->windows, (size_t)c->nwindows * sizeof *c->windows);
     c->steps = put(p, c->steps, (size_t)c->nsteps * sizeof *c->steps);
     put_indices(p, c);
     put_pieces(p, c);
 }
 
 static tg_status check(int64_t node, const tg_compute *c, tg_error *err) {
-    bool ok = node >= 0 && tg_op_name(c->op) != NULL && c->nindices >= 0 && c->nwindows >= 0 && c->npieces >= 0;
+    bool ok = node >= 0 && tg_op_name(c->op) != NULL && c->nindices >= 0 && c->npieces >= 0;
     ok = ok && c->nsteps >= 0 && c->nsteps <= TG_MAX_STEPS;
     for (int32_t i = 0; ok && i < c->nsteps; i++) ok = tg_op_arity(c->steps[i].op) > 0;
     ok = ok && c->start.nterms >= 0 && (int)c->reduction >= 0 && c->reduction <= TG_REDUCE_XOR;

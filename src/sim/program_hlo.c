@@ -1,5 +1,5 @@
 /* What HLO instructions calculate. The lowering says which instruction a node comes from, and the views that are its
- * operands; here stands what only calculating needs: directions, windows, where pieces begin, the elements of
+ * operands; here stands what only calculating needs: directions, where pieces begin, the elements of
  * constants. What cannot be told stays TG_OP_NONE, and is an error only for who wants to run it. */
 #include "sim/program.h"
 
@@ -30,7 +30,6 @@ typedef struct source {
 /* Room for what a computation points to. */
 typedef struct room {
     tg_index  indices[TG_MAX_NDIM];
-    tg_window windows[TG_MAX_NDIM];
     tg_term   terms[TG_MAX_NDIM];
     tg_formula_step steps[TG_MAX_STEPS];
     tg_piece *pieces; /* NULL or allocated */
@@ -142,71 +141,19 @@ static bool translate_reduce(tg_compute *c, room *r, source *s) {
     return put_start(c, s) || put_reduction(c, s);
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------- */
+/* ---- windows: the node has them ---------------------------------------------------------------------- */
 
-static bool read_window(tg_hlo_window_dim *out, size_t *n, const source *s) {
-    tg_hlo_text value;
-    *n = 0;
-    if (!tg_hlo_find_attribute(&value, s->order.l->module, s->order.id, "window")) return true;
-    return tg_hlo_read_window(out, TG_MAX_NDIM, n, value, NULL) == TG_OK && *n <= TG_MAX_NDIM;
-}
-
-static tg_window make_window(const tg_hlo_window_dim *w, int32_t loop, const tg_node_view *view, int32_t dim) {
-    return (tg_window){.loop = loop, .size = w->size, .stride = w->stride, .dilation = w->rhs_dilate,
-                       .base_dilation = w->lhs_dilate, .low = w->low, .step = view->step[dim],
-                       .extent = view->shape[dim]};
-}
-
-static bool translate_reduce_window(tg_compute *c, room *r, source *s) {
-    tg_hlo_window_dim window[TG_MAX_NDIM];
-    size_t            n;
-    if (put_start(c, s)) return true;
-    if (!put_reduction(c, s) || !read_window(window, &n, s) || (int32_t)n != s->views[0].ndim) return false;
-    for (int32_t d = 0; d < (int32_t)n; d++) {
-        if (window[d].size == 1 && s->info.host.shape[d] == s->views[0].shape[d]) continue;
-        r->windows[c->nwindows++] = make_window(&window[d], d, &s->views[0], d);
-    }
-    c->windows = r->windows;
-    return true;
-}
-
-/* Windows of one place, which move backwards. */
 static bool translate_reverse(tg_compute *c, room *r, source *s) {
-    int64_t dim[TG_MAX_NDIM];
-    int32_t n = 0;
+    (void)r;
     c->op = TG_OP_COPY;
-    if (!has_views(s, 1) || s->info.noperands != 1 || !read_dims(dim, &n, s, "dimensions")) return false;
-    for (int32_t i = 0; i < n; i++) {
-        if (dim[i] < 0 || dim[i] >= s->views[0].ndim) return false;
-        const int64_t extent = s->views[0].shape[dim[i]];
-        if (extent < 2) continue;
-        r->windows[c->nwindows++] = (tg_window){.loop = (int32_t)dim[i], .size = 1, .stride = -1, .dilation = 1,
-                                                .base_dilation = 1, .low = 1 - extent,
-                                                .step = s->views[0].step[dim[i]], .extent = extent};
-    }
-    c->windows = r->windows;
-    return true;
+    return has_views(s, 1) && s->info.noperands == 1;
 }
 
+/* Where the lowering could not tell the windows, it is a boundary that says so. */
 static bool translate_convolution(tg_compute *c, room *r, source *s) {
-    tg_hlo_window_dim window[TG_MAX_NDIM];
-    tg_hlo_dim_labels l;
-    tg_hlo_text       value;
-    size_t            n;
+    (void)r;
     c->op = TG_OP_PRODUCT;
-    if (!has_views(s, 2) || !tg_hlo_find_attribute(&value, s->order.l->module, s->order.id, "dim_labels") ||
-        tg_hlo_read_dim_labels(&l, value, NULL) != TG_OK || !read_window(window, &n, s) ||
-        (n != 0 && (int32_t)n != l.nspatial) || s->info.nloops < s->info.host.ndim ||
-        s->info.kind != TG_NODE_CONVOLUTION)
-        return false;
-    for (int32_t d = 0; d < (int32_t)n; d++) {
-        tg_window w = make_window(&window[d], l.output_spatial[d], &s->views[0], l.input_spatial[d]);
-        w.kernel_step = s->views[1].step[l.kernel_spatial[d]];
-        w.reversed = window[d].reversal;
-        r->windows[c->nwindows++] = w;
-    }
-    c->windows = r->windows;
-    return true;
+    return has_views(s, 2) && (s->info.kind == TG_NODE_CONVOLUTION || s->info.nwindows > 0);
 }
 
 /* ---- pieces --------------------------------------------------------------------------------------------- */
@@ -348,7 +295,7 @@ static const struct { const char *opcode; translate *how; } opcodes[] = {
     {"iota", translate_iota},
     {"dot", translate_dot},
     {"reduce", translate_reduce},
-    {"reduce-window", translate_reduce_window},
+    {"reduce-window", translate_reduce},
     {"convolution", translate_convolution},
     {"pad", translate_pad},
     {"concatenate", translate_concatenate},

@@ -33,6 +33,11 @@ class Split(C.Structure):
     _fields_ = [("loop", i32), ("slices", i64)]
 
 
+class Window(C.Structure):
+    _fields_ = [("loop", i32), ("size", i64), ("stride", i64), ("dilation", i64), ("base_dilation", i64),
+                ("low", i64), ("step", i64), ("extent", i64), ("kernel_step", i64), ("reversed", flag)]
+
+
 class CNode(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
                 ("ranges", C.POINTER(i64)), ("noperands", i32), ("operands", C.POINTER(Access)), ("result", Access),
@@ -40,13 +45,13 @@ class CNode(C.Structure):
                 ("has_format", flag), ("format", enum), ("variant", Text), ("times", i64),
                 ("reason", Text), ("npins", i32), ("pins", C.POINTER(Split)), ("nwishes", i32),
                 ("wishes", C.POINTER(Split)), ("ntiles", i32), ("tiles", C.POINTER(Split)),
-                ("layout", C.POINTER(t.Spyre))]
+                ("layout", C.POINTER(t.Spyre)), ("nwindows", i32), ("windows", C.POINTER(Window))]
 
 
 class NodeInfo(C.Structure):
     _fields_ = [("kind", enum), ("name", Text), ("opcode", Text), ("host", t.Host), ("nloops", i32),
                 ("noperands", i32), ("on_device", flag), ("ranges", i64 * 32), ("variant", Text), ("times", i64),
-                ("reason", Text)]
+                ("reason", Text), ("nwindows", i32), ("windows", C.POINTER(Window))]
 
 
 class Params(C.Structure):
@@ -97,7 +102,8 @@ class Reader(C.Structure):
     _fields_ = [("node", i64), ("operand", i32)]
 
 
-STRUCTS = {"tg_split": Split, "tg_term": Term, "tg_access": Access, "tg_node": CNode, "tg_node_info": NodeInfo,
+STRUCTS = {"tg_split": Split, "tg_term": Term, "tg_access": Access, "tg_window": Window,
+           "tg_node": CNode, "tg_node_info": NodeInfo,
            "tg_graph_params": Params, "tg_plan_summary": Summary, "tg_restickify": Restickify, "tg_reader": Reader,
            "tg_division_params": DivisionParams, "tg_division": Division,
            "tg_plan_padding": Padding, "tg_output": Output, "tg_loop": Loop, "tg_plan_step": Step}

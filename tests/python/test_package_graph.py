@@ -299,6 +299,39 @@ def test_every_kind_can_be_added():
     assert [node.kind for node in plan.boundaries] == ["boundary"]
 
 
+WINDOW = (2, 3, 2, 1, 1, 1, 1, 9, 1)  # 3 wide in steps of 2 over 9 places, one of them in front
+
+
+@pytest.mark.parametrize("window, words", [
+    (WINDOW, None), ((*WINDOW, True), None), ((9, *WINDOW[1:]), "window 0 moves with loop 9; the node has 4 loops"),
+    ((2, 3, 0, *WINDOW[3:]), "out of range"), ((2, -1, *WINDOW[2:]), "out of range"),
+    ((2, 3, 2**62, *WINDOW[3:]), "out of range"), ((2, 2**31, 1, 2**40, *WINDOW[4:]), "out of range"),
+    ((*WINDOW[:6], -1, 9, 1), "below 0"), ((*WINDOW[:7], 10, 1), "leave operand 0"),
+    ((*WINDOW[:8], 2), "leave operand 1"), ((*WINDOW[:6], 2**62, 9, 1), "leave operand 0"),
+    (WINDOW[:8], "a tuple of 9 or 10"), (7, "a tuple of 9 or 10")])
+def test_windows(window, words):
+    graph = Graph()
+    x, w = graph.add_input((2, 3, 9), "f32"), graph.add_input((5, 3, 3), "f32")
+
+    def add():
+        return graph.add("convolution", (2, 5, 4), "f32", loops=(2, 5, 4, 3), in_channel=3, out_channel=1,
+                         windows=[window], operands=[(x, [(0, 27), (3, 9), (None, 1, 0, 9)]),
+                                                     (w, [(1, 9), (3, 3), (None, 1, 0, 3)])])
+    if words is None:
+        node = add()
+        assert node.windows == ((*WINDOW, len(window) == 10),) and x.windows == ()
+        assert graph.add("convolution", (2, 5, 4), "f32", loops=(2, 5, 4, 3), in_channel=3, out_channel=1,
+                         windows=node.windows, operands=node.operands).windows == node.windows
+        return
+    with pytest.raises(tegula.ArgumentError, match=words):
+        add()
+    assert len(graph) == 2
+    with pytest.raises(TypeError):
+        graph.add("pointwise", (2,), "f32", windows="abc")
+    with pytest.raises(tegula.ArgumentError, match="0 operands has 1 windows"):
+        graph.add("constant", (2,), "f32", windows=[(0, *WINDOW[1:])])
+
+
 def test_splits_that_are_wanted():
     """In the loops of the node; divide does as it is told, or says why not."""
     graph = Graph()
@@ -460,8 +493,8 @@ ODD = st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-3, 5), st.
 NESTED = st.recursive(ODD, lambda some: st.lists(some, max_size=4) | st.tuples(some, some) |
                       st.tuples(some, some, some), max_leaves=12)
 WORDS = ["shape", "strides", "dtype", "device_dtype", "no_stick", "no_split", "splits", "loops", "operands", "result",
-         "name", "result_offset", "reduction", "in_channel", "out_channel", "layout", "keep_dims", "kind", "model",
-         "cores"]
+         "name", "windows", "result_offset", "reduction", "in_channel", "out_channel", "layout", "keep_dims", "kind",
+         "model", "cores"]
 
 
 @given(method=st.sampled_from(["add", "add_input", "pointwise", "reduce", "matmul", "concatenate", "plan"]),

@@ -107,11 +107,12 @@ def test_a_plan_without_its_padding():
 def test_convolution():
     graph = tegula.Graph()
     x, w = graph.add_input((2, 3, 9), "f32"), graph.add_input((5, 3, 3), "f32")
+    # dimension 2: 3 wide, in steps of 2, one place of padding in front
     z = graph.add("convolution", (2, 5, 4), "f32", loops=(2, 5, 4, 3), in_channel=3, out_channel=1, no_split=[2],
+                  windows=[(2, 3, 2, 1, 1, 1, 1, 9, 1)],
                   operands=[(x, [(0, 27), (3, 9), (None, 1, 0, 9)]), (w, [(1, 9), (3, 3), (None, 1, 0, 3)])])
     a, b = RNG.standard_normal((2, 3, 9)).astype(np.float32), RNG.standard_normal((5, 3, 3)).astype(np.float32)
-    # dimension 2: 3 wide, in steps of 2, one place of padding in front
-    simulator = run(graph, {z: {"op": "product", "windows": [(2, 3, 2, 1, 1, 1, 1, 9, 1)]}}, {x: a, w: b})
+    simulator = run(graph, {z: "product"}, {x: a, w: b})
     padded = np.pad(a, ((0, 0), (0, 0), (1, 0)))
     wanted = np.stack([np.einsum("ncw,ocw->no", padded[:, :, 2 * i:2 * i + 3], b) for i in range(4)], -1)
     assert np.abs(result(simulator, z, np.float32) - wanted).max() < 1e-5

@@ -309,7 +309,6 @@ static const struct { const char *name; tg_compute compute;
       .indices = &(tg_index){.operand = 0, .step = 64, .limit = 100, .from = {.node = 0}}}},
     {"a piece outside",
      {.op = TG_OP_PIECES, .npieces = 1, .pieces = &(tg_piece){.operand = 1, .first = 60, .size = 8}}},
-    {"a window without end", {.op = TG_OP_PRODUCT, .nwindows = 1, .windows = &(tg_window){.size = -1}}},
 };
 
 static void test_unsuitable(void **unused) {

@@ -415,15 +415,6 @@ def _product(call):
     return {"op": "product", "dtype": _in(call.result.dtype)}
 
 
-def _convolution(call):
-    """One window for each dimension of space; channels are loops of the node."""
-    x, weight = call.tensors[:2]
-    rows = zip(call.named["stride"], call.named["dilation"], call.named["padding"])
-    windows = [(2 + i, weight.size(2 + i), stride, dilation, 1, low, x.stride(2 + i), x.size(2 + i),
-                weight.stride(2 + i)) for i, (stride, dilation, low) in enumerate(rows)]
-    return _product(call) | {"windows": windows}
-
-
 # ---- what data picks, and pieces ---------------------------------------------------------------
 
 
@@ -473,7 +464,7 @@ _OTHERS = {
     "arange": _arange, "sum": _reduction("sum"), "mean": _reduction("mean"), "amax": _reduction("max"),
     "max": _reduction("max"), "amin": _reduction("min"), "min": _reduction("min"), "prod": _reduction("product"),
     "any": _reduction("or"), "all": _reduction("and"), **dict.fromkeys(("mm", "bmm", "mv", "dot"), _product),
-    "convolution": _convolution, "embedding": _embedding, "index_select": _index_select, "index": _index,
+    "convolution": _product, "embedding": _embedding, "index_select": _index_select, "index": _index,
     "_unsafe_index": _index, "gather": _gather, "cat": _cat,
 }
 CLONE = {"op": "copy"}

@@ -6,6 +6,9 @@ default one. To add an operation: a row in RULES.
 """
 import torch
 
+from tegula.torch import compile_windows
+from tegula.torch.compile_windows import terms as _terms
+
 _aten = torch.ops.aten
 
 
@@ -62,34 +65,6 @@ def _reduction(how):
 
 def matmul(call):
     return call.graph.matmul(call.operand(0), call.operand(1), **call.words())
-
-
-def _terms(loops, operand):
-    """(node, terms, offset) of an operand (node, shape, strides, offset): its dimensions run with these loops; the data
-    says where where there is None."""
-    node, shape, strides, offset = operand
-    terms = [(loop, stride, 0, size) if loop is None else (loop, stride)
-             for loop, size, stride in zip(loops, shape, strides) if stride > 0 and size > 1 and loop != ()]
-    return node, terms, offset
-
-
-def convolution(call):
-    """Positions in the window take part in no rule: only channels lie in sticks."""
-    x, weight = call.tensors[:2]
-    groups, spatial = call.named["groups"], x.dim() - 2
-    depthwise = groups > 1 and groups == x.size(1) == call.result.size(1)
-    if call.named["transposed"] or len(call.tensors) > 2 or (groups > 1 and not depthwise):
-        return call.boundary("only plain and depthwise convolutions have a rule")
-    unknown = [None] * spatial
-    channel = 1 if depthwise else x.dim()
-    shape = tuple(call.result.size())
-    words = call.words()
-    return call.graph.add(
-        "convolution", words.pop("shape"), words.pop("dtype"), loops=shape if depthwise else (*shape, x.size(1)),
-        operands=[_terms([0, channel, *unknown], call.operand(0)),
-                  _terms([1, () if depthwise else channel, *unknown], call.operand(1))],
-        result=list(enumerate(call.result.stride())), in_channel=channel, out_channel=1,
-        no_split=range(2, x.dim()), **words)
 
 
 # ---- what data picks ---------------------------------------------------------------------------
@@ -165,7 +140,7 @@ RULES = {
     **_table(_reduction("or"), "any", "any.dim", "any.dims"),
     **_table(_reduction("and"), "all", "all.dim", "all.dims"),
     **_table(matmul, "mm", "bmm", "mv", "dot"),
-    **_table(convolution, "convolution"),
+    **_table(compile_windows.convolution, "convolution"),
     **_table(embedding, "embedding"),
     **_table(index_select, "index_select"),
     **_table(index, "index.Tensor", "_unsafe_index.Tensor"),
