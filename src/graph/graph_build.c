@@ -54,6 +54,7 @@ void tg_graph_destroy(tg_graph **graph) {
 
 static const char no_format[] = "its type has no device format";
 static const char nothing_to_read[] = "a loop that it sums up has no rounds";
+static const char one_channel[] = "a single channel cannot lie in sticks";
 static const char operand_without_format[] = "the type of an operand has no device format";
 
 static size_t reason_room(const tg_node *node) { return node->reason.len + sizeof operand_without_format; }
@@ -114,6 +115,12 @@ static bool reads_nothing(const tg_node *node) {
     return empty && node->noperands > 0 && has_elements(&node->host);
 }
 
+/* A tensor of one channel has something else in its sticks, which windows would have to pick apart. */
+static bool has_one_channel(const tg_node *node) {
+    return node->kind == TG_NODE_CONVOLUTION &&
+           (node->ranges[node->in_channel] == 1 || node->ranges[node->out_channel] == 1);
+}
+
 static void choose_format(tg_node_row *row, const tg_node *node) {
     row->format = node->has_format ? node->format : tg_format_for_dtype(node->host.dtype);
     row->on_device = row->format != TG_FORMAT_INVALID && tg_format_bits(row->format) > 0;
@@ -152,6 +159,9 @@ static void keep_node(tg_graph *g, const tg_node *node, int64_t layout) {
     } else if (row.kind != TG_NODE_INPUT && reads_nothing(node)) {
         row.kind = TG_NODE_BOUNDARY;
         reason = (tg_hlo_text){nothing_to_read, sizeof nothing_to_read - 1};
+    } else if (has_one_channel(node)) {
+        row.kind = TG_NODE_BOUNDARY;
+        reason = (tg_hlo_text){one_channel, sizeof one_channel - 1};
     }
     row.name = keep_text(g, node->name);
     row.opcode = keep_text(g, node->opcode);

@@ -150,12 +150,16 @@ static bool judge_matmul(judge *j, int64_t id, const tg_node_row *n) {
     return accuse(j, id, -1, "a product wants x on the summed dimension, y and the result on the columns");
 }
 
+/* What does not walk channels has nothing else in its sticks: windows do not pick them apart. */
+static bool has_channel(const tg_stick *stick, const tg_access *access, int32_t channel) {
+    return in(loops_of(access), channel) ? is_on(stick, channel) : stick->kind == TG_STICK_NONE;
+}
+
 static bool judge_convolution(judge *j, int64_t id, const tg_node_row *n) {
     const tg_access a = tg_operand_at(j->g, n, 0), b = tg_operand_at(j->g, n, 1), c = tg_access_of(j->g, &n->result);
-    const bool activation = !in(loops_of(&a), n->in_channel) || is_on(&j->sticks[0], n->in_channel);
-    const bool weight = !in(loops_of(&b), n->out_channel) || is_on(&j->sticks[1], n->out_channel);
-    const bool result = !in(loops_of(&c), n->out_channel) || is_on(&j->sticks[2], n->out_channel);
-    if (activation && weight && result) return true;
+    if (has_channel(&j->sticks[0], &a, n->in_channel) && has_channel(&j->sticks[1], &b, n->out_channel) &&
+        has_channel(&j->sticks[2], &c, n->out_channel))
+        return true;
     return accuse(j, id, -1, "a convolution wants in-channels, out-channels and out-channels in its sticks");
 }
 

@@ -243,8 +243,8 @@ static int32_t list_convolution(tg_mode_row *out, const tg_graph *g, const tg_no
     const bool in = has(operand_loops(g, n, 0), n->in_channel), weight = has(operand_loops(g, n, 1), n->out_channel);
     const bool result = has(result_loops(g, n), n->out_channel);
     int32_t    count = 0;
-    add_mode(out, &count, result ? n->out_channel : TG_NO_LOOP, in ? n->in_channel : TG_ANY_LOOP,
-             weight ? n->out_channel : TG_ANY_LOOP);
+    add_mode(out, &count, result ? n->out_channel : TG_NO_LOOP, in ? n->in_channel : TG_NO_LOOP,
+             weight ? n->out_channel : TG_NO_LOOP);
     return count;
 }
 

@@ -1,10 +1,12 @@
 """Loops, branches, indices and searches in HLO: what is copied, how often, which layouts go together, and what is said
 of operations that have no plan. Costs are worked out by hand."""
+import numpy as np
 import pytest
 
 import graph_c as g
 import hlo_ctypes as hlo
 import plan_hlo
+import sim_c
 import tegula
 import tegula_c as t
 
@@ -244,6 +246,26 @@ def test_groups_are_whole_sticks(channels, reason):
     assert op.get("reason") == reason and answer["restickifies"] == []
     if reason is None:
         assert op["loops"][3] == channels and op["stick_loop"] == 3
+
+
+@pytest.mark.parametrize("channels, layouts", [((1, 7), "b01f_01io->b01f"), ((1, 7), "bf01_oi01->bf01"),
+                                               ((5, 1), "bf01_oi01->bf01")])
+def test_a_single_channel_lies_in_no_sticks(channels, layouts):
+    """Its tensor has something else there, which windows would have to pick apart: the host does that, and right."""
+    sizes = {"b": 2, "f": channels[0], "i": channels[0], "o": channels[1], "0": 9, "1": 8}
+    kernel = sizes | {"0": 3, "1": 2}
+    result = sizes | {"f": channels[1], "0": 7, "1": 7}
+    x, k, c = (",".join(str(of[d]) for d in dims) for of, dims in zip((sizes, kernel, result),
+                                                                      layouts.replace("->", "_").split("_")))
+    text = f"""ENTRY e {{ x = f32[{x}] parameter(0)
+  k = f32[{k}] parameter(1)
+  ROOT c = f32[{c}] convolution(x, k), window={{size=3x2}}, dim_labels={layouts} }}"""
+    assert ops_of(plan_hlo.plan(text))["c"]["reason"] == "a single channel cannot lie in sticks"
+    with sim_c.Simulation(text) as s:
+        rng = np.random.default_rng(1)
+        s.run(*(rng.standard_normal(shape).astype(np.float32) for shape, _ in s.input_shapes()))
+        difference = s.difference(0)
+    assert difference.lost == 0 and difference.largest < 2**-18 * difference.scale
 
 
 # ---- what stays a boundary ------------------------------------------------------------------------------------

@@ -331,7 +331,10 @@ class Lowering:
             return call.boundary("a tensor has no elements")
         before = len(self.steps)
         try:
-            return rule(call)
+            made = rule(call)
+            if made.kind == "boundary":
+                call.why = call.why or made.reason
+            return made
         except tegula.Error as error:
             del self.steps[before:]
             call.operands, call.reads = [], {}
