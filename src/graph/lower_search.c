@@ -142,7 +142,8 @@ static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, tg_hlo
     for (int32_t i = 0; i < view->ndim; i++) {
         if (window[i].size < 0 || window[i].stride < 1 || window[i].lhs_dilate < 1 || window[i].rhs_dilate < 1)
             return tg_lower_fail(o, "its window does not fit its shape");
-        const bool plain = window[i].size == 1 && result->shape[i] == view->shape[i];
+        const bool plain = window[i].size == 1 && window[i].low == 0 && window[i].stride == window[i].lhs_dilate &&
+                           result->shape[i] == view->shape[i];
         loop[i] = plain ? i : TG_LOOP_UNKNOWN;
         if (!plain) *moved |= bit(i);
         *full = *full && window[i].low <= 0 && window[i].high <= 0 && window[i].lhs_dilate == 1;
