@@ -16,9 +16,10 @@ static void add_term(tg_coordinate *out, const tg_dims *dims, int64_t stride, co
                      const int64_t *ranges) {
     const int64_t loop_range = t->loop == TG_LOOP_UNKNOWN ? t->extent : ranges[t->loop];
     tg_digit_part p;
-    if (!tg_read_term(&p, dims, stride, t->step, range_of(t, ranges))) return;
+    const int64_t range = range_of(t, ranges);
+    if (!tg_read_term(&p, dims, stride, t->step, range)) return;
     out->part[out->nparts++] = (tg_part){t->loop,  p.step,   p.wrap,
-                                         p.stride, t->modulus < loop_range ? t->modulus : 0, p.uneven};
+                                         p.stride, t->modulus < loop_range ? t->modulus : 0, range, p.uneven};
 }
 
 void tg_coordinate_of(tg_coordinate *out, const tg_dims *dims, int32_t d, const int64_t *ranges,
@@ -63,7 +64,7 @@ static void judge_stick(tg_stick *out, const tg_coordinate *c, const int64_t *ra
     tg_stick_place place = {.moves = c->nparts > 0, .offset = c->offset};
     out->loop = tg_coordinate_single(&place.modulus, c, ranges);
     place.single = out->loop >= 0;
-    if (place.single) place.range = ranges[out->loop];
+    if (place.single) place.range = c->part[0].range;
     out->kind = tg_judge_stick(&place, stick);
     if (out->kind == TG_STICK_BAD) out->loop = -1;
 }

@@ -11,6 +11,7 @@
 typedef struct tg_part {
     int32_t loop;
     int64_t step, wrap, stride, modulus;
+    int64_t range; /* v stays below this; a piece of a result is shorter than the loop */
     bool    uneven; /* it is not quite that */
 } tg_part;
 

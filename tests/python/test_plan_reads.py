@@ -236,3 +236,26 @@ def test_bytes_of_a_core_and_of_all(tmp_path):
         assert ("core_bytes" in row) == (row in scratch) == (told[row["id"]]["home"] == "lx")
     for row in scratch:
         assert row["core_bytes"] == told[row["id"]]["bytes"] and row["bytes"] == 32 * row["core_bytes"]
+
+
+# ---- pieces ------------------------------------------------------------------------------------------------
+
+# a piece of [2,1] has its rows in the stick, and one that begins inside a stick can have nothing else there
+@pytest.mark.parametrize("rows, sizes, copied", [
+    *(((), sizes, 0) for sizes in ((64, 64), (128, 64), (64, 10), (64, 64, 3), (64, 1))), ((), (64, 70, 3), None),
+    *(((2,), sizes, 0) for sizes in ((64, 64), (128, 64), (64, 10), (64, 64, 3))), ((2,), (64, 1), 1),
+    ((2,), (64, 70, 3), 3)])
+def test_pieces_of_one_stick(rows, sizes, copied):
+    """A piece that is one stick, or a part of the last one, lies in a stick as those of several do."""
+    whole = ",".join(map(str, (*rows, sum(sizes))))
+    text = "ENTRY e {\n" + "".join(f" p{i} = f16[{','.join(map(str, (*rows, n)))}] parameter({i})\n"
+                                   for i, n in enumerate(sizes))
+    text += f" ROOT c = f16[{whole}] concatenate({', '.join(f'p{i}' for i in range(len(sizes)))}), "
+    answer = plan_hlo.plan(text + f"dimensions={{{len(rows)}}} }}")
+    op = next(op for op in answer["ops"] if op["name"] == "c")
+    assert op["kind"] == ("boundary" if copied is None else "concatenate")
+    assert len(answer["restickifies"]) == (copied or 0)
+    pieces = [np.random.default_rng(0).integers(-99, 99, (*rows, n)).astype(np.float16) for n in sizes]
+    with sim.Simulation(text + f"dimensions={{{len(rows)}}} }}") as s:
+        (result,) = s.run(*pieces)
+    assert (result == np.concatenate(pieces, -1)).all()
