@@ -67,8 +67,8 @@ def test_copies_are_what_the_plan_says():
     class Counting(type(compile_backend.machine)):
         made = []
 
-        def restickify(self, value, layout):
-            copy = super().restickify(value, layout)
+        def restickify(self, value, target, layout):
+            copy = super().restickify(value, target, layout)
             self.made.append((value.size(), copy.device_tensor_layout()))
             return copy
 
@@ -253,6 +253,29 @@ def test_memory_comes_back():
     for _ in range(3):
         run(x)
     assert torch.spyre.memory_allocated() == before
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+@pytest.mark.parametrize("shape", [(4, 6), (4, 128), (3, 200), (5, 4, 64)])
+def test_the_gradient_of_a_tail(shape, dtype):
+    """It comes in the strides of the whole, with gaps, and is copied into another layout over the same strides."""
+    torch._dynamo.reset()
+    for keep in (lambda x: x.chunk(2, -1)[-1], lambda x: x[..., 1:], lambda x: x.chunk(2, 0)[-1]):
+        x = torch.rand(shape).to(dtype).to("spyre").requires_grad_()
+        torch.compile(keep, backend="spyre", fullgraph=True)(x).sum().backward()
+        wanted = torch.zeros(shape)
+        keep(wanted).fill_(1)
+        assert torch.equal(x.grad.cpu().float(), wanted)
+
+
+def test_pieces_of_whole_sticks():
+    """One stick behind another: nothing is copied, and nothing is left to the CPU."""
+    torch._dynamo.reset()
+    for sizes in ((64, 64), (128, 64), (64, 10)):
+        parts = [tensor((n,)) for n in sizes]
+        result, program = programs_of(lambda *parts: torch.cat(parts) + 1, *parts)
+        assert agree(result, torch.cat([part.cpu() for part in parts]) + 1)
+        assert not (program.fallbacks or program.plan.boundaries or program.plan.restickifies)
 
 
 # ---- hints -----------------------------------------------------------------------------------------

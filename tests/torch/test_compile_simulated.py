@@ -25,9 +25,9 @@ class Recording(type(compile_backend.machine)):
         self.asked.append(("compute", op.overloadpacket.__name__))
         return super().compute(op, args, kwargs, targets, layouts)
 
-    def restickify(self, value, layout):
+    def restickify(self, value, target, layout):
         self.asked.append(("restickify", tuple(value.size())))
-        return super().restickify(value, layout)
+        return super().restickify(value, target, layout)
 
 
 @pytest.fixture

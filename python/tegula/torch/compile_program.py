@@ -10,7 +10,6 @@ import tegula
 from tegula import SpyreTensorLayout
 from tegula.torch import compile_run, fallback, memory
 from tegula.torch.compile_lower import CompileError, Lowering, name_of, place_of
-from tegula.torch.operations import restickify
 
 MOST_ATTEMPTS = 50  # plans for one graph, each with more reads copied than the one before
 
@@ -25,8 +24,9 @@ class Machine:
         except tegula.ArgumentError as error:  # what a program says is right: what is left are places that data says
             raise IndexError(str(error)) from error
 
-    def restickify(self, tensor, layout):
-        return restickify(tensor, layout)
+    def restickify(self, tensor, target, layout):
+        """A tensor in another layout, which is made for the same strides: those of an input may leave gaps."""
+        return self.copy(tensor, target, layout)
 
     def copy(self, tensor, target, layout):
         """The elements of a view in a tensor of their own."""

@@ -39,7 +39,8 @@ class Run:
 
     def _restickified(self, index, copy):
         if ("copy", copy) not in self.store:
-            self.store["copy", copy] = self.machine.restickify(self.store[index], self.program.targets[copy])
+            self.store["copy", copy] = self.machine.restickify(self.store[index], self.program.tensors[index],
+                                                               self.program.targets[copy])
         return self.store["copy", copy]
 
     def _read(self, step, position):
