@@ -234,7 +234,15 @@ static tg_status run_copies(tg_sim *sim, int64_t node, tg_error *err) {
 /* ---- the whole ----------------------------------------------------------------------------------------------------
  */
 
+/* Rows of a table are read in whole sticks. Without a loop in them the data picks single elements, wherever they lie in
+ * a stick, and any layout does for that. */
+static bool picks_rows(const tg_sim *sim, const tg_job *job) {
+    const int32_t loop = tg_graph_plan_stick(sim->plan, job->id);
+    return loop >= 0 && tg_loop_in_sticks(sim, job->id, 0) == loop;
+}
+
 static bool runs_on_device(const tg_sim *sim, const tg_job *job) {
+    if (job->info.kind == TG_NODE_GATHER && !picks_rows(sim, job)) return false;
     switch (job->info.kind) {
     case TG_NODE_POINTWISE:
     case TG_NODE_REDUCE:

@@ -137,6 +137,29 @@ def test_rows_that_data_picks():
             picked(numbers, rule)
 
 
+@pytest.mark.parametrize("dtype, model", [("f16", "tegula"), ("f32", "tegula"), ("f16", "torch-spyre")])
+def test_single_elements_that_data_picks(dtype, model):
+    """Of a vector, of rows of one element, and of rows that lie across the sticks: whatever lane they are in."""
+    graph = tegula.Graph()
+    number = np.float16 if dtype == "f16" else np.float32
+    vector, column, places = (graph.add_input(size, kind) for size, kind in
+                              (((200,), dtype), ((200, 1), dtype), ((5,), "s32")))
+    across = graph.add_input((200, 3), dtype, layout=tegula.SpyreTensorLayout((200, 3), dtype, [1, 0]))
+    rows = [graph.add("gather", shape, dtype, loops=shape, operands=[(table, terms), (places, [(0, 1)])])
+            for table, shape, terms in ((vector, (5,), [(None, 1, 0, 200)]), (column, (5, 1), [(None, 1, 0, 200)]),
+                                        (across, (5, 3), [(None, 3, 0, 200), (1, 1)]))]
+    told = {row: {"op": "copy", "indices": [(0, step, 199, (places, [(0, 1)]), "strict")]}
+            for row, step in zip(rows, (1, 1, 3))}
+    there = np.array([199, 0, 65, 64, 63], np.int32)
+    a = [draw(*size).astype(number) for size in ((200,), (200, 1), (200, 3))]
+    simulator = tegula.Simulator(graph.plan(model=model), told)
+    for node, data in zip((vector, column, across, places), (*a, there), strict=True):
+        simulator.write(node, data)
+    simulator.run()
+    for row, table in zip(rows, a):
+        assert (result(simulator, row, number) == table[there]).all()
+
+
 def test_pieces_constants_and_counting():
     graph = tegula.Graph()
     x, y = graph.add_input((5, 64), "f16"), graph.add_input((5, 36), "f16")

@@ -321,6 +321,16 @@ def test_places_that_are_none():
             compiled(function, table, torch.tensor([wrong]).to("spyre"))
 
 
+def test_places_of_single_elements():
+    """Of a vector, and of rows of one element: the data says the lane, too."""
+    places = torch.tensor([199, 0, 65, 33, 1, 31, 32])
+    for size, dtype in (((200,), torch.float32), ((200, 1), torch.float16), ((200,), torch.int64)):
+        table = torch.arange(200).view(size).to(dtype)
+        for function in (lambda t, i: t[i], lambda t, i: t.index_select(0, i), lambda t, i: t.roll(3, 0)):
+            made, program = compiled(function, table.to("spyre"), places.to("spyre"))
+            assert not program.fallbacks and torch.equal(made.cpu(), function(table, places))
+
+
 # ---- infinity and NaN ----------------------------------------------------------------------------
 
 
