@@ -2,6 +2,7 @@
 the CPU, ties, NaN and places that are negative included."""
 import pytest
 import torch
+from torch.nn import functional as F
 
 from tegula.torch import compile_backend
 from tegula.torch.compile_places import MOST_ROUNDS, TABLE
@@ -98,6 +99,34 @@ def test_pieces_side_by_side():
     for times in ([1, 1, 1], [2, 3, 1], [2, 1, 2, 3]):
         assert agree(aten.repeat.default, x, times)
     assert agree(aten.repeat.default, torch.tensor(3.0), [2, 2])
+
+
+def test_writing_over():
+    """Whatever part of a tensor is written over, what becomes of it begins where its memory does."""
+    x = TENSORS["numbers"]()
+    for part in (x, x[1], x[:, 1:3], x.permute(2, 0, 1)[1:], x[..., ::2], x[1, 2, 3]):
+        for numbers in (torch.randn(part.size()), torch.randint(0, 3, part.size()), torch.tensor(2.0)):
+            assert agree(aten.copy.default, part, numbers)
+            assert TABLE[aten.copy.default](part, numbers).storage_offset() == 0
+
+
+def test_rows_are_written_where_they_are():
+    """A cache that is an input, and padding that PyTorch makes by writing to slices; nothing is left to the CPU."""
+    def run(cache, row, x):
+        cache[1] = row
+        cache[2, 3:40] = x[0, 0, 0]
+        cache.t()[:, 3] = cache[0]
+        return cache.sum(0), F.pad(x, (1, 2, 1, 1), mode="circular")
+
+    torch._dynamo.reset()
+    graphs, given = [], (torch.randn(4, 77), torch.randn(77), torch.randn(2, 3, 5, 37))
+    there = [x.to("spyre") for x in given]
+    with compile_backend.watching(lambda compiled, program, new, again: graphs.append(program)):
+        made = torch.compile(run, backend="spyre", fullgraph=True)(*there)
+    assert not graphs[0].fallbacks
+    wanted = run(*given)
+    for a, b in zip((*made, *there), (*wanted, *given), strict=True):
+        torch.testing.assert_close(a.cpu(), b)
 
 
 def test_they_are_compiled():

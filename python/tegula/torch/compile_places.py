@@ -161,6 +161,15 @@ def _slice_scatter(x, piece, dim=0, start=None, end=None, step=1):
     return torch.cat(parts, dim) if len(parts) > 1 else parts[0].clone()
 
 
+def _copy(x, src, non_blocking=False):
+    """What x is after it has been written over. PyTorch's own result lies as x does in its storage, the offset and gaps
+    between its elements included; nobody asks for those of a tensor that is new."""
+    order = sorted(range(x.dim()), key=x.stride, reverse=True)
+    src = src.to(device=x.device, dtype=x.dtype).expand(x.size())
+    made = src.permute(order).clone(memory_format=torch.contiguous_format)
+    return made.permute([order.index(d) for d in range(x.dim())])
+
+
 def _select_scatter(x, piece, dim, index):
     index = index + x.size(dim) if index < 0 else index
     return _slice_scatter(x, piece.unsqueeze(dim), dim, index, index + 1)
@@ -197,6 +206,7 @@ TABLE = {
     _aten.scatter.src: _scatter,
     _aten.scatter_add.default: _scatter_add,
     _aten.index_put.default: _index_put,
+    _aten.copy.default: _copy,
     _aten.slice_scatter.default: _slice_scatter,
     _aten.select_scatter.default: _select_scatter,
     _aten.constant_pad_nd.default: _constant_pad,
