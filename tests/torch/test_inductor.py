@@ -85,7 +85,7 @@ def test_published_program(case):
     given = [tensor(size, case["layouts"].get(name, {}).get("dim_order")) for name, size in case["shapes"].items()]
     if case["cost"] is None:
         with pytest.raises(CompileError, match="gather elements from multiple sticks"):
-            compiled(function, *given)
+            compiled(function, *given, model="torch-spyre")
         return
     result, (program,) = compiled(function, *given, model="torch-spyre")
     assert program.plan.optimal and program.plan.restickify_elements == case["cost"]
@@ -336,13 +336,23 @@ def test_what_cannot_agree():
         return a.amin(-1) + b
 
     a, b = tensor((64, 64, 64)), tensor((64, 64))
-    with pytest.raises(CompileError) as caught:
-        compiled(sparse, a, b)
-    assert "return a.amin(-1) + b" in str(caught.value) and caught.value.conflict
-    for options in ({"conflicts": "boundary"}, {"restickify_reductions": True}):
+    for options in ({"conflicts": "error"}, {"model": "torch-spyre"}):
+        with pytest.raises(CompileError) as caught:
+            compiled(sparse, a, b, **options)
+        assert "return a.amin(-1) + b" in str(caught.value) and caught.value.conflict
+    for options in ({}, {"conflicts": "boundary"}, {"restickify_reductions": True}, {"simulate": False}):
         assert torch.equal(compiled(sparse, a, b, **options)[0].cpu(), sparse(a, b).cpu())
     with pytest.raises(torch._dynamo.exc.BackendCompilerFailed, match="no option speed"):
         compiled(sparse, a, b, speed=1)
+
+
+@pytest.mark.parametrize("run", [lambda a, b: torch.outer(a, b) + 1, lambda a, b: a.index_add(0, b[:2].long(), b[2:4])],
+                         ids=["outer", "index_add"])
+def test_what_cannot_agree_runs(run):
+    """By default, as in the backend spyre: what no copy helps is called outside of the plan."""
+    a, b = tensor((70,)), tensor((50,))
+    result, _ = compiled(run, a, b)
+    assert torch.equal(result.cpu(), run(a, b).cpu())
 
 
 @pytest.mark.parametrize("run", [lambda x: hint(x + 1, stick_dim=0) * 2, lambda x: hint(x, stick_dim=0) * 2,

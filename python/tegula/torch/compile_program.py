@@ -107,28 +107,38 @@ def check_options(options):
     return dict(options)
 
 
-def _way_out(lowering, error, cut, apart, options, conflicts):
-    """What to change where operations cannot agree: whether there was anything left. In this order: reads that see
-    other sticks in a copy; reductions that may ask for a copy; the last operation becomes a boundary, since without one
-    of them the others can agree. Never one that a hint is about."""
-    more = _worth_cutting(lowering, error.conflict) - cut
+def take_conflicts(options):
+    """What becomes of operations that cannot agree, taken out of the options: an error where torch-spyre's rules are
+    asked for, which is how torch-spyre has it, and else they run."""
+    return options.pop("conflicts", "error" if options.get("model") == "torch-spyre" else "resolve")
+
+
+def give_way(error, apart, hinted, options, conflicts):
+    """What to change where no other copies help: whether there was anything left. Reductions may ask for a copy; then
+    the last operation becomes a boundary, since without one of them the others can agree. Never one that a hint is
+    about."""
     last = error.conflict[-1].node.tag.name
-    if more:
-        cut |= more
-    elif conflicts == "resolve" and not options.get("restickify_reductions"):
+    if conflicts == "resolve" and not options.get("restickify_reductions"):
         options["restickify_reductions"] = True
-    elif conflicts != "error" and last not in apart and last not in (*lowering.sticks, *lowering.shares):
+    elif conflicts != "error" and last not in apart and last not in hinted:
         apart.add(last)
     else:
         return False
     return True
 
 
+def _way_out(lowering, error, cut, apart, options, conflicts):
+    """First come reads that see other sticks in a copy."""
+    more = _worth_cutting(lowering, error.conflict) - cut
+    cut |= more
+    return bool(more) or give_way(error, apart, (*lowering.sticks, *lowering.shares), options, conflicts)
+
+
 def build(module, given, names=(), options=None):
     """The Program of a torch.fx graph for inputs of one kind. Reads that no plan can do where they are get copies; what
     still cannot agree is an error with conflicts="error", which is how torch-spyre has it."""
     options = dict(options or {})
-    conflicts = options.pop("conflicts", "error" if options.get("model") == "torch-spyre" else "resolve")
+    conflicts = take_conflicts(options)
     simulates = options.pop("simulate", True)
     cut, apart, first = set(), set(), None
     for _ in range(MOST_ATTEMPTS):

@@ -22,7 +22,8 @@ class Pass:
     def __init__(self, lowering, given, names, options):
         self.lowering, self.given, self.names = lowering, given, names
         self.options = dict(options)
-        self.gives_way = self.options.pop("conflicts", "error") != "error"
+        self.conflicts = compile_program.take_conflicts(self.options)
+        self.options.pop("simulate", None)  # nothing is
 
     def __call__(self, graph):
         self.ir = graph
@@ -45,7 +46,7 @@ class Pass:
 
     def _agree(self):
         """The graph with a plan; reads that no plan can do where they are go through copies."""
-        apart, first, cut = set(), None, True
+        apart, first = set(), None
         for _ in range(compile_program.MOST_ATTEMPTS):
             building = Building(self.ir, self.lowering, self.given, self.names, self.sticks, apart).run()
             try:
@@ -53,12 +54,9 @@ class Pass:
                 return building
             except tegula.PlanInfeasible as error:
                 first = first or error
-                cut = self._cut(building, error.conflict)
-                last = error.conflict[-1].node.tag.name
-            if not cut:
-                if not self.gives_way or last in apart:
+                if not self._cut(building, error.conflict) and not compile_program.give_way(
+                        error, apart, self.sticks, self.options, self.conflicts):
                     break
-                apart.add(last)
         raise CompileError(compile_program._explain(first), first.conflict) from first
 
     def _cut(self, building, conflict):
