@@ -115,12 +115,11 @@ static tg_status find_cast(const char **op, const tg_node_info *info, const tg_f
                    tg_format_name(formats[1]));
 }
 
-/* What was put in so that a product finds its operand in memory has the opcode of the product, what a loop begins with
- * and hands on that of the loop. */
+/* What was put in so that an operation finds its operand in memory is a broadcast; what a loop begins with and hands on
+ * has the opcode of the loop. */
 static bool is_copy(const tg_node_info *info) {
     return info->kind == TG_NODE_CLONE || info->kind == TG_NODE_CONCATENATE ||
-           tg_hlo_text_is(info->opcode, "while") || tg_hlo_text_is(info->opcode, "dot") ||
-           tg_hlo_text_is(info->opcode, "convolution");
+           tg_hlo_text_is(info->opcode, "while") || tg_hlo_text_is(info->opcode, "broadcast");
 }
 
 static tg_status find_pointwise(const char **op, const tg_node_info *info, tg_error *err) {

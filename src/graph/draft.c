@@ -1,5 +1,6 @@
 /* Putting a node together. */
 #include "graph/lower.h"
+#include "graph/rules.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -52,6 +53,28 @@ tg_window *tg_draft_window(tg_draft *d, const tg_hlo_window_dim *window, int32_t
                      .base_dilation = window->lhs_dilate, .low = window->low, .step = view->step[dim],
                      .extent = view->shape[dim]};
     return w;
+}
+
+tg_access tg_view_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view) {
+    for (int32_t i = 0; i < view->ndim; i++) terms[i] = (tg_term){.loop = i, .step = view->step[i]};
+    return (tg_access){view->node, view->offset, view->ndim, terms};
+}
+
+int64_t tg_stick_length(const tg_node_view *view, const tg_order *o) {
+    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
+    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
+}
+
+bool tg_can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d) {
+    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
+    tg_term            terms[TG_MAX_NDIM];
+    const tg_access    access = tg_view_access(terms, view);
+    const int32_t      dim = tg_walked_dim(&n->host, &access, d);
+    if (!n->on_device) return true;
+    if (dim < 0) return false;
+    const int64_t stick = tg_stick_length(view, o), size = n->host.shape[dim];
+    const bool    alone = tg_host_dim(&n->host, view->shape, &access, d) == dim;
+    return (alone && view->shape[d] <= size) || (view->shape[d] % stick == 0 && size % stick == 0);
 }
 
 tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k) {
@@ -147,6 +170,7 @@ tg_status tg_draft_copy(tg_node_view *view, const tg_order *o, tg_node_kind kind
     tg_rows_dense(&dense);
     tg_draft_start(&d, o, kind, view);
     tg_draft_reshape(&d, o, view->node, &dense);
+    if (kind == TG_NODE_POINTWISE) d.node.opcode = tg_text_of("broadcast");
     const tg_node_view read = *view;
     if (kind != TG_NODE_CONSTANT && !tg_draft_same(&d, o, view)) return tg_lower_no_memory(o);
     const tg_status s = tg_draft_finish(view, &d, o);

@@ -1,5 +1,6 @@
 /* Building a graph node by node, and asking it. A node is checked once, by graph_check.c. */
 #include "graph/model.h"
+#include "graph/rules.h"
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -194,6 +195,7 @@ static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layo
     if (!reserve(g, node)) return tg_graph_no_memory(err);
     keep_node(g, node, layout);
     *id = (int64_t)g->nodes.count - 1;
+    g->nodes.rows[*id].in_sticks = tg_always_in_sticks(g, tg_node_at(g, *id));
     return TG_OK;
 }
 

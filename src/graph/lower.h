@@ -196,6 +196,16 @@ tg_window *tg_draft_window(tg_draft *d, const tg_hlo_window_dim *window, int32_t
 /* The result has this shape, and the format of `node`. */
 void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_node_view *result);
 
+/* A view, read by loops of its own: one for each dimension. */
+tg_access tg_view_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view);
+
+/* Can sticks lie along dimension d of the view, or be brought there? Yes where it walks a dimension of the tensor
+ * alone, and where it cuts one into whole sticks. */
+bool tg_can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d);
+
+/* Elements of a stick of its tensor; 1 of one that is not on the device. */
+int64_t tg_stick_length(const tg_node_view *view, const tg_order *o);
+
 /* Operands of the instruction from k on, which are read as the instruction says and not loop by loop: indices, what
  * stands around a tensor, what a search starts with. */
 tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k);
@@ -251,6 +261,10 @@ bool tg_lower_is_neutral(const tg_order *o, tg_reduction reduction, int64_t k);
 const char *tg_literal_fault(tg_hlo_text text, const tg_node_view *shape);
 
 /* ---- lower_products.c ---- */
+
+/* Of operands that a node reads element by element, all of its shape or scalars: some become tensors of their own, so
+ * that there is a loop that all can have in their sticks. */
+tg_status tg_lower_spread(tg_node_view *views, int64_t n, const tg_order *o);
 
 tg_lower tg_lower_dot, tg_lower_convolution;
 

@@ -55,20 +55,33 @@ static tg_status check_types(const tg_order *o) {
     return s == TG_OK && view.dtype != TG_PRED ? tg_lower_fail(o, "what it selects by is not of type pred") : s;
 }
 
+static tg_status check_shapes(const tg_order *o, const tg_node_view *result) {
+    tg_node_view view;
+    for (int64_t k = 0; k < o->at.noperands; k++) {
+        const tg_status s = tg_lower_view(&view, o, k);
+        if (s != TG_OK) return s;
+        if (view.ndim != 0 && !same_shape(&view, result))
+            return tg_lower_fail(o, "one of its operands has another shape than its result");
+    }
+    return TG_OK;
+}
+
 tg_status tg_lower_pointwise(tg_order *o) {
-    tg_node_view   result, view;
-    tg_draft  d;
-    tg_status s = tg_lower_shape(&result, o);
-    if (s != TG_OK) return s;
-    s = check_types(o);
+    enum { MOST = 3 }; /* that are element by element; more come from opcodes that nobody knows */
+    tg_node_view views[MOST], result, view;
+    tg_draft     d;
+    tg_status    s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = check_types(o);
+    if (s == TG_OK) s = check_shapes(o, &result);
+    for (int64_t k = 0; k < tg_min(o->at.noperands, MOST) && s == TG_OK; k++) s = tg_lower_view(&views[k], o, k);
+    if (s == TG_OK && o->at.noperands <= MOST) s = tg_lower_spread(views, o->at.noperands, o);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     (void)tg_hlo_find_attribute(&d.node.variant, o->l->module, o->id, "direction"); /* of a compare */
     for (int64_t k = 0; k < o->at.noperands && s == TG_OK; k++) {
-        s = tg_lower_view(&view, o, k);
+        if (k < MOST) view = views[k];
+        else s = tg_lower_view(&view, o, k);
         if (s != TG_OK) break;
-        if (view.ndim != 0 && !same_shape(&view, &result))
-            return tg_lower_fail(o, "one of its operands has another shape than its result");
         tg_draft_choose_format(&d, o, &view);
         if (!tg_draft_same(&d, o, &view)) s = tg_lower_no_memory(o);
     }

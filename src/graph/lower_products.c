@@ -75,36 +75,11 @@ static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims 
     return next == d->node.host.ndim;
 }
 
-/* A view as it is read by loops of its own. */
-static tg_access own_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view) {
-    for (int32_t i = 0; i < view->ndim; i++) terms[i] = (tg_term){.loop = i, .step = view->step[i]};
-    return (tg_access){view->node, view->offset, view->ndim, terms};
-}
-
-static int64_t stick_of(const tg_node_view *view, const tg_order *o) {
-    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
-    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
-}
-
-/* Can sticks lie along dimension d of the view, or be brought there? Yes where it walks a dimension of the tensor
- * alone, and where it cuts one into whole sticks. */
-static bool can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d) {
-    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
-    tg_term            terms[TG_MAX_NDIM];
-    const tg_access    access = own_access(terms, view);
-    const int32_t      dim = tg_walked_dim(&n->host, &access, d);
-    if (!n->on_device) return true;
-    if (dim < 0) return false;
-    const int64_t stick = stick_of(view, o), size = n->host.shape[dim];
-    const bool    alone = tg_host_dim(&n->host, view->shape, &access, d) == dim;
-    return (alone && view->shape[d] <= size) || (view->shape[d] % stick == 0 && size % stick == 0);
-}
-
 /* Can zeros be put behind the end of dimension d, or is there nothing to be filled? */
 static bool can_be_filled(const tg_node_view *view, const tg_order *o, int32_t d, int64_t stick) {
     const tg_node_row *n = tg_node_at(o->l->graph, view->node);
     tg_term            terms[TG_MAX_NDIM];
-    const tg_access    access = own_access(terms, view);
+    const tg_access    access = tg_view_access(terms, view);
     return view->shape[d] % stick == 0 || !n->on_device || tg_filled_dim(&n->host, view->shape, &access, d) >= 0;
 }
 
@@ -114,7 +89,7 @@ static tg_status make_columns(tg_node_view *view, const tg_order *o, const dot_d
     bool wanted = false;
     for (int32_t d = 0; d < view->ndim; d++) {
         if (!is_own(dims, side, d) || view->shape[d] == 1) continue;
-        if (can_be_stick(view, o, d)) return TG_OK;
+        if (tg_can_be_stick(view, o, d)) return TG_OK;
         wanted = true;
     }
     return wanted ? tg_draft_copy(view, o, TG_NODE_CLONE) : TG_OK;
@@ -127,8 +102,8 @@ static tg_status make_sums(tg_node_view *views, const tg_order *o, const dot_dim
     for (int32_t c = 0; c < dims->ncontracting[0]; c++) {
         const int32_t at[2] = {(int32_t)dims->contracting[0][c], (int32_t)dims->contracting[1][c]};
         if (views[x].shape[at[x]] == 1) continue;
-        const bool stick = can_be_stick(&views[x], o, at[x]);
-        const bool fill = can_be_filled(&views[y], o, at[y], stick_of(&views[x], o));
+        const bool stick = tg_can_be_stick(&views[x], o, at[x]);
+        const bool fill = can_be_filled(&views[y], o, at[y], tg_stick_length(&views[x], o));
         if (stick && fill) return TG_OK;
         sums = true;
         lies = lies || stick;
@@ -158,6 +133,38 @@ static tg_status make_dot_solid(tg_node_view *views, const tg_order *o, const do
     return s == TG_OK ? make_columns(&views[1 - x], o, dims, 1 - x) : s;
 }
 
+/* Of one round: nothing is summed up. */
+static bool sums_nothing(const dot_dims *dims, const tg_node_view *views) {
+    for (int32_t c = 0; c < dims->ncontracting[0]; c++)
+        if (views[0].shape[dims->contracting[0][c]] != 1 || views[1].shape[dims->contracting[1][c]] != 1) return false;
+    return true;
+}
+
+/* An outer product: it multiplies element by element. */
+static tg_status multiply(const tg_order *o, const tg_node_view *result, const tg_node_view *views,
+                          const dot_dims *dims) {
+    tg_node_view spread[2] = {*result, *result};
+    int32_t      loop[2][TG_MAX_NDIM];
+    tg_draft     d;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, result);
+    if (!dot_loops(loop, &d, dims, views)) return tg_lower_fail(o, "its dimensions do not fit its result");
+    for (int i = 0; i < 2; i++) {
+        spread[i].node = views[i].node;
+        spread[i].offset = views[i].offset;
+        spread[i].dtype = views[i].dtype;
+        memset(spread[i].step, 0, sizeof spread[i].step);
+        for (int32_t k = 0; k < views[i].ndim; k++)
+            if (loop[i][k] < result->ndim) spread[i].step[loop[i][k]] = views[i].step[k];
+    }
+    const tg_status s = tg_lower_spread(spread, 2, o);
+    if (s != TG_OK) return s;
+    tg_draft_start(&d, o, TG_NODE_POINTWISE, result);
+    d.node.opcode = tg_text_of("multiply");
+    for (int i = 0; i < 2; i++)
+        if (!tg_draft_same(&d, o, &spread[i])) return tg_lower_no_memory(o);
+    return tg_draft_end(o, &d);
+}
+
 tg_status tg_lower_dot(tg_order *o) {
     int32_t   loop[2][TG_MAX_NDIM];
     dot_dims  dims;
@@ -169,6 +176,7 @@ tg_status tg_lower_dot(tg_order *o) {
     if (s == TG_OK) s = read_dot(&dims, o);
     if (s != TG_OK) return s;
     if (!fits_views(&dims, views)) return tg_lower_fail(o, "its dimensions do not fit its operands");
+    if (sums_nothing(&dims, views)) return multiply(o, &result, views, &dims);
     s = make_dot_solid(views, o, &dims);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_MATMUL, &result);

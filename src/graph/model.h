@@ -18,6 +18,7 @@ typedef struct tg_access_row {
 typedef struct tg_node_row {
     tg_node_kind kind;
     bool         on_device;
+    bool         in_sticks; /* whatever is chosen, a loop of the result lies in its sticks */
     bool         carries; /* it came as TG_NODE_CARRY, and may have become a boundary */
     tg_format    format; /* of the result, if on_device */
     tg_host      host;

@@ -184,6 +184,42 @@ bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n,
     return from->on_device && tg_filled_dim(&from->host, ranges, &mine, loop) < 0;
 }
 
+bool tg_walks_all(const tg_host *host, const int64_t *ranges, const tg_access *access) {
+    const tg_dims dims = tg_host_dims(host);
+    bool          all = true;
+    for (int32_t d = 0; d < host->ndim && all; d++) {
+        tg_coordinate c;
+        tg_coordinate_of(&c, &dims, d, ranges, access);
+        all = host->shape[d] <= 1 || c.nparts > 0;
+    }
+    return all;
+}
+
+/* Operand k has something in its sticks. */
+static bool reads_sticks(const tg_graph *g, const tg_node_row *n, int32_t k) {
+    const tg_access    a = tg_operand_at(g, n, k);
+    const tg_node_row *from = tg_node_at(g, a.node);
+    return from->in_sticks && tg_walks_all(&from->host, tg_node_ranges(g, n), &a);
+}
+
+bool tg_always_in_sticks(const tg_graph *g, const tg_node_row *n) {
+    roles r;
+    bool  any = false;
+    if (!n->on_device || n->layout >= 0) return false;
+    switch (n->kind) {
+    case TG_NODE_INPUT:
+    case TG_NODE_CLONE:
+    case TG_NODE_BOUNDARY: /* the default layout */
+        for (int32_t d = 0; d < n->host.ndim; d++) any = any || n->host.shape[d] > 1;
+        return any;
+    case TG_NODE_MATMUL: r = find_roles(g, n); return r.summed != 0 && r.columns != 0;
+    case TG_NODE_POINTWISE:
+        for (uint32_t k = 0; k < n->noperands; k++) any = any || reads_sticks(g, n, (int32_t)k);
+        return any;
+    default: return false;
+    }
+}
+
 /* ---- modes -------------------------------------------------------------------------------- */
 
 static bool has(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }

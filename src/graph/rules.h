@@ -46,6 +46,12 @@ enum { TG_ANY_LOOP = -2 };
 int32_t tg_wanted_loop(const tg_rule *rule, const tg_graph *g, const tg_node_row *n, const tg_mode_row *mode,
                        int32_t k);
 
+/* Is every dimension of a tensor walked, in part at least? Then the one in its sticks is, too. */
+bool tg_walks_all(const tg_host *host, const int64_t *ranges, const tg_access *access);
+
+/* Has the result of a node a loop in its sticks, whatever is chosen? pre: that is known of its operands. */
+bool tg_always_in_sticks(const tg_graph *g, const tg_node_row *n);
+
 /* Operand k of a product needs zeros behind the last step of a loop that the other one has in its sticks, and there is
  * no room for any: the loop walks a part of a dimension. */
 bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n, const tg_mode_row *mode, int32_t k);

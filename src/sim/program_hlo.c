@@ -119,8 +119,9 @@ static bool translate_pointwise(tg_compute *c, room *r, source *s) {
 }
 
 static bool translate_dot(tg_compute *c, room *r, source *s) {
+    const tg_hlo_text none = {NULL, 0};
     (void)r;
-    c->op = TG_OP_PRODUCT;
+    c->op = s->info.kind == TG_NODE_POINTWISE ? tg_op_of_hlo(s->info.opcode, none) : TG_OP_PRODUCT;
     return s->info.noperands == 2;
 }
 

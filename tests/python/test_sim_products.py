@@ -86,7 +86,7 @@ def draw_product(seed):
     x = draw_view(v, "a", [SIZES[v.below(len(SIZES))] for _ in range(1 + v.below(3))])
     ndim, own = x[1].ndim, [(2, 3, 13, 64, 70, 128)[v.below(6)] for _ in range(v.below(3))]
     dims = v.rng.permutation(ndim).tolist()
-    nsums = min(ndim, 1 + v.below(2))
+    nsums = min(ndim, v.below(3))
     sums, batches = dims[:nsums], dims[nsums:nsums + v.below(2)]
     tags = [*sums, *batches, *range(ndim, ndim + len(own))]
     order = v.rng.permutation(len(tags)).tolist()
@@ -151,3 +151,38 @@ def test_parts_that_are_whole_sticks_need_no_copy():
     v.run(v.dot(x, y, ([1], [1])))
     told = plan_hlo.plan(v.program.text())
     assert [op["kind"] for op in told["ops"]] == ["input", "input", "matmul"] and not told["restickifies"]
+
+
+# ---- nothing is summed up ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("shapes, batches", [
+    (((77,), (100,)), ((), ())), (((64,), (64,)), ((), ())), (((13, 70), (3,)), ((), ())), (((2,), (3, 154)), ((), ())),
+    (((4, 77), (4, 100)), ((0,), (0,))), (((1, 70), (5, 1)), ((), ())), (((), (70,)), ((), ()))])
+def test_outer_product(shapes, batches):
+    """No tensor leaves its sticks for a loop that it does not have: one of them is multiplied out."""
+    v = views()
+    v.run(v.dot(v.parameter("x", shapes[0]), v.parameter("y", shapes[1]), ((), ()), batches))
+
+
+def test_a_sum_of_one_term():
+    v = views()
+    v.run(v.dot(v.parameter("x", (77, 1)), v.parameter("y", (1, 100)), ([1], [0])))
+
+
+@pytest.mark.parametrize("dtype, kinds", [("f16", ["input", "input", "pointwise", "pointwise"]),
+                                          ("f32", ["input", "input", "clone", "pointwise"])])
+@pytest.mark.parametrize("product", ["dot(a, b), lhs_contracting_dims={}, rhs_contracting_dims={}", "multiply(x, y)"])
+def test_vectors_multiply_each_with_each(dtype, kinds, product):
+    """The device copies a format into other sticks, or the host writes it so; the smaller tensor is multiplied out."""
+    text = """ENTRY main {
+  a = f16[77] parameter(0)
+  b = f16[100] parameter(1)
+  x = f16[77,100] broadcast(a), dimensions={0}
+  y = f16[77,100] broadcast(b), dimensions={1}
+  ROOT r = f16[77,100] """ + product + "\n}\n"
+    told = plan_hlo.plan(text.replace("f16", dtype), "--device-formats")
+    assert [op["kind"] for op in told["ops"]] == kinds and told["ops"][-1]["opcode"] == "multiply"
+    assert sum(len(r["consumers"]) for r in told["restickifies"]) == (dtype == "f16")
+    done = plan_hlo.run(text.replace("f16", dtype), "--run")
+    assert done.returncode == 0, done.stdout
