@@ -76,6 +76,21 @@ static tg_status try_step(tg_bundle *b, int64_t i, tg_error *err) {
     return TG_OK;
 }
 
+/* Named ones may be views; what nobody reads is wanted as it is. */
+static bool list_outputs(tg_bundle *b) {
+    const int64_t n = tg_graph_plan_step_count(b->plan), named = tg_graph_output_count(b->graph);
+    bool         *results = calloc((size_t)n + 1, sizeof *results);
+    bool          ok = results != NULL;
+    if (ok) tg_mark_results(results, b->graph, b->plan);
+    for (int64_t i = 0; i < named && ok; i++) ok = tg_output_rows_push(&b->outputs, tg_graph_output(b->graph, i));
+    for (int64_t i = 0; i < n && ok && named == 0; i++) {
+        const int64_t node = tg_graph_plan_step(b->plan, i).node;
+        if (results[i]) ok = tg_output_rows_push(&b->outputs, (tg_output){node, tg_node_at(b->graph, node)->host});
+    }
+    free(results);
+    return ok;
+}
+
 tg_status tg_bundle_create(tg_bundle **out, const tg_graph *graph, const tg_graph_plan *plan,
                            const tg_bundle_params *params, tg_error *err) {
     const tg_division_params *d = &params->division;
@@ -89,7 +104,7 @@ tg_status tg_bundle_create(tg_bundle **out, const tg_graph *graph, const tg_grap
     b->graph = graph;
     b->plan = plan;
     b->params = *params;
-    tg_status s = list_steps(b) ? tg_bundle_place(b, err) : tg_graph_no_memory(err);
+    tg_status s = list_steps(b) && list_outputs(b) ? tg_bundle_place(b, err) : tg_graph_no_memory(err);
     for (int64_t i = 0; i < (int64_t)b->steps.count && s == TG_OK; i++) s = try_step(b, i, err);
     if (s == TG_OK && !tg_list_transfers(b)) s = tg_graph_no_memory(err);
     if (s == TG_OK) *out = b;
@@ -104,6 +119,7 @@ void tg_bundle_destroy(tg_bundle **bundle) {
     free(b->kernels.rows);
     free(b->transfers.rows);
     free(b->chars.rows);
+    free(b->outputs.rows);
     free(b);
     *bundle = NULL;
 }

@@ -37,6 +37,7 @@ struct tg_bundle {
     tg_piece_rows        kernels;
     tg_transfer_rows     transfers;
     tg_char_rows         chars;
+    tg_output_rows       outputs; /* those of the graph, or what nobody reads */
     int64_t              zeros; /* address of a stick of zeros */
 };
 

@@ -72,8 +72,8 @@ static void put_data(tg_json *j, const tg_bundle *b, const char *key, bool input
 
 static void put_outputs(tg_json *j, const tg_bundle *b) {
     tg_json_open(j, "outputs", '[');
-    for (int64_t i = 0; i < tg_graph_output_count(b->graph); i++) {
-        const tg_output out = tg_graph_output(b->graph, i);
+    for (size_t i = 0; i < b->outputs.count; i++) {
+        const tg_output out = b->outputs.rows[i];
         const int64_t   step = tg_graph_plan_node_step(b->plan, out.node);
         open_item(j);
         tg_json_node(j, "name", b->graph, out.node);

@@ -48,7 +48,7 @@ bool tg_list_transfers(tg_bundle *b) {
         for (int32_t k = 0; k < n && ok; k++)
             ok = add_transfer(b, tg_graph_plan_step_operand(b->plan, i, k), false);
     }
-    for (int64_t i = 0; i < tg_graph_output_count(b->graph) && ok; i++)
-        ok = add_transfer(b, tg_graph_plan_node_step(b->plan, tg_graph_output(b->graph, i).node), false);
+    for (size_t i = 0; i < b->outputs.count && ok; i++)
+        ok = add_transfer(b, tg_graph_plan_node_step(b->plan, b->outputs.rows[i].node), false);
     return ok;
 }

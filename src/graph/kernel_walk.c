@@ -199,10 +199,23 @@ static int64_t steps_of(const tg_sdsc *s, const tg_sdsc_tensor *t, int32_t dim) 
     return dim == t->stick ? s->extent[dim] / t->eps : s->extent[dim];
 }
 
+/* Sticks of one width become sticks of another one whole, both halves of a wide one. */
+static int64_t widest_stick(const tg_sdsc *s, int32_t dim) {
+    int64_t eps = 1;
+    for (int32_t k = 0; k < s->kernel->ntensors; k++)
+        if (s->tensor[k].stick == dim) eps = tg_max(eps, s->tensor[k].eps);
+    return eps;
+}
+
 static tg_status runs_over(const tg_sdsc *s, int32_t k, int32_t dim, int64_t room, tg_error *err) {
-    const int64_t unit = dim == s->tensor[k].stick ? s->tensor[k].eps : 1;
-    return tg_fail(err, TG_ERR_UNREPRESENTABLE, "loop %d runs to %d, %s has room for %d", (int64_t)s->loop[dim],
-                   s->extent[dim], tg_sdsc_tensor_name(s, k), room * unit);
+    const int64_t unit = dim == s->tensor[k].stick ? s->tensor[k].eps : 1, widest = widest_stick(s, dim);
+    const int64_t loop = s->loop[dim], extent = s->extent[dim];
+    const char   *name = tg_sdsc_tensor_name(s, k);
+    if (unit > 1 && unit < widest)
+        return tg_fail(err, TG_ERR_UNREPRESENTABLE, "the device converts whole sticks of %d elements: loop %d runs to "
+                       "%d, and %s has room for %d, in sticks of %d", widest, loop, extent, name, room * unit, unit);
+    return tg_fail(err, TG_ERR_UNREPRESENTABLE, "loop %d runs to %d, %s has room for %d", loop, extent, name,
+                   room * unit);
 }
 
 /* The gap of the dimension at place i: what is there up to the next one, less what is walked. */

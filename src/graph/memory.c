@@ -15,13 +15,6 @@ const char *tg_home_name(tg_home home) {
 
 /* ---- lives -------------------------------------------------------------------------------------- */
 
-static void mark_outputs(tg_memory *m) {
-    const int64_t count = tg_graph_output_count(m->graph);
-    for (int64_t i = 0; i < count; i++)
-        m->output[tg_graph_plan_node_step(m->plan, tg_graph_output(m->graph, i).node)] = true;
-    for (int64_t i = 0; i < m->n && count == 0; i++) m->output[i] = m->first_reader[i] == m->first_reader[i + 1];
-}
-
 /* Of each tensor the step that read it last; -1: none has. */
 static void count_readers(tg_memory *m, int64_t *last) {
     for (int64_t i = 0; i < m->n; i++) last[i] = -1;
@@ -53,7 +46,7 @@ static tg_status list_readers(tg_memory *m, tg_error *err) {
         }
     }
     free(last);
-    mark_outputs(m);
+    tg_mark_results(m->output, m->graph, m->plan);
     return TG_OK;
 }
 

@@ -47,4 +47,7 @@ bool tg_list_paddings(tg_graph_plan *plan);
 /* plan_steps.c: from restickifies and paddings. TG_ERR_OVERFLOW, TG_ERR_NOMEM. */
 tg_status tg_list_steps(tg_graph_plan *plan, tg_error *err);
 
+/* Steps whose tensor is wanted outside: the outputs that the graph names; if it names none, all that nobody reads. */
+void tg_mark_results(bool *steps, const tg_graph *graph, const tg_graph_plan *plan);
+
 #endif

@@ -169,3 +169,14 @@ const char *tg_step_kind_name(tg_step_kind kind) {
     static const char *const names[] = {"node", "restickify", "fill"};
     return (int)kind >= 0 && kind <= TG_STEP_FILL ? names[kind] : NULL;
 }
+
+/* ---- results ------------------------------------------------------------------------------------ */
+
+void tg_mark_results(bool *steps, const tg_graph *graph, const tg_graph_plan *plan) {
+    const int64_t n = tg_graph_plan_step_count(plan), named = tg_graph_output_count(graph);
+    for (int64_t i = 0; i < n; i++) steps[i] = named == 0;
+    for (int64_t i = 0; i < named; i++) steps[tg_graph_plan_node_step(plan, tg_graph_output(graph, i).node)] = true;
+    for (int64_t i = 0; i < n && named == 0; i++)
+        for (int32_t k = 0; k < tg_graph_plan_step(plan, i).noperands; k++)
+            steps[tg_graph_plan_step_operand(plan, i, k)] = false;
+}

@@ -347,6 +347,19 @@ def test_transfers_of_a_bundle():
             ask()
 
 
+def test_what_nobody_reads_is_the_output_of_a_graph_that_names_none():
+    """In memory and in the bundle; a tensor that is named is the only one."""
+    graph = tegula.Graph()
+    x = graph.add_input((128, 64), "f16", name="x")
+    root = graph.pointwise([graph.pointwise([x], opcode="tanh", name="t")], opcode="tanh", name="root")
+    plan = graph.plan()
+    rows = {row["name"]: row for row in plan.bundle().manifest()["outputs"]}
+    assert list(rows) == ["root"] and rows["root"]["shape"] == [128, 64] and rows["root"]["dci"]
+    graph.add_output("t")
+    rows = graph.plan().bundle().manifest()["outputs"]
+    assert [row["name"] for row in rows] == ["t"] and root.name == "root"
+
+
 def test_a_bundle_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
     bundle = tegula.plan(ATTENTION.read_text()).bundle()
     target = tmp_path / "out"

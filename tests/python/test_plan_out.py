@@ -125,6 +125,20 @@ def test_what_a_mixed_graph_says(tmp_path):
     assert why == {"t": "the device has no function for tan", "r": "the type of an operand has no device format"}
 
 
+@pytest.mark.parametrize("n, room", [(33, None), (64, None), (100, None), (20, 32), (70, 96), (90, 96)])
+@pytest.mark.parametrize("to", ["f16", "f32"])
+def test_conversions_of_sticks_that_are_not_full(tmp_path, n, room, to):
+    """The device converts whole sticks of 64 halves, which are two of singles; a tensor may have one less."""
+    other = "f32" if to == "f16" else "f16"
+    bundle = written(tmp_path, f"ENTRY main {{\n a = {other}[5,{n}] parameter(0)\n"
+                               f" ROOT r = {to}[5,{n}] convert(a)\n}}\n")
+    step, = bundle["steps"]
+    assert step["runs_on"] == ("host" if room else "device")
+    assert room is None or step["why"] == (
+        f"the device converts whole sticks of 64 elements: loop 1 runs to {room + 32}, and "
+        f"{'operand 0' if to == 'f16' else 'the result'} has room for {room}, in sticks of 32")
+
+
 # ---- all or nothing ---------------------------------------------------------------------------------------------
 
 def limited(nbytes):
