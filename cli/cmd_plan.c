@@ -198,6 +198,7 @@ static int show(plan_view *view, const cli_args *args, const tg_graph_params *pa
     else if (args->option[OPT_EXPLAIN] != NULL && feasible) status = plan_explain(view, args->option[OPT_EXPLAIN]);
     else status = args->json ? plan_put_json(view) : plan_put_report(stdout, view);
     if (feasible && out != NULL && !args->json) tell_written(&written, out);
+    if (!feasible && status == CLI_OK) status = plan_complain(view);
     tg_graph_plan_destroy(&relayed);
     return status;
 }
@@ -226,9 +227,9 @@ static tg_status make_plan(plan_view *view, tg_graph_plan **plan, tg_graph *grap
     return tg_graph_plan_for_device(plan, view->arrangements, graph, params, err);
 }
 
-static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_module *module,
+static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_module *module, const char *name,
                       const cli_args *args) {
-    plan_view        view = {.module = tg_hlo_get_header(module).name, .graph = graph, .limit = -1,
+    plan_view        view = {.name = name, .module = tg_hlo_get_header(module).name, .graph = graph, .limit = -1,
                              .list_memory = args->option[OPT_MEMORY] != NULL, .program = program};
     tg_graph_params  params;
     tg_memory_params memory_params;
@@ -271,7 +272,7 @@ static int plan_text(const hlo_dump *d, const cli_args *args) {
     if (tg_graph_create(&graph, &err) != TG_OK || tg_program_create(&program, &err) != TG_OK ||
         add_module(program, graph, module, args, &err) != TG_OK)
         status = cli_fail_error(d->text.name, &err);
-    else status = plan_graph(graph, program, module, args);
+    else status = plan_graph(graph, program, module, d->text.name, args);
     tg_program_destroy(&program);
     tg_graph_destroy(&graph);
     tg_hlo_destroy(&module);

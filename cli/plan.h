@@ -8,6 +8,7 @@
 #include <tegula/sim.h>
 
 typedef struct plan_view {
+    const char          *name; /* of the text, for complaints */
     tg_hlo_text          module;
     const tg_graph      *graph;
     const tg_graph_plan *plan;
@@ -21,6 +22,9 @@ typedef struct plan_view {
     const tg_program    *program; /* if it is to be run */
     int64_t              seed;    /* of the inputs then */
 } plan_view;
+
+/* Why there is no plan, in a line on standard error; CLI_INFEASIBLE. */
+int plan_complain(const plan_view *view);
 
 /* Each returns an exit status. */
 int plan_put_report(FILE *file, const plan_view *view);

@@ -20,8 +20,17 @@ static tg_plan_report report_of(const plan_view *view) {
                             .list_memory = view->list_memory};
 }
 
-static int status_of(const plan_view *view) {
-    return tg_graph_plan_summary(view->plan).feasible ? CLI_OK : CLI_INFEASIBLE;
+/* The answer is on standard output, which nobody may look at. */
+int plan_complain(const plan_view *view) {
+    const tg_plan_report report = report_of(view);
+    const size_t         len = tg_plan_report_conflict(NULL, 0, &report);
+    char                *text = cli_allocate(len + 1);
+    (void)tg_plan_report_conflict(text, len + 1, &report);
+    text[strcspn(text, "\n")] = '\0';
+    (void)fflush(stdout);
+    const int status = cli_fail(CLI_INFEASIBLE, view->name, "%s", text);
+    free(text);
+    return status;
 }
 
 int plan_put_report(FILE *file, const plan_view *view) {
@@ -31,7 +40,7 @@ int plan_put_report(FILE *file, const plan_view *view) {
     (void)tg_plan_report_text(text, len + 1, &report);
     (void)fwrite(text, 1, len, file);
     free(text);
-    return status_of(view);
+    return CLI_OK;
 }
 
 int plan_put_json(const plan_view *view) {
@@ -41,7 +50,7 @@ int plan_put_json(const plan_view *view) {
     (void)tg_plan_report_json(text, len + 1, &report);
     puts(text);
     free(text);
-    return status_of(view);
+    return CLI_OK;
 }
 
 /* No operation is called so, or several are. */

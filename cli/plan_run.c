@@ -135,5 +135,7 @@ int plan_run(const plan_view *view, bool json) {
     if (s == TG_OK) s = answer(&right, sim, view, json, &err);
     tg_sim_destroy(&sim);
     if (s != TG_OK) return cli_fail_error("plan --run", &err);
-    return right ? CLI_OK : CLI_NO;
+    if (right) return CLI_OK;
+    (void)fflush(stdout);
+    return cli_fail(CLI_NO, view->name, "the plan gives wrong results on the simulated device");
 }

@@ -31,6 +31,10 @@ typedef struct tg_plan_report { /* zero-initialise, but for graph and plan */
  * its end (snprintf rule). In names what is no printable character becomes '?'. */
 TG_API size_t tg_plan_report_text(char *buf, size_t cap, const tg_plan_report *report);
 
+/* What of that says why there is no plan, without the details: which operations cannot agree, each with its rule.
+ * Nothing of a feasible plan. Lines of text, each with its end (snprintf rule). */
+TG_API size_t tg_plan_report_conflict(char *buf, size_t cap, const tg_plan_report *report);
+
 /* One operation: its loops, and how it reads and writes each tensor. pre: the plan is feasible, 0 <= node < count. */
 TG_API size_t tg_plan_report_node(char *buf, size_t cap, const tg_plan_report *report, int64_t node);
 

@@ -152,6 +152,7 @@ PyObject *plan_coordinates(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- py_graph_words.c ---- */
 
+PyObject *plan_complaint(core_graph_plan *self); /* why there is none, without the last line end */
 PyObject *plan_report(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *plan_str(PyObject *self);
 PyObject *plan_explain(PyObject *self, PyObject *node);

@@ -152,35 +152,6 @@ static int make_plan(core_graph_plan *self, core_state *state, const wishes *w) 
     return -1;
 }
 
-static PyObject *name_and_rule(const core_graph_plan *self, int64_t id) {
-    const tg_node_info info = tg_graph_get(self->graph->graph, id);
-    PyObject          *name = info.name.len > 0 ? core_text(info.name.chars, info.name.len)
-                                                : PyUnicode_FromFormat("node %lld", (long long)id);
-    if (name == NULL) return NULL;
-    PyObject *words = PyUnicode_FromFormat("\n  %U (%s): %s", name, tg_node_kind_name(info.kind),
-                                           tg_node_kind_rule(info.kind));
-    Py_DECREF(name);
-    return words;
-}
-
-/* Which nodes cannot agree, and their rules. */
-static PyObject *complaint(const core_graph_plan *self) {
-    const int64_t n = tg_graph_plan_conflict_count(self->plan);
-    PyObject     *text = n > 0 ? PyUnicode_FromFormat("no plan: %lld operation%s cannot agree", (long long)n,
-                                                      n == 1 ? "" : "s")
-                               : PyUnicode_FromString("no plan was found, by a method that cannot say why");
-    for (int64_t i = 0; i < n && text != NULL; i++) {
-        PyObject *old = text, *more = name_and_rule(self, tg_graph_plan_conflict(self->plan, i));
-        text = more != NULL ? PyUnicode_FromFormat("%U%U", old, more) : NULL;
-        Py_XDECREF(more);
-        Py_DECREF(old);
-    }
-    if (text == NULL || self->relayed == NULL) return text;
-    PyObject *whole = PyUnicode_FromFormat("%U\nwith restickify_reductions=True there is a plan", text);
-    Py_DECREF(text);
-    return whole;
-}
-
 static int set_attribute(PyObject *object, const char *name, PyObject *value) {
     const int failed = value == NULL || PyObject_SetAttrString(object, name, value) != 0;
     Py_XDECREF(value);
@@ -189,7 +160,7 @@ static int set_attribute(PyObject *object, const char *name, PyObject *value) {
 
 /* Takes the reference to the plan. NULL. */
 static PyObject *raise_infeasible(core_state *state, core_graph_plan *plan) {
-    PyObject *message = complaint(plan);
+    PyObject *message = plan_complaint(plan);
     PyObject *error = message != NULL ? PyObject_CallFunctionObjArgs(state->infeasible, message, NULL) : NULL;
     if (error != NULL && set_attribute(error, "message", Py_NewRef(message)) == 0 &&
         set_attribute(error, "status", PyUnicode_FromString("INFEASIBLE")) == 0 &&

@@ -48,6 +48,19 @@ static int make_report(tg_plan_report *out, core_graph_plan *self) {
     return 0;
 }
 
+static size_t write_conflict(char *buf, size_t cap, const tg_plan_report *report, int64_t node) {
+    (void)node;
+    return tg_plan_report_conflict(buf, cap, report);
+}
+
+PyObject *plan_complaint(core_graph_plan *self) {
+    tg_plan_report report;
+    PyObject      *text = make_report(&report, self) == 0 ? text_of(write_conflict, &report, 0) : NULL;
+    PyObject      *stripped = text != NULL ? PyObject_CallMethod(text, "rstrip", "s", "\n") : NULL;
+    Py_XDECREF(text);
+    return stripped;
+}
+
 PyObject *plan_report(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char   *names[] = {"limit", "memory", NULL};
     PyObject      *limit = Py_None;

@@ -306,22 +306,27 @@ static void put_mode(tg_writer *w, const tg_plan_report *r, int64_t node, int32_
     if (!blocked) tg_put_text(w, "       each operand could, but not together with what else is listed here\n");
 }
 
-static void put_conflict(tg_writer *w, const tg_plan_report *r, int64_t node) {
+static void put_rule(tg_writer *w, const tg_plan_report *r, int64_t node) {
     const tg_node_row *n = tg_node_at(r->graph, node);
-    int32_t            loops[TG_MAX_LOOPS + 1];
-    tg_put_text(w, "\n  ");
+    tg_put_text(w, "  ");
     put_node(w, r, node);
     tg_put_text(w, " (");
     tg_put_text(w, tg_node_kind_name(n->kind));
     tg_put_text(w, "): ");
     tg_put_text(w, tg_node_kind_rule(n->kind));
     tg_put_char(w, '\n');
-    for (int32_t k = 0; k < (int32_t)n->noperands; k++) put_candidates(w, r, node, k);
+}
+
+static void put_ways(tg_writer *w, const tg_plan_report *r, int64_t node) {
+    const int32_t noperands = (int32_t)tg_node_at(r->graph, node)->noperands;
+    int32_t       loops[TG_MAX_LOOPS + 1];
+    for (int32_t k = 0; k < noperands; k++) put_candidates(w, r, node, k);
     const int32_t count = tg_graph_plan_modes(loops, r->plan, node);
     for (int32_t i = 0; i < count; i++) put_mode(w, r, node, loops[i]);
 }
 
-static void put_no_plan(tg_writer *w, const tg_plan_report *r) {
+/* `whole`: with what stands in the way of each operand. */
+static void put_no_plan(tg_writer *w, const tg_plan_report *r, bool whole) {
     const int64_t n = tg_graph_plan_conflict_count(r->plan);
     if (n > 0) {
         tg_put_text(w, "no plan: ");
@@ -332,9 +337,13 @@ static void put_no_plan(tg_writer *w, const tg_plan_report *r) {
     } else {
         tg_put_text(w, "no plan was found, by a baseline that cannot say why\n");
     }
-    for (int64_t i = 0; i < n; i++) put_conflict(w, r, tg_graph_plan_conflict(r->plan, i));
+    for (int64_t i = 0; i < n; i++) {
+        if (whole) tg_put_char(w, '\n');
+        put_rule(w, r, tg_graph_plan_conflict(r->plan, i));
+        if (whole) put_ways(w, r, tg_graph_plan_conflict(r->plan, i));
+    }
     if (r->relayed == NULL) return;
-    tg_put_text(w, "\nwith ");
+    tg_put_text(w, whole ? "\nwith " : "with ");
     tg_put_text(w, r->relay_option != NULL ? r->relay_option : "relay_reductions");
     tg_put_text(w, " there is a plan, which copies ");
     put_cost(w, r->plan, tg_graph_plan_summary(r->relayed).cost);
@@ -345,6 +354,12 @@ size_t tg_plan_report_text(char *buf, size_t cap, const tg_plan_report *report) 
     tg_writer w = tg_writer_make(buf, cap);
     put_graph(&w, report);
     if (tg_graph_plan_summary(report->plan).feasible) put_plan(&w, report);
-    else put_no_plan(&w, report);
+    else put_no_plan(&w, report, true);
+    return tg_writer_end(&w);
+}
+
+size_t tg_plan_report_conflict(char *buf, size_t cap, const tg_plan_report *report) {
+    tg_writer w = tg_writer_make(buf, cap);
+    if (!tg_graph_plan_summary(report->plan).feasible) put_no_plan(&w, report, false);
     return tg_writer_end(&w);
 }
