@@ -5,15 +5,15 @@ from torch.nn import functional as F
 
 from models import Run, model, rand
 
-CONVOLUTION_BACK = "aten.convolution_backward.default"
+GROUPS = "aten.convolution.default"  # whose channels are no whole sticks
 
 
-@model(3, 77, host_back={CONVOLUTION_BACK})
+@model(3, 77)
 def convolution_block(n):
     return nn.Sequential(nn.Conv2d(n, 10, 3, padding=1), nn.BatchNorm2d(10), nn.ReLU()).eval(), (rand(2, n, 7, 9),)
 
 
-@model(3, host_back={CONVOLUTION_BACK})
+@model(3)
 def convolution_block_in_training(n):
     """The statistics of the batch; the running ones are written."""
     return nn.Sequential(nn.Conv2d(n, 10, 3), nn.BatchNorm2d(10), nn.ReLU()), (rand(2, n, 7, 9),)
@@ -48,13 +48,13 @@ class Residual(nn.Module):
         return F.relu(self.norms[1](self.second(y)) + self.norms[2](self.aside(x)))
 
 
-@model(3, host_back={CONVOLUTION_BACK})
+@model(3)
 def resnet_block(n):
     return Residual(n, 10).eval(), (rand(2, n, 8, 8),)
 
 
 @model(3, host={"aten.max_pool2d_with_indices.default"},
-       host_back={CONVOLUTION_BACK, "aten.max_pool2d_with_indices_backward.default"})
+       host_back={"aten.max_pool2d_with_indices_backward.default"})
 def resnet(n):
     """The stem, two blocks, the mean over the image, and classes."""
     stem = nn.Sequential(nn.Conv2d(n, 8, 7, 2, 3, bias=False), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(3, 2, 1))
@@ -62,14 +62,14 @@ def resnet(n):
                          nn.Linear(12, 10)).eval(), (rand(2, n, 32, 32),)
 
 
-@model(10, host_back={CONVOLUTION_BACK})
+@model(10, host_back={GROUPS})
 def separable_convolution(n):
     """Each channel for itself, then all at one place, as in MobileNet."""
     return nn.Sequential(nn.Conv2d(n, n, 3, padding=1, groups=n, bias=False), nn.BatchNorm2d(n), nn.ReLU6(),
                          nn.Conv2d(n, 7, 1)).eval(), (rand(2, n, 5, 7),)
 
 
-@model(10, host_back={CONVOLUTION_BACK})
+@model(10, host_back={GROUPS})
 def convnext_block(n):
     """Channels last between two permutes."""
     def run(s, x):
@@ -79,12 +79,12 @@ def convnext_block(n):
                down=nn.Linear(4 * n, n), scale=nn.Parameter(torch.rand(n))), (rand(2, n, 7, 7),)
 
 
-@model(10, host={"aten.convolution.default"}, host_back={CONVOLUTION_BACK})
+@model(10, host={GROUPS}, host_back={GROUPS})
 def grouped_convolution(n):
     return nn.Conv2d(n, n, 3, padding=1, groups=2), (rand(2, n, 5, 7),)
 
 
-@model(3, host_back={CONVOLUTION_BACK})
+@model(3)
 def dilated_convolution(n):
     """Causal and gated, as in WaveNet."""
     def run(s, x):
@@ -94,7 +94,7 @@ def dilated_convolution(n):
         (rand(2, n, 77),)
 
 
-@model(3, host_back={CONVOLUTION_BACK})
+@model(3)
 def patches(n):
     """An image as words: a convolution without overlap, a word for the class, places."""
     def run(s, x):
@@ -114,8 +114,8 @@ def vision_transformer(n):
     return Run(run, into=nn.Linear(48, n), layer=layer, head=nn.Linear(n, 10)), (rand(2, 3, 8, 12),)
 
 
-@model(5, host={"aten.convolution.default", "aten.max_pool2d_with_indices.default"},
-       host_back={CONVOLUTION_BACK, "aten.max_pool2d_with_indices_backward.default"})
+@model(5, host={"aten.max_pool2d_with_indices.default"},
+       host_back={"aten.max_pool2d_with_indices_backward.default"})
 def unet(n):
     """Down, up by a transposed convolution, and the skip beside it."""
     def run(s, x):
@@ -126,8 +126,8 @@ def unet(n):
                up=nn.ConvTranspose2d(2 * n, n, 2, 2), out=nn.Conv2d(2 * n, 3, 1)), (rand(2, 3, 8, 8),)
 
 
-@model(5, host={"aten.avg_pool2d.default", "aten.index.Tensor"},
-       host_back={"aten.avg_pool2d_backward.default", CONVOLUTION_BACK, "aten.index_put.default"})
+@model(5, host={"aten.index.Tensor"},
+       host_back={"aten.index_put.default"})
 def unet_by_interpolation(n):
     def run(s, x):
         a = F.silu(s.norm(s.first(x)))
@@ -144,7 +144,7 @@ def squeeze_and_excite(n):
     return Run(run, down=nn.Linear(n, 3), up=nn.Linear(3, n)), (rand(2, n, 5, 7),)
 
 
-@model(3, host_back={CONVOLUTION_BACK})
+@model(3)
 def pixel_shuffle(n):
     """Four channels become four pixels."""
     return nn.Sequential(nn.Conv2d(n, 4 * n, 3, padding=1), nn.PixelShuffle(2)), (rand(2, n, 5, 7),)
@@ -160,7 +160,7 @@ def autoencoder(n):
         (rand(5, n), rand(5, 3))
 
 
-@model(10, host_back={CONVOLUTION_BACK})
+@model(10)
 def feature_modulation(n):
     """Scales and shifts that another input decides."""
     def run(s, x, y):

@@ -301,6 +301,72 @@ def test_of_other_kinds(name):
     assert (made.cpu().double() - wanted.double()).abs().max() <= 2**-20 * wanted.double().abs().max()
 
 
+WINDOWS = {  # function, sizes, why it is not simulated; as float32 has whole sticks of 32
+    "1d": (lambda x, w: F.conv1d(x, w, stride=2, padding=1, dilation=2), [(2, 5, 17), (7, 5, 3)], None),
+    "3d": (lambda x, w: F.conv3d(x, w, stride=(2, 1, 1), padding=(1, 2, 0)), [(2, 5, 5, 6, 4), (7, 5, 3, 2, 3)], None),
+    "depthwise": (lambda x, w: F.conv2d(x, w, groups=6, padding=1), [(2, 6, 5, 6), (6, 1, 3, 3)], None),
+    "multiplier": (lambda x, w: F.conv2d(x, w, groups=3), [(2, 3, 5, 6), (96, 1, 3, 3)], None),
+    "grouped": (lambda x, w: F.conv2d(x, w, groups=2, padding=1), [(1, 64, 4, 5), (64, 32, 3, 3)], None),
+    "small groups": (lambda x, w: F.conv2d(x, w, groups=2), [(2, 6, 5, 6), (4, 3, 3, 3)],
+                     "its groups of channels are not whole sticks"),
+    "transposed": (lambda x, w: F.conv_transpose2d(x, w, stride=(2, 3), padding=1, output_padding=(1, 0),
+                                                   dilation=(2, 1)), [(2, 5, 5, 6), (5, 7, 3, 2)], None),
+    "transposed depthwise": (lambda x, w: F.conv_transpose2d(x, w, stride=2, groups=6), [(2, 6, 5, 6), (6, 1, 3, 2)],
+                             None),
+    "transposed grouped": (lambda x, w: F.conv_transpose1d(x, w, stride=2, groups=2), [(1, 64, 5), (64, 32, 3)], None),
+    "one channel": (lambda x, w: F.conv2d(x, w), [(2, 1, 5, 6), (3, 1, 2, 2)], "a single channel cannot lie in sticks"),
+    "repeated": (lambda x, w: F.conv2d(x[:, :1].expand(-1, 5, -1, -1), w), [(2, 3, 5, 6), (7, 5, 2, 2)], None),
+    "max": (lambda x: F.max_pool2d(x, 3, 2, 1), [(2, 5, 9, 8)], None),
+    "max of more": (lambda x: F.max_pool2d(x, (3, 2), 2, 1, 1, ceil_mode=True), [(2, 5, 9, 8)], None),
+    "max of fewer": (lambda x: F.max_pool2d(x, 2, 1, 0, 2), [(5, 9, 8)], None),
+    "max 1d": (lambda x: F.max_pool1d(x, 2), [(2, 5, 9)], None),
+    "max 3d": (lambda x: F.max_pool3d(x, 2), [(2, 5, 4, 6, 4)], None),
+    "places of the largest": (lambda x: F.max_pool2d(x, 2, return_indices=True)[1], [(2, 5, 4, 6)],
+                              "it has several results"),
+    "one image": (lambda x: F.max_pool2d(x, 2), [(1, 1, 4, 6)], "none of its dimensions can lie in sticks"),
+    "mean": (lambda x: F.avg_pool2d(x, 3, 2, 1), [(2, 5, 9, 8)], None),
+    "mean of a number": (lambda x: F.avg_pool2d(x, 3, 2, 1, divisor_override=5), [(2, 5, 9, 8)], None),
+    "mean 1d": (lambda x: F.avg_pool1d(x, 2), [(2, 5, 8)], None),
+    "mean 3d": (lambda x: F.avg_pool3d(x, 2), [(2, 5, 4, 6, 4)], None),
+    "mean of what is there": (lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False), [(2, 5, 9, 8)],
+                              "its windows have different numbers of elements"),
+}
+
+
+@pytest.mark.parametrize("name", WINDOWS)
+def test_windows(name):
+    function, sizes, why = WINDOWS[name]
+    given = [torch.randn(size) for size in sizes]
+    made, program = compiled(function, *(x.to("spyre") for x in given))
+    wanted = function(*(x.double() for x in given))
+    assert [said for _, said in program.fallbacks] == ([why] if why else [])
+    assert (made.cpu().double() - wanted).abs().max() <= 2**-19 * wanted.abs().max()
+
+
+GROUPS = "its groups of channels are not whole sticks"
+DIFFERENTIATED = {  # what runs on the CPU; the function is that of WINDOWS
+    "1d": [], "3d": [], "transposed": [], "depthwise": [GROUPS], "grouped": [], "transposed grouped": [],
+    "one channel": ["a single channel cannot lie in sticks"] * 2, "mean": [], "mean of a number": [], "mean 3d": [],
+    "mean of what is there": [WINDOWS["mean of what is there"][2], "no rule knows it"],
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENTIATED)
+def test_gradients_of_windows(name):
+    """In pieces that are convolutions again, against PyTorch in float64."""
+    function, sizes, _ = WINDOWS[name]
+    numbers, programs = [torch.randn(size) for size in sizes], []
+    given = [x.to("spyre").requires_grad_() for x in numbers]
+    wanted = [x.double().requires_grad_() for x in numbers]
+    torch._dynamo.reset()
+    with compile_backend.watching(lambda compiled, program, new, again: programs.append(program)):
+        (torch.compile(function, backend="spyre")(*given) ** 2).sum().backward()
+    (function(*wanted) ** 2).sum().backward()
+    for a, b in zip(given, wanted):
+        assert (a.grad.cpu() - b.grad).abs().max() <= 2**-18 * b.grad.abs().max()
+    assert [why for program in programs for _, why in program.fallbacks] == DIFFERENTIATED[name]
+
+
 def test_every_formula_has_a_test():
     tables = (UNARY, BINARY, COMPARISONS, TRUTHS, INTEGERS, BACKWARD)
     tested = {name.split(" ")[0] for table in tables for name in table} | {"true_divide", "isnan", "isinf"}

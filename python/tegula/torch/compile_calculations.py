@@ -8,6 +8,8 @@ import math
 
 import torch
 
+from tegula.torch import compile_windows
+
 _aten = torch.ops.aten
 
 
@@ -415,6 +417,15 @@ def _product(call):
     return {"op": "product", "dtype": _in(call.result.dtype)}
 
 
+def _average(call):
+    return {"op": "reduce", "reduction": "sum", "dtype": "f32",
+            "steps": [("divide", "$0", compile_windows.divisor_of_pool(call))]}
+
+
+def _largest(call):
+    return {"op": "reduce", "reduction": "max", "dtype": _in(call.result.dtype)}
+
+
 # ---- what data picks, and pieces ---------------------------------------------------------------
 
 
@@ -464,8 +475,11 @@ _OTHERS = {
     "arange": _arange, "sum": _reduction("sum"), "mean": _reduction("mean"), "amax": _reduction("max"),
     "max": _reduction("max"), "amin": _reduction("min"), "min": _reduction("min"), "prod": _reduction("product"),
     "any": _reduction("or"), "all": _reduction("and"), **dict.fromkeys(("mm", "bmm", "mv", "dot"), _product),
-    "convolution": _product, "embedding": _embedding, "index_select": _index_select, "index": _index,
-    "_unsafe_index": _index, "gather": _gather, "cat": _cat,
+    "convolution": _product,
+    **dict.fromkeys(("avg_pool2d", "avg_pool3d"), _average),
+    **dict.fromkeys(("max_pool2d_with_indices", "max_pool3d_with_indices"), _largest),
+    "embedding": _embedding, "index_select": _index_select, "index": _index, "_unsafe_index": _index,
+    "gather": _gather, "cat": _cat,
 }
 CLONE = {"op": "copy"}
 

@@ -96,6 +96,74 @@ def _convolution(x, weight, bias, *rest):
     return _aten.convolution(x, weight, None, *rest) + bias.view(-1, *[1] * (x.dim() - 2))
 
 
+def _swapped(x):
+    """Batch and channels change places."""
+    return x.transpose(0, 1)
+
+
+def _groups_of_batch(x, groups):
+    """[n, groups * c, ...] as [c, groups * n, ...]."""
+    if groups == 1:
+        return _swapped(x)
+    apart = x.reshape(x.size(0), groups, -1, *x.shape[2:])
+    return apart.permute(2, 1, 0, *range(3, apart.dim())).reshape(apart.size(2), -1, *x.shape[2:])
+
+
+def _gradient_of_input(grad, x, weight, stride, padding, dilation, transposed, groups):
+    """The transposed convolution, as large as x."""
+    if transposed:
+        made = _aten.convolution(grad, weight, None, stride, padding, dilation, False, [0] * len(stride), groups)
+        for d, size in enumerate(x.shape[2:], 2):
+            made = made if made.size(d) == size else made.narrow(d, 0, size)
+        return made
+    rest = [size - ((count - 1) * s - 2 * p + d * (kernel - 1) + 1) for size, count, kernel, s, p, d
+            in zip(x.shape[2:], grad.shape[2:], weight.shape[2:], stride, padding, dilation)]
+    return _aten.convolution(grad, weight, None, stride, padding, dilation, True, rest, groups)
+
+
+def _gradient_of_weight(grad, x, weight, stride, padding, dilation, groups):
+    """x convolved with the gradient, which is as far apart as windows step; places behind the weights are cut off."""
+    kernel = grad.reshape(grad.size(0), groups, -1, *grad.shape[2:]) if groups > 1 else grad
+    if groups > 1:
+        kernel = kernel.permute(1, 2, 0, *range(3, kernel.dim())).reshape(-1, grad.size(0), *grad.shape[2:])
+    else:
+        kernel = _swapped(grad)
+    made = _aten.convolution(_groups_of_batch(x, groups), kernel, None, dilation, padding, stride, False,
+                             [0] * len(stride), groups)
+    for d, size in enumerate(weight.shape[2:], 2):
+        made = made if made.size(d) == size else made.narrow(d, 0, size)
+    return _swapped(made)
+
+
+def _convolution_backward(grad, x, weight, bias_sizes, stride, padding, dilation, transposed, output_padding, groups,
+                          mask):
+    n = x.dim() - 2
+    stride, padding, dilation = (list(of) * n if len(of) == 1 else list(of) for of in (stride, padding, dilation))
+    of_input = of_weight = of_bias = None
+    if mask[0]:
+        of_input = _gradient_of_input(grad, x, weight, stride, padding, dilation, transposed, groups)
+    if mask[1]:
+        a, b = (x, grad) if transposed else (grad, x)
+        of_weight = _gradient_of_weight(a, b, weight, stride, padding, dilation, groups)
+    if mask[2]:
+        of_bias = torch.sum(grad, [d for d in range(grad.dim()) if d != 1])
+    return of_input, of_weight, of_bias
+
+
+def _average_backward(grad, x, kernel, stride, padding, ceil_mode, count_include_pad, divisor_override):
+    """Every place gets the gradients of the windows that it is in: a transposed convolution of each channel by ones."""
+    n = len(kernel)
+    stride, padding = list(stride) or kernel, list(padding)
+    stride, padding = (of * n if len(of) == 1 else of for of in (stride, padding))
+    rest = [size - ((count - 1) * s - 2 * p + k) for size, count, k, s, p
+            in zip(x.shape[-n:], grad.shape[-n:], kernel, stride, padding)]
+    if x.dim() != n + 2 or min(rest) < 0 or (any(padding) and not count_include_pad and divisor_override is None):
+        return NotImplemented
+    ones = torch.ones([x.size(1), 1, *kernel], dtype=grad.dtype, device=grad.device)
+    shared = grad / (divisor_override if divisor_override is not None else math.prod(kernel))
+    return _aten.convolution(shared, ones, None, stride, padding, [1] * n, True, rest, x.size(1))
+
+
 _OURS = {
     _aten._softmax.default: _softmax,
     _aten._log_softmax.default: _log_softmax,
@@ -103,6 +171,9 @@ _OURS = {
     _aten.addmm.default: _addmm,
     _aten.baddbmm.default: _baddbmm,
     _aten.convolution.default: _convolution,
+    _aten.convolution_backward.default: _convolution_backward,
+    _aten.avg_pool2d_backward.default: _average_backward,
+    _aten.avg_pool3d_backward.default: _average_backward,
     _aten.var.correction: _var,
     _aten.std.correction: _std,
     _aten.var_mean.correction: _var_mean,

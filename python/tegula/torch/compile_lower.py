@@ -302,8 +302,8 @@ class Lowering:
             raise CompileError(f"{name_of(node.target)}{place_of(node)} writes one of its arguments")
         leaves = tree_leaves(result)  # None among them, where a gradient is not wanted
         call = Call(self, node, args, kwargs, next(leaf for leaf in leaves if is_device(leaf)))
-        if len(leaves) == 1 and leaves[0] is result:
-            added = [self._node(call)]
+        if (len(leaves) == 1 and leaves[0] is result) or rules.makes_all(node):
+            added = [self._node(call)] + [None] * (len(leaves) - 1)
             self._calculate(call, added[0].index)
         else:
             call.why = call.why or "it has several results"

@@ -4,6 +4,8 @@ A rule takes a Call (compile_lower.py) and adds one node to its graph. Operands 
 node has them. What no rule knows is a boundary: it runs, and nothing is known of its layouts but that results have the
 default one. To add an operation: a row in RULES.
 """
+import operator
+
 import torch
 
 from tegula.torch import compile_windows
@@ -141,12 +143,17 @@ RULES = {
     **_table(_reduction("and"), "all", "all.dim", "all.dims"),
     **_table(matmul, "mm", "bmm", "mv", "dot"),
     **_table(compile_windows.convolution, "convolution"),
+    **_table(compile_windows.average, "avg_pool2d", "avg_pool3d"),
+    **_table(compile_windows.pool, "max_pool2d_with_indices", "max_pool3d_with_indices"),
     **_table(embedding, "embedding"),
     **_table(index_select, "index_select"),
     **_table(index, "index.Tensor", "_unsafe_index.Tensor"),
     **_table(gather, "gather"),
     **_table(cat, "cat"),
 }
+
+# Of several results the rule makes the first one, which has to be all that anybody asks for.
+_MAKES_FIRST = {_overload(name) for name in ("max_pool2d_with_indices", "max_pool3d_with_indices")}
 
 COPIES = {_overload(name) for name in ("clone", "lift_fresh_copy")}  # they move elements, and calculate nothing
 RESHAPES = {_overload(name) for name in ("view", "_unsafe_view", "reshape")}
@@ -165,6 +172,12 @@ def is_view(op):
     if not isinstance(op, torch._ops.OpOverload) or op in _NO_VIEWS:
         return False
     return op in RESHAPES or any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns)
+
+
+def makes_all(node):
+    """Whether a rule makes all of the results of a node of torch.fx that anybody asks for, though it has several."""
+    return node.target in _MAKES_FIRST and all(user.target is operator.getitem and user.args[1] == 0
+                                               for user in node.users)
 
 
 def rule_of(op):

@@ -1,8 +1,10 @@
-"""Which node of a planner's graph an operation with windows becomes: convolutions.
+"""Which node of a planner's graph an operation with windows becomes: convolutions, and pools.
 
 A window moves along a dimension of space, and reads operand 0 at several places for one of the result: what Graph.add
 calls a window. Such dimensions take part in no rule of sticks, since only channels lie there.
 """
+import math
+
 from tegula import _core
 
 
@@ -79,3 +81,51 @@ def convolution(call):
         "convolution", words.pop("shape"), words.pop("dtype"), loops=loops, result=result, in_channel=within,
         out_channel=1, operands=[terms([0, own, *unknown], read), terms([*sides, *unknown], kernel)],
         windows=_windows(moves, kernel[1][2:], read, 2, kernel[2][2:], transposed), no_split=whole, **words)
+
+
+# ---- pools -------------------------------------------------------------------------------------
+
+
+def _pool_moves(call, n):
+    """(sizes, moves) of n dimensions of space."""
+    named = call.named
+    sizes = _spread(named["kernel_size"], n)
+    strides = _spread(named["stride"] or sizes, n)
+    return sizes, list(zip(strides, _spread(named.get("dilation", [1]), n), [1] * n, _spread(named["padding"], n)))
+
+
+def pool(call):
+    """The largest, or the sum, of every window; places that are none count for nothing."""
+    x, first = call.tensors[0], call.result.dim() - dimensions_of_pool(call)
+    sizes, moves = _pool_moves(call, x.dim() - first)
+    if all(x.size(d) == 1 for d in range(first)):
+        return call.boundary("none of its dimensions can lie in sticks")
+    read, places, words = call.operand(0), range(first, x.dim()), call.words()
+    words["no_stick"] = sorted({*words["no_stick"], *places})
+    return call.graph.add(
+        "pointwise", words.pop("shape"), words.pop("dtype"), result=list(enumerate(call.result.stride())),
+        operands=[terms([*range(first), *[None] * len(sizes)], read)],
+        windows=_windows(moves, sizes, read, first, [0] * len(sizes)), **words)
+
+
+def dimensions_of_pool(call):
+    return 3 if "3d" in call.node.target.overloadpacket.__name__ else 2
+
+
+def divisor_of_pool(call):
+    """By what the sum of each window of an average pool is divided; None where windows differ in that."""
+    n = dimensions_of_pool(call)
+    sizes, moves = _pool_moves(call, n)
+    if call.named["divisor_override"] is not None:
+        return call.named["divisor_override"]
+    for size, (stride, _, _, low), extent, count in zip(sizes, moves, call.tensors[0].shape[-n:],
+                                                        call.result.shape[-n:]):
+        if (low > 0 and not call.named["count_include_pad"]) or (count - 1) * stride + size > extent + 2 * low:
+            return None
+    return math.prod(sizes)
+
+
+def average(call):
+    if divisor_of_pool(call) is None:
+        return call.boundary("its windows have different numbers of elements")
+    return pool(call)
