@@ -26,7 +26,8 @@ typedef enum tg_kernel_kind {
     TG_KERNEL_POINTWISE = 0, /* every tensor has the same loop in its sticks, or none */
     TG_KERNEL_REDUCTION,     /* tensor 0 has all loops; the result lacks some */
     TG_KERNEL_MATMUL,        /* x, y, result; x has the summed loop in its sticks, y and the result the columns */
-    TG_KERNEL_RESTICKIFY     /* one tensor into another one, with another loop in the sticks */
+    TG_KERNEL_RESTICKIFY,    /* one tensor into another one, with another loop in the sticks */
+    TG_KERNEL_CONVOLUTION    /* a product whose windows move over x; y has their places as loops */
 } tg_kernel_kind;
 
 typedef struct tg_kernel_tensor {
@@ -35,6 +36,14 @@ typedef struct tg_kernel_tensor {
     int64_t   address; /* of the tensor's first byte: in HBM, or in the scratchpad of each core */
     bool      in_lx;   /* in the scratchpad, where each core has its own slice */
 } tg_kernel_tensor;
+
+/* A window that moves over x of a convolution: in round p of loop `position` and w of `within` it is at place
+ * p * stride + w * dilation - low of a dimension of `extent` places. What is in front of the first and behind the last
+ * place counts as 0. The access of x walks that dimension by `position`, one place a round. */
+typedef struct tg_kernel_window {
+    int32_t position, within; /* loops; x does not have `within` */
+    int64_t stride, dilation, low, extent;
+} tg_kernel_window;
 
 typedef struct tg_kernel {
     const char             *op;     /* opFuncName, letters and digits; "nonstick" is added where it belongs */
@@ -45,14 +54,16 @@ typedef struct tg_kernel {
     const tg_kernel_tensor *tensors;         /* the result last */
     uint32_t                masked;          /* bit l: what is behind the end of loop l counts as mask_value */
     tg_pad_value            mask_value;
+    int32_t                 nwindows; /* of a convolution: 1 or 2 */
+    const tg_kernel_window *windows;
 } tg_kernel;
 
 /* The SuperDSC of the kernel, {"<number>_<op>": ...}, as one line of JSON without a newline; *need is its length
  * (snprintf rule). TG_ERR_UNREPRESENTABLE where a SuperDSC has no words for it: a tensor that does not begin at a whole
  * stick, is read in steps, or by loops that do not nest; loops that run past the end of a tensor; more than
  * TG_KERNEL_MAX_LOOPS loops. TG_ERR_ARGUMENT where the kernel is not sound: splits that do not divide (loops in sticks:
- * the number of sticks), more than TG_MAX_CORES slices, two loops in the sticks of a pointwise kernel. TG_ERR_OVERFLOW
- * for sizes and addresses over 63 bits. */
+ * the number of sticks), more than TG_MAX_CORES slices, two loops in the sticks of a pointwise kernel, windows
+ * that leave x. TG_ERR_OVERFLOW for sizes and addresses over 63 bits. */
 TG_API tg_status tg_kernel_format_sdsc(char *buf, size_t cap, size_t *need, const tg_kernel *kernel, int64_t number,
                                        tg_error *err);
 

@@ -47,6 +47,8 @@ typedef struct tg_build {
     int64_t          ranges[TG_MAX_LOOPS], splits[TG_MAX_LOOPS];
     tg_kernel_tensor tensors[TG_KERNEL_MAX_TENSORS];
     tg_term          terms[TG_MAX_NDIM];
+    tg_term          walked[2][2 * TG_MAX_LOOPS + TG_MAX_NDIM]; /* by operands of a convolution */
+    tg_kernel_window windows[TG_MAX_NDIM];
 } tg_build;
 
 /* bundle_pieces.c: how many kernels a step takes. */
@@ -81,6 +83,9 @@ tg_status tg_find_function(const char **op, const tg_node_info *info, tg_reducti
 
 /* Can the function be had in this format? */
 tg_status tg_check_format(const char *op, tg_format format, tg_error *err);
+
+/* bundle_windows.c: of a node of which loops and tensors are there. */
+tg_status tg_build_convolution(tg_build *b, const tg_graph *graph, int64_t node, tg_error *err);
 
 /* bundle_transfers.c: what is carried to the device and back. False without memory. */
 bool tg_list_transfers(tg_bundle *b);

@@ -166,6 +166,7 @@ static tg_status make_node(tg_build *out, const tg_bundle *b, int64_t node, cons
     case TG_NODE_POINTWISE:
     case TG_NODE_REDUCE: return choose_function(out, b, node, info, err);
     case TG_NODE_MATMUL: s = make_product(out, err); break;
+    case TG_NODE_CONVOLUTION: s = tg_build_convolution(out, b->graph, node, err); break;
     case TG_NODE_CARRY: keep_carried(out); break;
     case TG_NODE_CLONE: tg_choose_copy(out); break;
     default: return refuse(err, "it is no operation of the device");
@@ -177,7 +178,8 @@ static tg_status make_node(tg_build *out, const tg_bundle *b, int64_t node, cons
 static const char *find_obstacle(const tg_node_info *info) {
     if (info->kind == TG_NODE_BOUNDARY) return "nothing is known of the operation";
     if (info->kind == TG_NODE_GATHER) return "it reads at places that only the data knows";
-    if (info->kind == TG_NODE_CONVOLUTION) return "its window is not kept in the graph";
+    if (info->nwindows > 0 && info->kind != TG_NODE_CONVOLUTION)
+        return tg_hlo_text_is(info->opcode, "reverse") ? "it reads backwards" : "a pool that is no mean has no kernel";
     if (tg_hlo_text_is(info->opcode, "pad")) return "it writes a part of its result only";
     for (int32_t l = 0; l < info->nloops; l++)
         if (info->ranges[l] == 0) return "it has no elements";
@@ -244,5 +246,5 @@ bool tg_step_uses_lx(bool *shares, const tg_graph *graph, const tg_graph_plan *p
     if (tg_build_kernel(&build, &b, step, 0, NULL) != TG_OK || tg_sdsc_make(&sdsc, &build.kernel, NULL) != TG_OK)
         return false;
     *shares = is_shared_sum(&sdsc);
-    return build.kernel.kind != TG_KERNEL_RESTICKIFY && is_whole(&sdsc);
+    return build.kernel.kind != TG_KERNEL_RESTICKIFY && build.kernel.kind != TG_KERNEL_CONVOLUTION && is_whole(&sdsc);
 }

@@ -52,6 +52,7 @@ static const struct { const char *op; bool single, all; } others[] = {
     {"min",             true,  false},
     {"prod",            true,  false},
     {"batchmatmul",     false, false},
+    {"conv2d",          false, false},
     {"ReStickifyOpHBM", false, false},
 };
 

@@ -50,6 +50,28 @@ bool tg_sdsc_address(int64_t *address, const tg_sdsc *s, int32_t tensor, int64_t
 /* Is the result reduced across sticks? */
 bool tg_sdsc_is_nonstick(const tg_sdsc *s);
 
+/* The window that moves over tensor k along a dimension; NULL if none does. */
+const tg_kernel_window *tg_sdsc_window(const tg_sdsc *s, int32_t k, int32_t dim);
+
+/* How far tensor k goes along a dimension that it has: less or more than the kernel where a window moves. */
+int64_t tg_sdsc_places(const tg_sdsc *s, int32_t k, int32_t dim);
+
+/* kernel_window.c */
+tg_status tg_sdsc_check_windows(const tg_kernel *k, tg_error *err);
+
+/* mb, i, j, out, in, ki, kj. TG_ERR_UNREPRESENTABLE where there are more dimensions than names. */
+tg_status tg_sdsc_name_convolution(tg_sdsc *s, tg_error *err);
+
+/* Where a window begins, counted from the first place that counts; how many it needs; behind the last place. */
+typedef struct tg_sdsc_padding {
+    int64_t front, back, unneeded; /* -1, -1: the cores have different ones */
+    int64_t total, stride, dilation;
+    const char *window; /* the name of its places */
+} tg_sdsc_padding;
+
+/* Of dimension dim of x, for all of it or for one core; false if no window moves along it. */
+bool tg_sdsc_padding_of(tg_sdsc_padding *out, const tg_sdsc *s, int32_t dim, bool per_core);
+
 /* kernel_walk.c: how tensor k is touched; s has its dimensions, without extents. */
 tg_status tg_sdsc_walk(tg_sdsc *s, int32_t k, tg_error *err);
 

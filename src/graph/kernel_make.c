@@ -23,7 +23,9 @@ static const char *const product_names[] = {"ki", "kj", "y", "x", "mb"}; /* in f
 static const char *const labels[TG_SDSC_LABELS] = {"OUTPUT", "KERNEL", "INPUT", "KERNEL_IDX"};
 static const char *const product_labels[TG_SDSC_LABELS] = {"INPUT", "KERNEL", "OUTPUT", "KERNEL_IDX"};
 
-static bool is_product(const tg_sdsc *s) { return s->kernel->kind == TG_KERNEL_MATMUL; }
+static bool is_product(const tg_sdsc *s) {
+    return s->kernel->kind == TG_KERNEL_MATMUL || s->kernel->kind == TG_KERNEL_CONVOLUTION;
+}
 
 /* ---- loops ------------------------------------------------------------------------------ */
 
@@ -34,9 +36,9 @@ static bool is_name(const char *op) {
 }
 
 static tg_status check_kernel(const tg_kernel *k, tg_error *err) {
-    static const int32_t ntensors[] = {1, 2, 3, 2};
+    static const int32_t ntensors[] = {1, 2, 3, 2, 3};
     const bool           fixed = k->kind != TG_KERNEL_POINTWISE;
-    if ((int)k->kind < 0 || k->kind > TG_KERNEL_RESTICKIFY || (int)k->mask_value < 0 ||
+    if ((int)k->kind < 0 || k->kind > TG_KERNEL_CONVOLUTION || (int)k->mask_value < 0 ||
         k->mask_value > TG_PAD_HIGHEST)
         return tg_fail(err, TG_ERR_ARGUMENT, "kind %d or mask value %d of a kernel is not known", (int64_t)k->kind,
                        (int64_t)k->mask_value);
@@ -258,7 +260,7 @@ static tg_status check_splits(tg_sdsc *s, tg_error *err) {
         s->ncores *= s->split[d];
         if (s->ncores > TG_MAX_CORES)
             return tg_fail(err, TG_ERR_ARGUMENT, "the slices are for more than %d cores", (int64_t)TG_MAX_CORES);
-        if (is_product(s) && s->split[d] > 1 && s->tensor[2].scale[d] != 1) s->fastest = d;
+        if (s->kernel->kind == TG_KERNEL_MATMUL && s->split[d] > 1 && s->tensor[2].scale[d] != 1) s->fastest = d;
     }
     return TG_OK;
 }
@@ -286,6 +288,7 @@ tg_status tg_sdsc_make(tg_sdsc *out, const tg_kernel *kernel, tg_error *err) {
     memset(out, 0, sizeof *out);
     out->kernel = kernel;
     tg_status s = check_kernel(kernel, err);
+    if (s == TG_OK) s = tg_sdsc_check_windows(kernel, err);
     if (s == TG_OK) s = take_loops(out, err);
     for (int32_t k = 0; k < kernel->ntensors && s == TG_OK; k++) s = tg_sdsc_walk(out, k, err);
     if (s == TG_OK) s = is_product(out) ? check_product(out, err) : agree(out, err);
@@ -297,10 +300,11 @@ tg_status tg_sdsc_make(tg_sdsc *out, const tg_kernel *kernel, tg_error *err) {
     if (s != TG_OK) return s;
     if (is_product(out)) complete_product(out);
     else complete(out);
-    if (is_product(out)) name_product(out);
+    if (kernel->kind == TG_KERNEL_CONVOLUTION) s = tg_sdsc_name_convolution(out, err);
+    else if (is_product(out)) name_product(out);
     else name_dims(out);
     label_tensors(out);
-    s = check_labels(out, err);
+    if (s == TG_OK) s = check_labels(out, err);
     if (s == TG_OK) s = check_splits(out, err);
     return s == TG_OK ? check_masks(out, err) : s;
 }
@@ -339,10 +343,13 @@ bool tg_sdsc_address(int64_t *address, const tg_sdsc *s, int32_t k, int64_t core
     if (from->in_lx) return true;
     tg_sdsc_slices(slice, s, core);
     for (int32_t d = 0; d < s->ndims; d++) {
-        const int64_t steps = s->extent[d] / s->split[d] / (d == t->stick ? t->eps : 1);
-        int64_t       first;
+        const tg_kernel_window *w = tg_sdsc_window(s, k, d);
+        const int64_t           steps = s->extent[d] / s->split[d] / (d == t->stick ? t->eps : 1);
+        int64_t                 first;
         if (t->scale[d] != 1 || s->loop[d] == TG_NO_DIM) continue;
-        if (!tg_mul(&first, slice[d], steps) || !tg_muladd(&elements, elements, first, t->stride[d])) return false;
+        if (!tg_mul(&first, slice[d], steps) || !tg_mul(&first, first, w != NULL ? w->stride : 1) ||
+            !tg_muladd(&elements, elements, first, t->stride[d]))
+            return false;
     }
     /* whole sticks: a tensor begins with one, and loops step over them */
     return tg_muladd(address, *address, elements / t->eps, TG_SPYRE_STICK_BYTES);

@@ -18,6 +18,7 @@
 /* Reading tensor k. */
 typedef struct walk {
     const tg_kernel        *kernel;
+    int64_t                 ranges[TG_MAX_LOOPS]; /* those of the kernel; where windows move, the places there are */
     const tg_kernel_tensor *t;
     tg_sdsc_tensor         *out;
     const char             *name;
@@ -71,7 +72,7 @@ static tg_status check_access(const walk *w) {
         if (t->loop < 0 || t->loop >= w->kernel->nloops || t->step < 0 || t->modulus < 0 || t->extent < 0)
             return tg_fail(w->err, TG_ERR_ARGUMENT, "%s has a term of loop %d and step %d", w->name, (int64_t)t->loop,
                            t->step);
-        if (t->extent > 1 && t->extent < w->kernel->ranges[t->loop])
+        if (t->extent > 1 && t->extent < w->ranges[t->loop])
             return refuse(w, "is walked by a part of a loop only");
     }
     return TG_OK;
@@ -112,7 +113,7 @@ static tg_status check_reach(const walk *w, const tg_coordinate *c, int32_t k) {
         int64_t        reach = INT64_MAX;
         if ((loops >> p->loop & 1) != 0) return refuse(w, "has one loop in several places");
         loops |= UINT32_C(1) << p->loop;
-        (void)tg_mul(&reach, w->kernel->ranges[p->loop] - 1, p->step);
+        (void)tg_mul(&reach, w->ranges[p->loop] - 1, p->step);
         if (p->wrap > 0) reach = tg_min(reach, p->wrap - 1);
         if (!tg_add(&last, last, reach / p->stride)) return too_large(w);
     }
@@ -122,7 +123,7 @@ static tg_status check_reach(const walk *w, const tg_coordinate *c, int32_t k) {
 static tg_status take_dimension(walk *w, int32_t k) {
     const tg_dims dims = tg_device_dims(&w->t->layout);
     tg_coordinate c;
-    tg_coordinate_of(&c, &dims, k, w->kernel->ranges, &w->t->access);
+    tg_coordinate_of(&c, &dims, k, w->ranges, &w->t->access);
     tg_status s = check_reach(w, &c, k);
     if (c.nparts == 0) w->idle |= UINT64_C(1) << k;
     if (s == TG_OK && !tg_muladd(&w->out->offset, w->out->offset, c.offset, w->step[k])) s = too_large(w);
@@ -135,7 +136,7 @@ static tg_status take_dimension(walk *w, int32_t k) {
 static tg_status take_stick(walk *w) {
     const tg_spyre *l = &w->t->layout;
     tg_stick        stick;
-    tg_stick_of(&stick, l, w->kernel->ranges, &w->t->access);
+    tg_stick_of(&stick, l, w->ranges, &w->t->access);
     w->out->stick = TG_NO_DIM;
     if (stick.kind == TG_STICK_OFFSET) return refuse(w, "does not begin at a whole stick");
     if (stick.kind == TG_STICK_BAD) return refuse(w, "has something in its sticks that is not one loop");
@@ -181,6 +182,9 @@ tg_status tg_sdsc_walk(tg_sdsc *s, int32_t k, tg_error *err) {
     walk             w = {.kernel = kernel, .t = &kernel->tensors[k], .out = &s->tensor[k],
                           .name = tg_sdsc_tensor_name(s, k), .err = err};
     memset(w.out, 0, sizeof *w.out);
+    memcpy(w.ranges, kernel->ranges, (size_t)kernel->nloops * sizeof *w.ranges);
+    for (int32_t i = 0; k == 0 && i < kernel->nwindows; i++)
+        w.ranges[kernel->windows[i].position] = kernel->windows[i].extent;
     for (int32_t d = 0; d < s->ndims; d++) w.dim_of[s->loop[d]] = d;
     tg_status status = check_layout(&w);
     if (status == TG_OK) status = check_access(&w);
@@ -195,8 +199,9 @@ tg_status tg_sdsc_walk(tg_sdsc *s, int32_t k, tg_error *err) {
 /* ---- nesting ---------------------------------------------------------------------------- */
 
 /* Steps from one stick to the next are steps of whole sticks. */
-static int64_t steps_of(const tg_sdsc *s, const tg_sdsc_tensor *t, int32_t dim) {
-    return dim == t->stick ? s->extent[dim] / t->eps : s->extent[dim];
+static int64_t steps_of(const tg_sdsc *s, int32_t k, int32_t dim) {
+    const tg_sdsc_tensor *t = &s->tensor[k];
+    return dim == t->stick ? s->extent[dim] / t->eps : tg_sdsc_places(s, k, dim);
 }
 
 /* Sticks of one width become sticks of another one whole, both halves of a wide one. */
@@ -223,7 +228,7 @@ static tg_status find_gap(tg_sdsc *s, int32_t k, int32_t i, int64_t total, tg_er
     tg_sdsc_tensor *t = &s->tensor[k];
     const int32_t   dim = t->order[i];
     const bool      last = i + 1 == t->ndims || t->scale[t->order[i + 1]] != 1;
-    const int64_t   next = last ? total : t->stride[t->order[i + 1]], steps = steps_of(s, t, dim);
+    const int64_t   next = last ? total : t->stride[t->order[i + 1]], steps = steps_of(s, k, dim);
     const int64_t   room = t->stride[dim] > 0 ? next / t->stride[dim] : 0;
     if (!last && next % t->stride[dim] != 0)
         return tg_fail(err, TG_ERR_UNREPRESENTABLE, "the loops of %s do not nest", tg_sdsc_tensor_name(s, k));
@@ -242,7 +247,7 @@ tg_status tg_sdsc_nest(tg_sdsc *s, int32_t k, tg_error *err) {
     tg_status       status = TG_OK;
     for (int32_t i = 0; i < l->rank; i++) total *= l->device_size[i];
     if (t->ndims == 0 || t->scale[t->order[0]] != 1) return TG_OK;
-    if (steps_of(s, t, t->order[0]) == 1) t->stride[t->order[0]] = t->eps; /* nobody steps along it */
+    if (steps_of(s, k, t->order[0]) == 1) t->stride[t->order[0]] = t->eps; /* nobody steps along it */
     for (int32_t i = 0; i < t->ndims && t->scale[t->order[i]] == 1 && status == TG_OK; i++)
         status = find_gap(s, k, i, total, err);
     return status;

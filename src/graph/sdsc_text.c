@@ -113,6 +113,45 @@ static void put_slices(output *o) {
 
 /* ---- extents ------------------------------------------------------------------------------------------ */
 
+static bool is_convolution(const output *o) { return o->s->kernel->kind == TG_KERNEL_CONVOLUTION; }
+
+/* Of the dimensions of x that windows move along. */
+static void put_padding_sizes(output *o, bool per_core) {
+    tg_sdsc_padding p;
+    if (!is_convolution(o)) return;
+    tg_json_open(&o->j, "paddingSizes_", '{');
+    for (int32_t d = 0; d < o->s->ndims; d++) {
+        if (!tg_sdsc_padding_of(&p, o->s, d, per_core)) continue;
+        tg_json_open(&o->j, o->s->name[d], '{');
+        tg_json_int(&o->j, "padFront_", p.front);
+        tg_json_int(&o->j, "padBack_", p.back);
+        tg_json_int(&o->j, "unneededPad_", p.unneeded);
+        tg_json_int(&o->j, "unneededPadFront_", 0);
+        tg_json_int(&o->j, "unneededPadBack_", 0);
+        tg_json_int(&o->j, "totalSize_", p.total);
+        tg_json_int(&o->j, "stride_", p.stride);
+        tg_json_int(&o->j, "dilation_", p.dilation);
+        tg_json_text(&o->j, "windowDim_", p.window);
+        tg_json_close(&o->j, '}');
+    }
+    tg_json_close(&o->j, '}');
+}
+
+/* How padding of a dimension of tensor k is told; NULL if no window moves along it. */
+static const char *padding_kind(const output *o, int32_t k, int32_t d) {
+    tg_sdsc_padding p;
+    if (k != 0 || !tg_sdsc_padding_of(&p, o->s, d, false)) return NULL;
+    return p.front > 0 || p.back > 0 ? "padded_nozeropad" : "padded_fullspan_wunneeded";
+}
+
+static void put_padding_kinds(output *o, int32_t k) {
+    if (!is_convolution(o) || k != 0) return;
+    tg_json_open(&o->j, "padding_", '{');
+    for (int32_t d = 0; d < o->s->ndims; d++)
+        if (padding_kind(o, k, d) != NULL) tg_json_text(&o->j, o->s->name[d], padding_kind(o, k, d));
+    tg_json_close(&o->j, '}');
+}
+
 /* All of them, or those of one core. */
 static void put_extents(output *o, const char *key, const char *name, bool per_core) {
     const tg_sdsc *s = o->s;
@@ -121,6 +160,7 @@ static void put_extents(output *o, const char *key, const char *name, bool per_c
     tg_json_text(&o->j, "name_", name);
     for (int32_t d = 0; d < s->ndims; d++)
         tg_json_int(&o->j, write_name(field, s->name[d], -1, "_"), s->extent[d] / (per_core ? s->split[d] : 1));
+    put_padding_sizes(o, per_core);
     tg_json_close(&o->j, '}');
 }
 
@@ -167,9 +207,11 @@ static void put_labels(output *o) {
         tg_json_open(&o->j, "stickSize_", '[');
         tg_json_int(&o->j, NULL, t->eps);
         tg_json_close(&o->j, ']');
+        if (is_convolution(o)) tg_json_raw(&o->j, "stickRepl_", "[1]");
         tg_json_close(&o->j, '}');
     }
     tg_json_close(&o->j, '}');
+    if (is_convolution(o)) tg_json_raw(&o->j, "pdsRelation_", "{\"isPdsReuse\":1}");
 }
 
 static tg_status put_addresses(output *o, int32_t k, tg_error *err) {
@@ -208,20 +250,26 @@ static void put_gaps(output *o, const tg_sdsc_tensor *t, bool in_lx) {
 }
 
 /* How a core's elements of a dimension follow one another: the core's first, then sticks, then places in the stick. */
-static void put_coordinate(output *o, const tg_sdsc_tensor *t, int32_t d) {
-    const tg_sdsc *s = o->s;
+static void put_coordinate(output *o, int32_t k, int32_t d) {
+    const tg_sdsc        *s = o->s;
+    const tg_sdsc_tensor *t = &s->tensor[k];
     tg_json       *j = &o->j;
     const bool     sticks = d == t->stick, reduced = t->scale[d] == -2;
     const int64_t  cores = t->scale[d] == 1 ? s->split[d] : 1;
-    const int64_t  size = reduced ? t->eps : t->scale[d] == 1 ? s->extent[d] / cores : 1;
+    int64_t        size = reduced ? t->eps : t->scale[d] == 1 ? s->extent[d] / cores : 1, next = size;
+    tg_sdsc_padding p;
+    if (k == 0 && tg_sdsc_padding_of(&p, s, d, true)) {
+        next = s->extent[d] / cores * p.stride;
+        size = p.total - p.unneeded;
+    }
     tg_json_open(j, s->name[d], '{');
     tg_json_int(j, "spatial", 3);
     tg_json_int(j, "temporal", 0);
     tg_json_int(j, "elemArr", sticks ? 2 : 1);
-    tg_json_text(j, "padding", "nopad");
+    tg_json_text(j, "padding", padding_kind(o, k, d) != NULL ? padding_kind(o, k, d) : "nopad");
     tg_json_open(j, "folds", '{');
     tg_json_open(j, "dim_prop_func", '[');
-    put_affine(j, size);
+    put_affine(j, next);
     put_affine(j, 0);
     put_affine(j, 0);
     if (sticks) put_affine(j, t->eps);
@@ -255,10 +303,11 @@ static tg_status put_allocation(output *o, int32_t k, tg_error *err) {
     tg_json_close(j, ']');
     tg_json_text(j, "indirectAllocType_", "no_indirection");
     const tg_status s = put_addresses(o, k, err);
+    put_padding_kinds(o, k);
     put_gaps(o, t, in_lx);
     tg_json_open(j, "coordinates_", '{');
     tg_json_open(j, "coordInfo", '{');
-    for (int32_t i = 0; i < label->ndims; i++) put_coordinate(o, t, label->order[i]);
+    for (int32_t i = 0; i < label->ndims; i++) put_coordinate(o, k, label->order[i]);
     tg_json_close(j, '}');
     tg_json_raw(j, "coreIdToWkSlice_", "{}");
     tg_json_close(j, '}');
@@ -266,10 +315,29 @@ static tg_status put_allocation(output *o, int32_t k, tg_error *err) {
     return s;
 }
 
+/* Of a convolution what is padded is said here, too. */
+static void put_memory(output *o, int32_t k) {
+    static const char *const places[] = {"hbm", "lx"};
+    tg_json                 *j = &o->j;
+    char                     name[96];
+    tg_json_open(j, "memOrg_", '{');
+    for (int i = o->s->kernel->tensors[k].in_lx; i < 2; i++) {
+        tg_json_open(j, places[i], '{');
+        tg_json_int(j, "isPresent", 1);
+        if (is_convolution(o)) {
+            tg_json_int(j, "isPadded", k < o->s->kernel->ntensors - 1);
+            tg_json_int(j, "isZeroPadded", 0);
+            tg_json_int(j, "dsOffset", 0);
+            tg_json_text(j, "allocateNode_", i == 0 ? write_name(name, "allocate-Tensor", k, "_hbm") : "");
+        }
+        tg_json_close(j, '}');
+    }
+    tg_json_close(j, '}');
+}
+
 static void put_labeled(output *o, int32_t k) {
     const tg_sdsc_tensor *t = &o->s->tensor[k], *label = label_of(o, t);
     const tg_format       format = o->s->kernel->tensors[k].layout.device_dtype;
-    const bool            in_lx = o->s->kernel->tensors[k].in_lx;
     char                  name[96];
     tg_json_open(&o->j, NULL, '{');
     tg_json_int(&o->j, "ldsIdx_", k);
@@ -280,8 +348,7 @@ static void put_labeled(output *o, int32_t k) {
     tg_json_close(&o->j, ']');
     tg_json_int(&o->j, "wordLength", tg_format_bits(format) / 8);
     tg_json_text(&o->j, "dataFormat_", tg_format_name(format));
-    tg_json_raw(&o->j, "memOrg_", in_lx ? "{\"lx\":{\"isPresent\":1}}"
-                                        : "{\"hbm\":{\"isPresent\":1},\"lx\":{\"isPresent\":1}}");
+    put_memory(o, k);
     tg_json_close(&o->j, '}');
 }
 
@@ -324,7 +391,7 @@ static void put_operation(output *o) {
     char             name[96];
     tg_json_open(j, "computeOp_", '[');
     tg_json_open(j, NULL, '{');
-    tg_json_text(j, "exUnit", k->kind == TG_KERNEL_MATMUL ? "pt" : "sfp");
+    tg_json_text(j, "exUnit", k->kind == TG_KERNEL_MATMUL || is_convolution(o) ? "pt" : "sfp");
     tg_json_text(j, "opFuncName", o->op);
     tg_json_open(j, "attributes_", '{');
     tg_json_text(j, "dataFormat_", tg_format_name(k->tensors[0].layout.device_dtype));

@@ -8,17 +8,22 @@ import ctypes as C
 import graph_c as g
 import tegula_c as t
 
-KINDS = ["pointwise", "reduction", "matmul", "restickify"]
+KINDS = ["pointwise", "reduction", "matmul", "restickify", "convolution"]
 
 
 class Tensor(C.Structure):
     _fields_ = [("layout", t.Spyre), ("access", g.Access), ("address", g.i64), ("in_lx", g.flag)]
 
 
+class Window(C.Structure):
+    _fields_ = [("position", g.i32), ("within", g.i32), ("stride", g.i64), ("dilation", g.i64), ("low", g.i64),
+                ("extent", g.i64)]
+
+
 class CKernel(C.Structure):
     _fields_ = [("op", C.c_char_p), ("kind", g.enum), ("nloops", g.i32), ("ranges", C.POINTER(g.i64)),
                 ("splits", C.POINTER(g.i64)), ("ntensors", g.i32), ("tensors", C.POINTER(Tensor)), ("masked", g.u32),
-                ("mask_value", g.enum)]
+                ("mask_value", g.enum), ("nwindows", g.i32), ("windows", C.POINTER(Window))]
 
 
 class BundleParams(C.Structure):
@@ -31,8 +36,8 @@ class BundleStep(C.Structure):
 
 
 DUTIES = ["none", "device", "host"]
-STRUCTS = {"tg_kernel_tensor": Tensor, "tg_kernel": CKernel, "tg_bundle_params": BundleParams,
-           "tg_bundle_step": BundleStep}
+STRUCTS = {"tg_kernel_tensor": Tensor, "tg_kernel_window": Window, "tg_kernel": CKernel,
+           "tg_bundle_params": BundleParams, "tg_bundle_step": BundleStep}
 
 
 def _bind():
