@@ -78,6 +78,10 @@ def test_index_put():
     many = torch.randint(-5, 3, (5, 7))
     assert agree(aten.index_put.default, torch.randn(5, 6), [many.abs() - 5], torch.randn(5, 7, 6), True)
     assert agree(aten.index_put.default, torch.randn(5), [many.flatten().abs() - 5], torch.randn(35), True)
+    numbers = torch.randn(5, 7, 6)
+    for place, strange in (((0, 0, 0), NAN), ((1, 2, 1), INF), ((2, 3, 2), -INF), ((3, 3, 3), INF), ((4, 3, 3), -INF)):
+        numbers[place] = strange
+    assert agree(aten.index_put.default, torch.randn(5, 6), [many.abs() - 5], numbers, True)
     for given in ((x, [torch.zeros(9, dtype=torch.int64)], torch.tensor(1.0), False), (x, [x > 0], torch.tensor(1.0)),
                   (x, [many[0], many[0]], torch.tensor(1.0))):
         assert TABLE[aten.index_put.default](*given, *[False] * (4 - len(given))) is NotImplemented

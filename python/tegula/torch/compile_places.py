@@ -120,6 +120,19 @@ def _scatter_add(x, dim, places, numbers):
     return x
 
 
+def _sums(ones, numbers):
+    """ones @ numbers, where an infinity or NaN is for the rows alone that have it: 0 times it is NaN for all. In 16
+    bits the device has none."""
+    if numbers.dtype != torch.float32:
+        return ones @ numbers
+    strange = numbers - numbers != 0
+    sums = ones @ torch.where(strange, 0, numbers)
+    for end, other in ((torch.inf, -torch.inf), (-torch.inf, torch.inf)):
+        found = (strange & (numbers != other)).to(numbers.dtype)  # NaN is both
+        sums = sums + torch.where(ones @ found > 0, end, 0)
+    return sums
+
+
 def _index_put(x, indices, numbers, accumulate=False):
     """Rows along one dimension: few, or all added up by a product."""
     given = [d for d, places in enumerate(indices) if places is not None]
@@ -140,7 +153,7 @@ def _index_put(x, indices, numbers, accumulate=False):
             count > MOST_ONES:
         return NotImplemented
     ones = (places.unsqueeze(-1) == torch.arange(x.size(0), device=x.device)).to(x.dtype)
-    return x + (ones.t() @ numbers.reshape(places.size(0), -1)).view(x.size())
+    return x + _sums(ones.t(), numbers.reshape(places.size(0), -1)).view(x.size())
 
 
 # ---- side by side --------------------------------------------------------------------------------
