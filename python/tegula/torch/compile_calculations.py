@@ -183,7 +183,9 @@ def _square(f):
 
 
 def _sign(f):
-    f("sign", f["self"])
+    """The CPU gives NaN none."""
+    x = f["self"]
+    f("sign", x) if f.whole() else f("select", f("eq", x, x), f("sign", x), 0.0)
 
 
 def _clamp(f):
