@@ -104,7 +104,8 @@ typedef struct matrix {
     const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
     bool           far;      /* src must be fetched early */
-    bool           even;     /* src is in a cache, and lines and rows are evenly spaced: no addresses are needed */
+    bool           even;     /* src is in a cache; lines are evenly spaced, and so are rows, or groups of them: */
+    int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
 } matrix;
 
@@ -129,6 +130,10 @@ typedef struct work {
     uint8_t       *row[MAX_SIDE], *to[MAX_SIDE]; /* in dst, or in out */
     int64_t        o, c; /* where the stick begins that is not yet known */
 } work;
+
+INLINE int64_t line_offset(const loops *l, int64_t i) {
+    return i < l->inner ? i * l->step : i / l->inner * l->outer + i % l->inner * l->step;
+}
 
 /* Addresses of lines [first, first + n). */
 #define DEFINE_ADDRESSES(name, POINTER)                                                                        \
@@ -226,9 +231,18 @@ static inline bool at_lines(const uint8_t *d, int64_t step, int64_t other) {
     return (((uintptr_t)d | (uintptr_t)step | (uintptr_t)other) & (TG_LINE_BYTES - 1)) == 0;
 }
 
+/* Each lane of a square has a group of n rows. Are all squares alike that begin at a multiple of theirs? */
+INLINE bool find_groups(matrix *a, int64_t n) {
+    const loops *const l = &a->dst;
+    const bool         even = l->inner == l->n || l->inner % (4 * n) == 0;
+    a->group = l->inner == n && !even ? l->outer : n * l->step;
+    a->pair = even ? 2 * a->group : l->inner == n ? 2 * l->outer : l->outer;
+    return even || l->inner == n || l->inner == 2 * n;
+}
+
 /* Matrices that make one matrix are one. */
-static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                             const tg_block *b) {
+INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                      const tg_block *b) {
     *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
     a->src = (loops){b->cols, b->cols, b->src_col, 0};
     a->dst = (loops){b->rows, b->rows, b->dst_row, 0};
@@ -249,35 +263,40 @@ static inline void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mo
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
-    a->even = !a->far && !a->stream && a->src.inner == a->src.n && a->dst.inner == a->dst.n;
+    a->even = !a->far && !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
 }
 
 /* ---- where a square is ---- */
 
-/* Lines and rows of which each has its address in a list, or that are evenly spaced. */
+typedef enum arrangement {
+    LISTED, /* rows and lines have their addresses in lists, to all of which something is added */
+    EVEN,   /* both are evenly spaced */
+    GROUPS  /* rows are so in groups only, one for each 16-byte lane */
+} arrangement;
+
 typedef struct places {
+    arrangement           kind; /* a constant for the compiler */
     uint8_t *const       *row;
     const uint8_t *const *line;
     uint8_t              *d;
     const uint8_t        *s;
-    int64_t               d_step, s_step; /* bytes; or those that are added to all addresses of the list */
+    int64_t               d_step, s_step, group, pair;
 } places;
 
 INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
-    return (places){.row = row, .line = line, .d_step = to, .s_step = at};
-}
-
-INLINE places even(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step) {
-    return (places){.d = d, .s = s, .d_step = d_step, .s_step = s_step};
+    return (places){.kind = LISTED, .row = row, .line = line, .d_step = to, .s_step = at};
 }
 
 INLINE const uint8_t *line_at(const places *p, int i) {
-    return p->line != NULL ? p->line[i] + p->s_step : p->s + i * p->s_step;
+    return p->kind == LISTED ? p->line[i] + p->s_step : p->s + i * p->s_step;
 }
 
-INLINE uint8_t *row_at(const places *p, int i) {
-    return p->row != NULL ? p->row[i] + p->d_step : p->d + i * p->d_step;
+/* Row i of lane l, in each of which there are n. */
+INLINE uint8_t *row_at(const places *p, int n, int l, int i) {
+    return p->kind == LISTED ? p->row[l * n + i] + p->d_step
+         : p->kind == EVEN   ? p->d + (l * n + i) * p->d_step
+                             : p->d + l % 2 * p->group + l / 2 * p->pair + i * p->d_step;
 }
 
 /* ---- lists of places for shuffles ---- */

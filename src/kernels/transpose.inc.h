@@ -111,7 +111,7 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(vec) out[LANES];
         V(turn_lanes)(out, &v[i], n);
         TG_UNROLL
-        for (int l = 0; l < LANES; l++) V(put)(row_at(&at, l * n + i), out[l], stream);
+        for (int l = 0; l < LANES; l++) V(put)(row_at(&at, n, l, i), out[l], stream);
     }
 }
 
@@ -126,8 +126,12 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
                                                        int64_t at) {                                                 \
         V(square_of)(width, listed(row, to, line, at), true);                                                        \
     }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step) { \
-        V(square_of)(width, even(d, d_step, s, s_step), false);                                                      \
+    TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
+        V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);         \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_groups_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,    \
+                                                       int64_t group, int64_t pair) {                                \
+        V(square_of)(width, (places){GROUPS, NULL, NULL, d, s, row, s_step, group, pair}, false);                    \
     }
 
 DEFINE_SQUARE(1)
@@ -138,7 +142,9 @@ DEFINE_SQUARE(16)
 #undef DEFINE_SQUARE
 
 typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
-typedef void V(square_even_move)(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step);
+typedef void V(square_even_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row);
+typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t group,
+                                   int64_t pair);
 
 INLINE V(square_move) *V(square)(int width, bool stream) {
     if (width == 1) return stream ? V(square_stream_1) : V(square_1);
@@ -154,6 +160,14 @@ INLINE V(square_even_move) *V(square_even)(int width) {
     if (width == 4) return V(square_even_4);
     if (width == 8) return V(square_even_8);
     return V(square_even_16);
+}
+
+INLINE V(square_groups_move) *V(square_groups)(int width) {
+    if (width == 1) return V(square_groups_1);
+    if (width == 2) return V(square_groups_2);
+    if (width == 4) return V(square_groups_4);
+    if (width == 8) return V(square_groups_8);
+    return V(square_groups_16);
 }
 
 /* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
@@ -240,13 +254,18 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
 }
 
 /* The columns of a stick from src and dst on; the last tile may be less deep, but is whole squares. */
-INLINE void V(run_even_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
-    const int n = VEC / width, depth = DEPTH(width) / width;
+INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
+    const int     n = VEC / width, depth = DEPTH(width) / width;
+    const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
     for (int64_t first = 0; first < rows; first += depth)
         for (int p = 0; p < STICK / VEC; p++)
-            for (int64_t r = first; r < rows && r < first + depth; r += n)
-                V(square_even)(width)(dst + r * a->dst.step + p * VEC, a->dst.step,
-                                      src + p * n * a->src.step + r * width, a->src.step);
+            for (int64_t r = first; r < rows && r < first + depth; r += n) {
+                const uint8_t *const s = src + p * n * s_step + r * width;
+                if (groups)
+                    V(square_groups)(width)(dst + line_offset(&a->dst, r) + p * VEC, s, s_step, row, group, pair);
+                else
+                    V(square_even)(width)(dst + r * row + p * VEC, s, s_step, row);
+            }
 }
 
 /* As many whole sticks and squares as there are. */
@@ -255,9 +274,14 @@ INLINE void V(run_even)(int width, matrix *a) {
     const int64_t cols = a->src.n / side * side;
     a->done = a->dst.n / n * n;
     for (int64_t o = 0; o < a->outer; o++)
-        for (int64_t c = 0; c < cols; c += side)
-            V(run_even_stick)(width, a, a->d + o * a->dst_outer + c * width, a->s + o * a->src_outer + c * a->src.step,
-                              a->done);
+        for (int64_t c = 0; c < cols; c += side) {
+            uint8_t *const       d = a->d + o * a->dst_outer + c * width;
+            const uint8_t *const s = a->s + o * a->src_outer + c * a->src.step;
+            if (a->dst.inner == a->dst.n)
+                V(run_even_stick)(width, false, a, d, s, a->done);
+            else
+                V(run_even_stick)(width, true, a, d, s, a->done);
+        }
     if (a->done == a->dst.n) a->first = cols;
 }
 
