@@ -267,6 +267,14 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
     a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
 }
 
+/* Do n lines have no place in the first-level cache together? It tells 4 KiB by their addresses and holds each
+ * remainder 8 times (or 12), and what it fetches on its own account next to n lines is gone before it is used. */
+INLINE bool is_crowded(int64_t step, int64_t n) {
+    enum { TOLD_APART = 4096, TIMES = 8 };
+    const int64_t alike = step & -step; /* the largest power of two that divides it */
+    return n * tg_min(alike, TOLD_APART) > TOLD_APART * TIMES;
+}
+
 /* ---- where a square is ---- */
 
 typedef enum arrangement {

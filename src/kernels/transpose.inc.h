@@ -170,6 +170,41 @@ INLINE V(square_groups_move) *V(square_groups)(int width) {
     return V(square_groups_16);
 }
 
+#if VEC == 64
+/* 64 bytes of each of 32 / width lines become half of what a square writes to each of its rows. */
+TG_NO_CHECKS INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {
+    const int n = 16 / width;
+    V(vec)    in[16], a[16], b[16];
+    TG_UNROLL
+    for (int j = 0; j < n; j++) in[j] = V(load)(s + j * s_step);
+    V(turn)(width, a, in);
+    TG_UNROLL
+    for (int j = 0; j < n; j++) in[j] = V(load)(s + (n + j) * s_step);
+    V(turn)(width, b, in);
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        const __m512i low = (__m512i)__builtin_shufflevector(a[i], b[i], 0, 1, 8, 9, 2, 3, 10, 11);
+        const __m512i high = (__m512i)__builtin_shufflevector(a[i], b[i], 4, 5, 12, 13, 6, 7, 14, 15);
+        _mm256_storeu_si256((void *)(d + i * row), _mm512_castsi512_si256(low));
+        _mm256_storeu_si256((void *)(d + (n + i) * row), _mm512_extracti64x4_epi64(low, 1));
+        _mm256_storeu_si256((void *)(d + (2 * n + i) * row), _mm512_castsi512_si256(high));
+        _mm256_storeu_si256((void *)(d + (3 * n + i) * row), _mm512_extracti64x4_epi64(high, 1));
+    }
+}
+
+#  define DEFINE_HALF(width)                                                                                          \
+      TG_NO_CHECKS OUTLINE void V(half_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {          \
+          V(half_of)(width, d, s, s_step, row);                                                                       \
+      }
+
+DEFINE_HALF(2)
+DEFINE_HALF(4)
+#  undef DEFINE_HALF
+
+/* Of wider elements a square has no more lines than a cache has ways, and of bytes halves gain nothing. */
+INLINE V(square_even_move) *V(half)(int width) { return width == 2 ? V(half_2) : V(half_4); }
+#endif
+
 /* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
 TG_NO_CHECKS INLINE void V(strip)(int width, uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
                                   bool stream) {
@@ -268,6 +303,18 @@ INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *
             }
 }
 
+#if VEC == 64
+/* The same by half squares. */
+INLINE void V(run_crowded_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
+    const int     n = VEC / width, depth = DEPTH(width) / width;
+    const int64_t s_step = a->src.step, row = a->dst.step;
+    for (int64_t first = 0; first < rows; first += depth)
+        for (int p = 0; p < STICK / 32; p++)
+            for (int64_t r = first; r < rows && r < first + depth; r += n)
+                V(half)(width)(dst + r * row + p * 32, src + p * (n / 2) * s_step + r * width, s_step, row);
+}
+#endif
+
 /* As many whole sticks and squares as there are. */
 INLINE void V(run_even)(int width, matrix *a) {
     const int side = STICK / width, n = VEC / width;
@@ -277,10 +324,14 @@ INLINE void V(run_even)(int width, matrix *a) {
         for (int64_t c = 0; c < cols; c += side) {
             uint8_t *const       d = a->d + o * a->dst_outer + c * width;
             const uint8_t *const s = a->s + o * a->src_outer + c * a->src.step;
-            if (a->dst.inner == a->dst.n)
-                V(run_even_stick)(width, false, a, d, s, a->done);
-            else
+            if (a->dst.inner != a->dst.n)
                 V(run_even_stick)(width, true, a, d, s, a->done);
+#if VEC == 64
+            else if ((width == 2 || width == 4) && is_crowded(a->src.step, n))
+                V(run_crowded_stick)(width, a, d, s, a->done);
+#endif
+            else
+                V(run_even_stick)(width, false, a, d, s, a->done);
         }
     if (a->done == a->dst.n) a->first = cols;
 }
