@@ -1,9 +1,11 @@
-"""HLO that jax emits for real functions: `hlo_programs.py NAME` prints JSON, for each module its text in every form.
+"""HLO that jax emits for real functions: `hlo_programs.py NAME FOLDER` writes modules.json, for each
+module its text in every form.
 
 A process of its own, because the number of CPU devices is fixed when jax starts.
 """
 import json
 import os
+import pathlib
 import sys
 
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=4"
@@ -142,7 +144,8 @@ def modules(name):
 
 
 def main():
-    json.dump([{form: module.to_string(o) for form, o in options()} for module in modules(sys.argv[1])], sys.stdout)
+    texts = [{form: module.to_string(o) for form, o in options()} for module in modules(sys.argv[1])]
+    (pathlib.Path(sys.argv[2]) / "modules.json").write_text(json.dumps(texts))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""HLO that jax emits for models: `plan_models.py` prints JSON, {name: {"lowered": text, "compiled": text}}.
+"""HLO that jax emits for models: `plan_models.py FOLDER` writes models.json, {name: {"lowered": text, ...}}.
 
 A process of its own, because jax takes its settings when it starts.
 """
 import json
 import os
+import pathlib
+import sys
 
 os.environ["JAX_PLATFORMS"] = "cpu"
 
@@ -228,7 +230,7 @@ def main():
     for name, function, arguments in models():
         lowered = jax.jit(function).lower(*arguments)
         out[name] = {"lowered": lowered.compiler_ir("hlo").as_hlo_text(), "compiled": lowered.compile().as_text()}
-    print(json.dumps(out))
+    (pathlib.Path(sys.argv[1]) / "models.json").write_text(json.dumps(out))
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ import json
 import os
 import random
 import re
-import subprocess
-import sys
 
 import pytest
 
@@ -20,6 +18,7 @@ import hlo_ctypes as hlo
 import hlo_programs
 import jaxlib_process
 import xla_ctypes as xla
+from made_once import made_once
 
 SEED = int(os.environ.get("TEGULA_SEED", "20240531"))
 VECTORS = json.loads((xla.ROOT / "tests/spec/hlo_text.json").read_text())
@@ -159,13 +158,11 @@ def check_understood(printed, computations):
 
 
 @pytest.fixture(scope="module")
-def emitted(request):
+def emitted(request, tmp_path_factory):
     """The modules of one program; each takes jax some seconds."""
     pytest.importorskip("jax")
-    program = str(xla.ROOT / "tests/python/hlo_programs.py")
-    run = subprocess.run([sys.executable, program, request.param], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    return json.loads(run.stdout)
+    folder = made_once(tmp_path_factory, "hlo_programs.py", request.param)
+    return json.loads((folder / "modules.json").read_text())
 
 
 every_program = pytest.mark.parametrize("emitted", hlo_programs.PROGRAMS, indirect=True)

@@ -1,19 +1,17 @@
 """What a GraphPlan says: everything that `tegula plan` can be asked, word for word as the command answers."""
 import json
-import pathlib
 import pickle
 import random
 import subprocess
-import sys
 import time
 
 import pytest
 
 import console
 import tegula
+from made_once import made_once
 from test_package_graph import ATTENTION, PADDED, SPARSE, attention
 
-HERE = pathlib.Path(__file__).parent
 CAST = """HloModule cast
 ENTRY e { x = bf16[64,128] parameter(0)
   w = f32[128] parameter(1)
@@ -71,9 +69,8 @@ def check(text, path, words, params):
 
 
 @pytest.fixture(scope="module")
-def models():
-    done = subprocess.run([sys.executable, HERE / "plan_models.py"], stdout=subprocess.PIPE, check=True, timeout=600)
-    return json.loads(done.stdout)
+def models(tmp_path_factory):
+    return json.loads((made_once(tmp_path_factory, "plan_models.py") / "models.json").read_text())
 
 
 @pytest.mark.parametrize("words, params", OPTIONS, ids=[" ".join(words) for words, _ in OPTIONS])

@@ -1,8 +1,5 @@
 """Models as jax emits them, before and after XLA: planned as they are, proven optimal, and judged by the verifier."""
 import json
-import pathlib
-import subprocess
-import sys
 
 import pytest
 
@@ -10,10 +7,10 @@ import graph_c as g
 import hlo_ctypes as hlo
 import memory_c as m
 import sdsc_c
+from made_once import made_once
 from sdsc_reader import Checked
 from test_memory_loops import check_rounds
 
-HERE = pathlib.Path(__file__).parent
 NAMES = ["block", "small heads", "gradient", "ragged", "decoder", "mlp", "resnet block", "mixture",
          "cache", "norm gradient", "rotary", "loop", "loop gradient", "recurrent", "until", "branches", "routed",
          "best expert", "embedding gradient", "resnet gradient", "mixture gradient", "groups", "groups gradient",
@@ -29,9 +26,8 @@ KEYS = {"block": 2 * 128 * 256 * 2, "mlp": 0, "resnet block": 0, "cache": 0}
 
 
 @pytest.fixture(scope="module")
-def models():
-    done = subprocess.run([sys.executable, HERE / "plan_models.py"], stdout=subprocess.PIPE, check=True, timeout=600)
-    found = json.loads(done.stdout)
+def models(tmp_path_factory):
+    found = json.loads((made_once(tmp_path_factory, "plan_models.py") / "models.json").read_text())
     assert sorted(found) == sorted(NAMES)
     return found
 

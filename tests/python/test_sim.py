@@ -3,9 +3,7 @@ import ctypes
 import inspect
 import json
 import math
-import pathlib
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,8 +11,7 @@ import pytest
 import plan_hlo
 import sim_c as sim
 import tegula_c as t
-
-HERE = pathlib.Path(__file__).parent
+from made_once import made_once
 
 
 def test_structs_match_the_header(tmp_path):
@@ -42,8 +39,7 @@ NAMES = ["mlp", "mlp ragged", "matmul transposed", "batched matmul", "matrix tim
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("models")
-    subprocess.run([sys.executable, HERE / "sim_models.py", folder], check=True, timeout=600)
+    folder = made_once(tmp_path_factory, "sim_models.py")
     assert sorted({p.stem.rsplit(".", 1)[0] for p in folder.glob("*.hlo")}) == sorted(NAMES)
     return folder
 
