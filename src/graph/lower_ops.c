@@ -200,13 +200,28 @@ tg_status tg_lower_concatenate(tg_order *o) {
     return tg_draft_end(o, &d);
 }
 
-/* Negative padding cuts the operand. */
-static void crop(tg_node_view *view, tg_hlo_padding *p, int32_t d) {
-    const int64_t low = tg_min(tg_max(-p->low, 0), view->shape[d]);
-    view->offset += low * view->step[d];
-    view->shape[d] -= low;
-    view->shape[d] -= tg_min(tg_max(-p->high, 0), view->shape[d]);
-    p->low = tg_max(p->low, 0);
+/* Whether a dimension of n elements, spread out and with edges, has this extent. */
+static bool fits_padded(tg_hlo_padding *p, int64_t n, int64_t extent) {
+    int64_t size = 0;
+    if (p->interior < 0) return false;
+    if (n <= 1) p->interior = 0; /* nothing is between */
+    if (n > 0 && (!tg_add(&size, p->interior, 1) || !tg_mul(&size, size, n))) return false;
+    if (n > 0) size -= p->interior;
+    return tg_add(&size, size, p->low) && tg_add(&size, size, p->high) && size == extent;
+}
+
+/* The operand becomes what is left of it, and low where that begins. Negative edges cut what is spread out already:
+ *
+ *     1 2 3, padding -1_0_1     1 . 2 . 3 without its first place is . 2 . 3: two elements, from 1 on */
+static void crop(tg_node_view *view, tg_hlo_padding *p, int32_t d, int64_t extent) {
+    const int64_t apart = p->interior + 1, before = p->low < 0 ? -(p->low + 1) / apart + 1 : 0;
+    const int64_t first = tg_min(before, view->shape[d]);
+    view->offset += first * view->step[d];
+    view->shape[d] -= first;
+    if (view->shape[d] > 0) p->low += first * apart;
+    view->shape[d] = tg_min(view->shape[d], p->low < extent ? (extent - p->low - 1) / apart + 1 : 0);
+    if (view->shape[d] == 0) p->low = 0;
+    if (view->shape[d] <= 1) p->interior = 0;
 }
 
 /* The loops run over the operand; where it begins in the result is the access of the result. */
@@ -216,7 +231,7 @@ static tg_status draft_pad(tg_draft *d, const tg_order *o, tg_node_view *view, c
     int64_t offset = 0;
     tg_draft_start(d, o, TG_NODE_POINTWISE, result);
     for (int32_t i = 0; i < view->ndim; i++) {
-        crop(view, &p[i], i);
+        crop(view, &p[i], i, result->shape[i]);
         d->ranges[i] = view->shape[i];
         terms[i] = (tg_term){.loop = i, .step = d->node.host.strides[i] * (p[i].interior + 1)};
         offset += d->node.host.strides[i] * p[i].low;
@@ -246,7 +261,7 @@ tg_status tg_lower_pad(tg_order *o) {
     if (n != (size_t)view.ndim || view.ndim != result.ndim)
         return tg_lower_fail(o, "its padding has another number of dimensions than its operand");
     for (int32_t i = 0; i < view.ndim; i++)
-        if (p[i].interior < 0 || p[i].low > result.shape[i] || p[i].interior > result.shape[i])
+        if (!fits_padded(&p[i], view.shape[i], result.shape[i]))
             return tg_lower_fail(o, "its padding does not fit its result");
     return draft_pad(&d, o, &view, &result, p);
 }

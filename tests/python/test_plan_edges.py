@@ -1,0 +1,50 @@
+"""What graphs do at the edges of tensors: negative and inner padding, windows of one place, single elements. Numbers
+are whole and small, so those of the simulated device are those of NumPy, which is told the definition alone."""
+import subprocess
+
+import numpy as np
+import pytest
+
+import plan_hlo
+import sim_c as sim
+
+INNER = [(low, high, inner) for low in (-3, -2, -1, 0, 2) for high in (-4, -1, 0, 1) for inner in (0, 1, 2)]
+
+
+def run(text, *inputs):
+    with sim.Simulation(text) as s:
+        assert s.plan.fault() == ""
+        outputs = s.run(*inputs)
+        assert s.difference(0).lost == 0 and s.difference(0).largest == 0
+    return outputs
+
+
+def padded(x, value, low, high, inner):
+    """Along dimension 0: spread out, then with edges, then without what is cut."""
+    spread = np.full((max((len(x) - 1) * (inner + 1) + 1, 0), *x.shape[1:]), value)
+    spread[::inner + 1] = x
+    edges = [np.full((max(n, 0), *x.shape[1:]), value) for n in (low, high)]
+    return np.concatenate([edges[0], spread, edges[1]])[max(-low, 0):][:max(len(spread) + low + high, 0)]
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4])
+def test_padding_cuts_what_is_spread_out(rows):
+    x = np.arange(1, 64 * rows + 1).reshape(rows, 64) % 100
+    for low, high, inner in INNER:
+        if (rows - 1) * (inner + 1) + 1 + low + high < 0:
+            continue
+        wanted = padded(x, 7, low, high, inner)
+        (result,) = run(f"""ENTRY e {{ p = f16[{rows},64] parameter(0)
+  v = f16[] constant(7)
+  ROOT r = f16[{len(wanted)},64] pad(p, v), padding={low}_{high}_{inner}x0_0 }}""", x)
+        assert result.shape == wanted.shape and (result == wanted).all(), (low, high, inner)
+
+
+@pytest.mark.parametrize("padding", ["0_0_9223372036854775807", "1_0_5", "9223372036854775807_0", "0_0_-1",
+                                     "-9223372036854775808_9223372036854775807_9223372036854775807"])
+def test_padding_that_does_not_fit(tmp_path, padding):
+    (tmp_path / "graph.hlo").write_text(f"""ENTRY e {{ p = f16[4] parameter(0)
+  v = f16[] constant(0)
+  ROOT r = f16[4] pad(p, v), padding={padding} }}""")
+    done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo"], capture_output=True, text=True)
+    assert done.returncode == 2 and "its padding does not fit its result" in done.stderr
