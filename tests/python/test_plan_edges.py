@@ -48,3 +48,23 @@ def test_padding_that_does_not_fit(tmp_path, padding):
   ROOT r = f16[4] pad(p, v), padding={padding} }}""")
     done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo"], capture_output=True, text=True)
     assert done.returncode == 2 and "its padding does not fit its result" in done.stderr
+
+
+WINDOW = """
+f { a = f16[] parameter(0)
+  b = f16[] parameter(1)
+  ROOT c = f16[] add(a, b) }
+ENTRY e { p = f16[4,64] parameter(0)
+  z = f16[] constant(0)
+  ROOT r = f16[4,64] reduce-window(p, z), window={size=1x1 stride=%dx1 pad=%d_%dx0_0 lhs_dilate=%dx1}, to_apply=f }
+"""
+
+
+@pytest.mark.parametrize("step, low, high, spread", [(1, 0, 0, 1), (1, 1, -1, 1), (1, -1, 1, 1), (2, 2, 1, 1),
+                                                     (2, 1, 2, 1), (2, 0, 0, 2), (2, 0, 1, 2), (3, 1, 2, 2)])
+def test_windows_of_one_place_move(step, low, high, spread):
+    x = np.arange(1, 257).reshape(4, 64) % 90
+    wanted = padded(x, 0, low, high, spread - 1)[::step]
+    assert wanted.shape == x.shape
+    (result,) = run(WINDOW % (step, low, high, spread), x)
+    assert (result == wanted).all()
