@@ -1,5 +1,6 @@
 """What graphs do at the edges of tensors: negative and inner padding, windows of one place, single elements. Numbers
 are whole and small, so those of the simulated device are those of NumPy, which is told the definition alone."""
+import itertools
 import subprocess
 
 import numpy as np
@@ -68,3 +69,16 @@ def test_windows_of_one_place_move(step, low, high, spread):
     assert wanted.shape == x.shape
     (result,) = run(WINDOW % (step, low, high, spread), x)
     assert (result == wanted).all()
+
+
+@pytest.mark.parametrize("left, right", [*itertools.product(["0,1", "1,0"], repeat=2)])
+def test_products_over_two_dimensions(left, right):
+    """The loop of the sticks of the left operand may be any of them, and end within a stick."""
+    x = np.arange(400).reshape(20, 20) % 3 - 1
+    y = np.arange(800).reshape(20, 20, 2) % 5 - 2
+    for order in ("[0,1]", "[1,0]"):
+        (result,) = run(f"""ENTRY e {{
+  x = f16[20,20] parameter(0), frontend_attributes={{spyre_layout="spyre dim_order={order}"}}
+  y = f16[20,20,2] parameter(1)
+  ROOT r = f16[2] dot(x, y), lhs_contracting_dims={{{left}}}, rhs_contracting_dims={{{right}}} }}""", x, y)
+        assert (result == np.einsum("ab,abc->c" if left == right else "ab,bac->c", x, y)).all()
