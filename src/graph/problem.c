@@ -150,6 +150,13 @@ static bool scatter_layout(tg_spyre *out, const work *w, int32_t loop, const tg_
     return dim >= 0 && tg_gather_layout(out, &w->n->host, w->n->format, picked, dim);
 }
 
+/* A single element may be written anywhere in its tensor (pad), and then has no loop. */
+static bool has_extent(const tg_host *host) {
+    for (int32_t d = 0; d < host->ndim; d++)
+        if (host->shape[d] > 1) return true;
+    return false;
+}
+
 static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rule, const tg_mode_row *mode,
                                 tg_error *err) {
     const tg_graph  *g = w->p->graph;
@@ -174,7 +181,8 @@ static tg_status layout_of_mode(tg_spyre *out, const work *w, const tg_rule *rul
         if (dim < 0) dim = tg_walked_dim(&w->n->host, &result, mode->loop); /* channels of a group */
         return make_layout(out, w, dim, false, err);
     }
-    const tg_status s = make_layout(out, w, -1, tg_access_loops(&result) != 0, err);
+    const bool      sparse = tg_access_loops(&result) != 0 || has_extent(&w->n->host);
+    const tg_status s = make_layout(out, w, -1, sparse, err);
     if (s == TG_OK && rule->kind == TG_NODE_STATISTICS) out->arrangement = TG_EXX2;
     return s;
 }

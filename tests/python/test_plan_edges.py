@@ -41,6 +41,15 @@ def test_padding_cuts_what_is_spread_out(rows):
         assert result.shape == wanted.shape and (result == wanted).all(), (low, high, inner)
 
 
+def test_a_single_element_is_written_within_a_stick():
+    (result,) = run("""ENTRY e { p = f16[1,1] parameter(0)
+  v = f16[] constant(0)
+  ROOT r = f16[6,4] pad(p, v), padding=0_5x1_2 }""", np.full((1, 1), 3))
+    wanted = np.zeros((6, 4))
+    wanted[0, 1] = 3
+    assert (result == wanted).all()
+
+
 @pytest.mark.parametrize("padding", ["0_0_9223372036854775807", "1_0_5", "9223372036854775807_0", "0_0_-1",
                                      "-9223372036854775808_9223372036854775807_9223372036854775807"])
 def test_padding_that_does_not_fit(tmp_path, padding):
