@@ -80,11 +80,12 @@ void tg_stick_of(tg_stick *out, const tg_spyre *layout, const int64_t *ranges, c
     const tg_dims dims = tg_device_dims(layout);
     const int32_t last = layout->rank - 1;
     tg_coordinate c;
-    bool          outermost = true;
+    bool          outermost = true, known = true;
     *out = (tg_stick){.loop = -1};
     for (int32_t d = 0; d < last; d++) {
         tg_coordinate_of(&c, &dims, d, ranges, access);
         out->others |= tg_coordinate_loops(&c);
+        known = known && !has_unknown(&c);
         if (outermost && layout->device_size[d] > 1) {
             out->unknown_outermost = has_unknown(&c);
             outermost = false;
@@ -92,6 +93,7 @@ void tg_stick_of(tg_stick *out, const tg_spyre *layout, const int64_t *ranges, c
     }
     tg_coordinate_of(&c, &dims, last, ranges, access);
     judge_stick(out, &c, ranges, layout->device_size[last]);
+    if (known && !has_unknown(&c)) out->unknown_outermost = true; /* data says nothing: there is one place */
     if (!reads_whole(&dims, ranges, access)) {
         out->kind = TG_STICK_BAD;
         out->loop = -1;

@@ -43,7 +43,7 @@ typedef struct tg_stick {
     tg_stick_kind kind;
     int32_t       loop;   /* of LOOP and OFFSET */
     uint32_t      others; /* loops in the other device dimensions, less the one in the stick */
-    bool          unknown_outermost; /* the outermost device dimension of more than one position is indexed by data */
+    bool          unknown_outermost; /* data indexes the outermost device dimension that has several places, or none */
 } tg_stick;
 
 void tg_stick_of(tg_stick *out, const tg_spyre *layout, const int64_t *ranges, const tg_access *access);

@@ -22,7 +22,8 @@ static tg_status read_gather(gather_dims *g, const tg_order *o) {
 }
 
 /* The loops of the table's dimensions: a whole dimension follows the result's, one that is picked has none. False if
- * the attributes do not fit. *whole: some dimension follows the result's; *windows: slices begin within a dimension. */
+ * the attributes do not fit. *whole: some dimension follows the result's, and is one of the tensor, no copies of it;
+ * *windows: slices begin within a dimension. */
 static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather_dims *g, const tg_node_view *table,
                          const tg_node_view *result) {
     int32_t next = 0;
@@ -36,7 +37,7 @@ static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather
         const bool all = g->sizes[d] == table->shape[d];
         *windows = *windows || (!all && g->sizes[d] != 1);
         if (all) loop[d] = (int32_t)to;
-        *whole = *whole || (all && table->shape[d] > 1);
+        *whole = *whole || (all && table->shape[d] > 1 && table->step[d] != 0);
     }
     return next == g->noffset;
 }

@@ -1,6 +1,7 @@
 """What graphs do at the edges of tensors: negative and inner padding, windows of one place, single elements. Numbers
 are whole and small, so those of the simulated device are those of NumPy, which is told the definition alone."""
 import itertools
+import json
 import subprocess
 
 import numpy as np
@@ -91,3 +92,30 @@ def test_products_over_two_dimensions(left, right):
   y = f16[20,20,2] parameter(1)
   ROOT r = f16[2] dot(x, y), lhs_contracting_dims={{{left}}}, rhs_contracting_dims={{{right}}} }}""", x, y)
         assert (result == np.einsum("ab,abc->c" if left == right else "ab,bac->c", x, y)).all()
+
+
+def test_a_table_of_copies_has_no_rows(tmp_path):
+    """Only the dimension that is picked is in memory, and lies in sticks."""
+    (tmp_path / "graph.hlo").write_text("""ENTRY e { p = f16[100] parameter(0)
+  t = f16[2,100] broadcast(p), dimensions={1}
+  i = s32[70] parameter(1)
+  ROOT r = f16[2,70] gather(t, i), offset_dims={0}, collapsed_slice_dims={1}, start_index_map={1}, index_vector_dim=1,
+    slice_sizes={2,1} }""")
+    done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo", "--json"], capture_output=True, check=True)
+    row = json.loads(done.stdout)["ops"][-1]
+    assert row["kind"] == "boundary" and "picks single elements" in row["reason"]
+
+
+def test_rows_are_picked_of_a_dimension_of_one(tmp_path):
+    """There is nothing to pick, so the table may lie as it does."""
+    text = """ENTRY e { p = f16[192,1] parameter(0)
+  i = s32[3] parameter(1)
+  ROOT r = f16[192,3] gather(p, i), offset_dims={0}, collapsed_slice_dims={1}, start_index_map={1}, index_vector_dim=1,
+    slice_sizes={192,1} }"""
+    x = np.arange(192).reshape(192, 1)
+    (result,) = run(text, x, np.array([0, 1, 0]))
+    assert (result == np.repeat(x, 3, 1)).all()
+    (tmp_path / "graph.hlo").write_text(text)
+    done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo", "--json"], capture_output=True, check=True)
+    answer = json.loads(done.stdout)
+    assert answer["restickify_bytes"] == 0 and answer["ops"][-1]["kind"] == "gather"
