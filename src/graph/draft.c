@@ -31,6 +31,7 @@ int32_t tg_draft_loop(tg_draft *d, int64_t range) {
 bool tg_draft_operand(tg_draft *d, const tg_order *o, const tg_node_view *view, const int32_t *loop) {
     tg_access_row row = {view->node, view->offset, (uint32_t)o->l->terms.count, 0};
     for (int32_t i = 0; i < view->ndim; i++) {
+        if (view->shape[i] == 0) row.offset = 0; /* nothing is read, and behind the end there is no place */
         if (loop[i] == TG_LOOP_NONE || view->step[i] == 0 || view->shape[i] <= 1) continue;
         const tg_term term = {.loop = loop[i], .step = view->step[i], .extent = view->shape[i]};
         if (!tg_term_rows_push(&o->l->terms, term)) return false;

@@ -266,8 +266,8 @@ tg_status tg_lower_slice(tg_order *o) {
         if (c->start < 0 || c->limit < c->start || c->limit > view.shape[d] || c->stride < 1)
             return tg_lower_fail(o, "it reaches beyond its operand");
         view.offset += c->start * view.step[d];
-        view.step[d] *= c->stride;
         view.shape[d] = tg_ceil_div(c->limit - c->start, c->stride);
+        if (view.shape[d] > 1) view.step[d] *= c->stride; /* fits: it stays within the operand */
     }
     /* a single element out of the middle of a stick: nothing could agree with it */
     if (product(view.shape, 0, view.ndim) == 1 && view.offset != 0) s = tg_draft_copy(&view, o, TG_NODE_CLONE);

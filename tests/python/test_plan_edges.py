@@ -42,6 +42,13 @@ def test_padding_cuts_what_is_spread_out(rows):
         assert result.shape == wanted.shape and (result == wanted).all(), (low, high, inner)
 
 
+def test_nothing_is_sliced_from_behind_the_end():
+    (result,) = run("""ENTRY e { p = f16[1,64] parameter(0)
+  s = f16[0,64] slice(p), slice={[1:1], [0:64]}
+  ROOT r = f16[0,64] negate(s) }""", np.ones((1, 64)))
+    assert result.shape == (0, 64)
+
+
 def test_a_single_element_is_written_within_a_stick():
     (result,) = run("""ENTRY e { p = f16[1,1] parameter(0)
   v = f16[] constant(0)
