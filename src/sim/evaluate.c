@@ -238,7 +238,7 @@ static tg_number first_value(const walk *w) {
     const bool         whole = sums ? w->whole : tg_dtype_is_whole(w->job->info.host.dtype);
     tg_number          x;
     if (!c->has_start) {
-        if (whole) x.whole = sums ? tg_neutral_whole(r) : POISON;
+        if (whole) x.whole = sums ? tg_neutral_whole(r, tg_job_leading_dtype(w->job)) : POISON;
         else x.real = sums ? tg_neutral_real(r) : NAN;
         return x;
     }

@@ -202,10 +202,11 @@ static bool in_windows(const run *r) {
 
 static void start_sums(run *r, tg_tile *sum, bool line, int64_t start, int64_t n) {
     const tg_reduction how = tg_job_reduction(r->job);
+    const int64_t      whole = tg_neutral_whole(how, tg_job_leading_dtype(r->job));
     for (int64_t i = 0; i < n; i++) {
         const int64_t place = line ? start + i * r->to.inner_step : r->places[i];
         if (place == TG_NOWHERE) continue;
-        if (r->whole) sum->integer[place] = tg_neutral_whole(how);
+        if (r->whole) sum->integer[place] = whole;
         else sum->real[place] = (float)tg_neutral_real(how);
     }
 }

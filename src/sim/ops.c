@@ -279,7 +279,11 @@ double tg_neutral_real(tg_reduction r) {
     return values[r];
 }
 
-int64_t tg_neutral_whole(tg_reduction r) {
-    static const int64_t values[] = {0, INT64_MIN, INT64_MAX, 1, -1, 0, 0};
+int64_t tg_neutral_whole(tg_reduction r, tg_dtype dtype) {
+    const int32_t bits = tg_dtype_bits(dtype);
+    const bool    is_signed = tg_dtype_get_class(dtype) == TG_CLASS_INT;
+    const int64_t most = bits >= 64 ? INT64_MAX : (INT64_C(1) << (is_signed ? bits - 1 : bits)) - 1;
+    const int64_t least = is_signed || bits >= 64 ? -most - 1 : 0;
+    const int64_t values[] = {0, least, most, 1, -1, 0, 0};
     return values[r];
 }

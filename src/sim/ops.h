@@ -34,11 +34,12 @@ int64_t tg_wrap(int64_t x, int32_t bits, bool is_signed);
 /* Towards zero, the nearest integer where there is none; NaN is 0. Source: XLA, convert. */
 int64_t tg_to_whole(double x);
 
-/* How a reduction goes on, and what it starts with. */
+/* How a reduction goes on, and what it starts with: of integers the least or the most that their type has, since that
+ * stays where nothing is reduced. */
 float   tg_reduce_float(tg_reduction r, float a, float b);
 double  tg_reduce_real(tg_reduction r, double a, double b);
 int64_t tg_reduce_whole(tg_reduction r, int64_t a, int64_t b);
 double  tg_neutral_real(tg_reduction r);
-int64_t tg_neutral_whole(tg_reduction r);
+int64_t tg_neutral_whole(tg_reduction r, tg_dtype dtype);
 
 #endif

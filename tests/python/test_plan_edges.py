@@ -88,6 +88,19 @@ def test_windows_of_one_place_move(step, low, high, spread):
     assert (result == wanted).all()
 
 
+@pytest.mark.parametrize("dtype, opcode, start", [
+    ("s32", "maximum", -40), ("s32", "minimum", 40), ("s8", "maximum", -40), ("s8", "minimum", 40),
+    ("u8", "minimum", 40), ("u32", "maximum", 3), ("s32", "and", 5), ("f16", "maximum", -40)])
+def test_a_reduction_of_nothing_is_its_start(dtype, opcode, start):
+    (result,) = run(f"""f {{ a = {dtype}[] parameter(0)
+  b = {dtype}[] parameter(1)
+  ROOT c = {dtype}[] {opcode}(a, b) }}
+ENTRY e {{ p = {dtype}[4,0] parameter(0)
+  z = {dtype}[] constant({start})
+  ROOT r = {dtype}[4] reduce(p, z), dimensions={{1}}, to_apply=f }}""", np.zeros((4, 0)))
+    assert (result == start).all()
+
+
 @pytest.mark.parametrize("left, right", [*itertools.product(["0,1", "1,0"], repeat=2)])
 def test_products_over_two_dimensions(left, right):
     """The loop of the sticks of the left operand may be any of them, and end within a stick."""
