@@ -146,11 +146,13 @@ static int read_cores(int32_t *out, const char *argument) {
     return status;
 }
 
-static int check_out(const cli_args *args) {
+static int check_answer(const cli_args *args) {
     const char *out = args->option[OPT_OUT];
     if (out == NULL && args->option[OPT_FORCE] != NULL) return cli_fail(CLI_USAGE, "--force", "it is for --out DIR");
     if (out != NULL && args->option[OPT_EXPLAIN] != NULL)
         return cli_fail(CLI_USAGE, "--explain", "it prints one operation, --out writes all; ask for one");
+    if (args->json && args->option[OPT_EXPLAIN] != NULL)
+        return cli_fail(CLI_USAGE, "--explain", "it prints one operation as text, --json all; ask for one");
     return CLI_OK;
 }
 
@@ -241,7 +243,7 @@ static int plan_graph(tg_graph *graph, const tg_program *program, const tg_hlo_m
     if (status == CLI_OK) status = read_cores(&view.cores, args->option[OPT_CORES]);
     if (status == CLI_OK) status = read_release(&view.june, args->option[OPT_RELEASE]);
     if (status == CLI_OK) status = read_seed(&view.seed, args->option[OPT_SEED]);
-    if (status == CLI_OK) status = check_out(args);
+    if (status == CLI_OK) status = check_answer(args);
     if (status == CLI_OK) status = check_run(args);
     if (status != CLI_OK) return status;
     if (make_plan(&view, &plan, graph, &params, args->option[OPT_FORMATS] != NULL, &err) == TG_OK) {
