@@ -168,7 +168,9 @@ tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k) {
     const tg_hlo_operand operand = tg_hlo_get_operand(o->l->module, o->at.first_operand + k);
     const int64_t        place = operand.instruction - o->frame->first;
     if (operand.instruction == TG_HLO_NONE || place < 0 || operand.instruction >= o->id)
-        return tg_lower_fail(o, "nothing before it defines one of its operands");
+        return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: nothing before it defines its operand %t",
+                       o->at.opcode.chars, o->at.opcode.len, o->at.name.chars, o->at.name.len, operand.name.chars,
+                       operand.name.len);
     *out = o->frame->things[place];
     return follow_path(out, o, operand.path);
 }
