@@ -246,5 +246,5 @@ bool tg_step_uses_lx(bool *shares, const tg_graph *graph, const tg_graph_plan *p
     if (tg_build_kernel(&build, &b, step, 0, NULL) != TG_OK || tg_sdsc_make(&sdsc, &build.kernel, NULL) != TG_OK)
         return false;
     *shares = is_shared_sum(&sdsc);
-    return build.kernel.kind != TG_KERNEL_RESTICKIFY && build.kernel.kind != TG_KERNEL_CONVOLUTION && is_whole(&sdsc);
+    return build.kernel.kind != TG_KERNEL_RESTICKIFY && is_whole(&sdsc);
 }

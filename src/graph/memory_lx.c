@@ -94,6 +94,8 @@ static tg_reason refuse_reader(const work *w, const tg_plan_step *made, int64_t 
     for (int32_t k = 0; k < step.noperands; k++) {
         if (tg_graph_plan_step_operand(m->plan, reader, k) != i) continue;
         const tg_sliced read = sliced(w, &made->layout, step.node, k);
+        /* a window reads what other cores have written */
+        if (tg_node_at(m->graph, step.node)->nwindows > 0) return TG_REASON_DIVISION;
         if (tg_access_has_unknown(&read.access)) return TG_REASON_NO_KERNEL;
         if (!tg_slices_agree(&written, &read)) return TG_REASON_DIVISION;
     }

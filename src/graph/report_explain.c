@@ -16,6 +16,32 @@ static void put_loops(tg_writer *w, const tg_node_info *info) {
     tg_put_char(w, '\n');
 }
 
+/* A number where it is not the usual one: ", in steps of 2". */
+static void put_unless(tg_writer *w, int64_t number, int64_t usual, const char *before, const char *behind) {
+    if (number == usual) return;
+    tg_put_text(w, before);
+    tg_put_int(w, number);
+    tg_put_text(w, behind);
+}
+
+static void put_windows(tg_writer *w, const tg_node_info *info) {
+    for (int32_t i = 0; i < info->nwindows; i++) {
+        const tg_window *v = &info->windows[i];
+        tg_put_text(w, "  window with p");
+        tg_put_int(w, v->loop);
+        tg_put_text(w, ": ");
+        tg_put_int(w, v->size);
+        tg_put_text(w, " wide");
+        put_unless(w, v->dilation, 1, ", every ", " places");
+        put_unless(w, v->stride, 1, ", in steps of ", "");
+        put_unless(w, v->low, 0, ", ", " in front");
+        tg_put_text(w, ", over ");
+        tg_put_int(w, v->extent);
+        put_unless(w, v->base_dilation, 1, " that are ", " apart");
+        tg_put_text(w, v->reversed ? ", operand 1 backwards\n" : "\n");
+    }
+}
+
 static void put_pieces(tg_writer *w, int32_t nloops, const int64_t *pieces, const char *word) {
     for (int32_t l = 0; l < nloops; l++) {
         if (pieces[l] <= 1) continue;
@@ -105,6 +131,7 @@ size_t tg_plan_report_node(char *buf, size_t cap, const tg_plan_report *report, 
     tg_put_text(&w, tg_node_kind_rule(info.kind));
     tg_put_char(&w, '\n');
     put_loops(&w, &info);
+    put_windows(&w, &info);
     tg_put_text(&w, "  in the sticks: ");
     tg_put_loop(&w, report->graph, node, tg_graph_plan_stick(report->plan, node));
     tg_put_char(&w, '\n');

@@ -49,6 +49,25 @@ static void put_boundaries(tg_json *j, const tg_plan_report *r) {
 
 /* ---- operations -------------------------------------------------------------------------------------- */
 
+static void put_windows(tg_json *j, const tg_node_info *info) {
+    if (info->nwindows == 0) return;
+    tg_json_open(j, "windows", '[');
+    for (int32_t i = 0; i < info->nwindows; i++) {
+        const tg_window *w = &info->windows[i];
+        tg_json_open(j, NULL, '{');
+        tg_json_int(j, "loop", w->loop);
+        tg_json_int(j, "size", w->size);
+        tg_json_int(j, "stride", w->stride);
+        tg_json_int(j, "dilation", w->dilation);
+        tg_json_int(j, "base_dilation", w->base_dilation);
+        tg_json_int(j, "low", w->low);
+        tg_json_int(j, "extent", w->extent);
+        tg_json_raw(j, "reversed", w->reversed ? "true" : "false");
+        tg_json_close(j, '}');
+    }
+    tg_json_close(j, ']');
+}
+
 /* {"p0":32}: loops that are split. */
 static void put_splits(tg_json *j, const char *key, int32_t nloops, const int64_t *splits) {
     tg_json_open(j, key, '{');
@@ -85,6 +104,7 @@ static void put_op(tg_json *j, const tg_plan_report *r, int64_t node) {
     tg_json_open(j, "loops", '[');
     for (int32_t l = 0; l < info.nloops; l++) tg_json_int(j, NULL, info.ranges[l]);
     tg_json_close(j, ']');
+    put_windows(j, &info);
     put_division(j, r, node);
     if (r->arrangements != NULL && r->arrangements[node] != TG_STANDARD)
         tg_json_words(j, "arrangement", tg_arrangement_name(r->arrangements[node]));

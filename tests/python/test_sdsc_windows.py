@@ -10,11 +10,10 @@ import pytest
 import conv_oracle
 import graph_c as g
 import hlo_ctypes as hlo
+import plan_hlo
 import sdsc_c as s
+import tegula
 from sdsc_reader import Reader, place_of
-
-LABELS = {"x": "bf", "k": "io", "c": "bf"}
-LOOPS = {"b": "mb", "f": "in", "i": "in", "o": "out"}
 
 
 class Convolution:
@@ -225,3 +224,43 @@ def test_other_windows_are_for_the_host(line, why):
         with g.Plan(graph) as plan, s.Bundle(plan) as bundle:
             duty, _, said, _, _ = bundle.step(len(list(plan.steps())) - 1)
     assert duty == "host" and said == why
+
+
+def test_a_result_may_stay_in_the_scratchpad():
+    """Where a reader slices it alike; what reads by windows reads what other cores have written."""
+    text = """ENTRY e { x = f16[2,8,9,128] parameter(0)
+  k = f16[3,3,128,64] parameter(1)
+  c = f16[2,8,9,64] convolution(x, k), window={size=3x3 pad=1_1x1_1}, dim_labels=b01f_01io->b01f
+  a = f16[2,8,9,64] abs(c)
+  k2 = f16[2,2,64,64] parameter(2)
+  ROOT d = f16[2,4,4,64] convolution(a, k2), window={size=2x2 stride=2x2}, dim_labels=b01f_01io->b01f }"""
+    with hlo.Module(text) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        with g.Plan(graph) as plan, s.Bundle(plan, cores=32) as bundle:
+            made, read, last = (json.loads(bundle.sdsc(i)) for i in range(3))
+            assert [bundle.name(i) for i in range(3)] == ["0_conv2d", "1_abs", "2_conv2d"]
+            assert [bundle.step(i)[4] for i in range(6)] == [False, False, True, False, False, False]
+    (conv,), (pointwise,) = made.values(), read.values()
+    assert conv["numCoresUsed_"] == pointwise["numCoresUsed_"] > 1
+    names = dict(zip(("mb", "i", "j", "out"), ("mb", "x", "y", "out")))  # loops in their order
+    for core, slices in conv["coreIdToWkSlice_"].items():
+        assert {names[n]: slices[n] for n in names} == pointwise["coreIdToWkSlice_"][core]
+    (row,) = conv["dscs_"]
+    assert [place["component_"] for place in row["conv2d"]["scheduleTree_"]] == ["hbm", "hbm", "lx"]
+    assert list(row["conv2d"]["labeledDs_"][2]["memOrg_"]) == ["lx"]
+
+
+def test_the_report_tells_windows():
+    c = Convolution(random.Random(2), [W(3, 2, 1, 0, 1, 2), W(2, base=3, reversal=True)], 2, 64, 70, [9, 4])
+    answer = plan_hlo.plan(c.text)
+    op = {row["name"]: row for row in answer["ops"]}["c"]
+    assert "windows" not in answer["ops"][0]
+    first, second = op["windows"]
+    assert (first["size"], first["stride"], first["dilation"], first["base_dilation"], first["low"], first["extent"],
+            first["reversed"]) == (3, 2, 2, 1, 1, 9, False)
+    assert (second["size"], second["base_dilation"], second["extent"], second["reversed"]) == (2, 3, 4, True)
+    places = [c.order["c"].index(d) for d in "01"]
+    assert [row["loop"] for row in op["windows"]] == places
+    said = tegula.plan(c.text).explain("c").splitlines()
+    assert f"  window with p{places[0]}: 3 wide, every 2 places, in steps of 2, 1 in front, over 9" in said
+    assert f"  window with p{places[1]}: 2 wide, over 4 that are 3 apart, operand 1 backwards" in said
