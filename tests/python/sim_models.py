@@ -178,6 +178,15 @@ def models():
     yield "transposed conv", lambda x, w: convolution(x, w, lhs_dilation=(2, 2), padding=((1, 1), (1, 1))), [
         (1, 5, 5, 64), (2, 2, 64, 64)]
     yield "depthwise conv", lambda x, w: convolution(x, w, feature_group_count=64), [(1, 8, 8, 64), (3, 3, 1, 64)]
+    line = dict(window_strides=(2,), dimension_numbers=("NCH", "OIH", "NCH"))
+    yield "conv of a line", lambda x, w: convolution(x, w, padding=((3, -1),), **line), [(2, 64, 20), (70, 64, 3)]
+    solid = dict(window_strides=(1, 2, 1), dimension_numbers=("NDHWC", "DHWIO", "NDHWC"),
+                 padding=((1, 0), (2, 1), (0, 1)))
+    yield "conv of a solid", lambda x, w: convolution(x, w, lhs_dilation=(1, 1, 2), rhs_dilation=(2, 1, 1), **solid), [
+        (1, 5, 6, 4, 64), (2, 3, 2, 64, 10)]
+    yield "grouped conv", lambda x, w: convolution(x, w, feature_group_count=2), [(1, 5, 5, 128), (3, 3, 64, 128)]
+    yield "conv of parts", lambda x, w: convolution(x, w, batch_group_count=2), [(4, 5, 5, 3), (3, 3, 3, 128)]
+    yield "conv of one channel", convolution, [(1, 6, 6, 1), (3, 3, 1, 64)]
     yield "narrow conv", convolution, [(1, 6, 6, 3), (3, 3, 3, 64)]
     yield "average pool", lambda x: jax.lax.reduce_window(x, 0.0, jax.lax.add, (1, 3, 3, 1), (1, 2, 2, 1), "SAME"), [
         (1, 9, 9, 64)]

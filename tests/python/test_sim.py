@@ -31,7 +31,8 @@ def test_structs_match_the_header(tmp_path):
 NAMES = ["mlp", "mlp ragged", "matmul transposed", "batched matmul", "matrix times vector", "vector times matrix",
          "dot", "softmax", "softmax ragged", "softmax of columns", "layernorm", "layernorm ragged",
          "rms norm", "attention", "attention ragged", "attention without mask", "narrow heads", "block", "rotary",
-         "conv block", "dilated conv", "transposed conv", "depthwise conv", "narrow conv", "average pool", "mixture",
+         "conv block", "dilated conv", "transposed conv", "depthwise conv", "conv of a line", "conv of a solid",
+         "grouped conv", "conv of parts", "conv of one channel", "narrow conv", "average pool", "mixture",
          "training", "language model", "cache", "rounds", "ragged rounds", "swapped", "until", "nested", "scanned",
          "branched", "branched otherwise", "reversed", "pieces", "ragged pieces", "reshapes", "column sums",
          "sum of everything", "where", "integers", "argument"]
