@@ -73,6 +73,7 @@ void tg_distribute(tg_work *w) {
 bool tg_take_piece(tg_piece *out, const tg_share *d, int32_t k) {
     const tg_graph_plan *plan = d->plan;
     out->access = tg_graph_access(d->g, d->node, k);
+    out->operand = k;
     const int64_t from = k < 0 ? d->node : out->access.node;
     if (!tg_graph_plan_layout(&out->layout, plan, from)) return false;
     if (k >= 0) {

@@ -12,6 +12,7 @@ typedef struct tg_piece {
     tg_spyre  layout;
     tg_access access;
     tg_stick  stick;
+    int32_t   operand; /* -1: the result */
 } tg_piece;
 
 /* A node whose work is being shared. */
@@ -35,7 +36,10 @@ static inline bool tg_has_loop(uint32_t loops, int32_t l) { return (loops >> l &
 /* The layout that operand k (-1: the result) has when it is touched; false if it is not on the device. */
 bool tg_take_piece(tg_piece *out, const tg_share *d, int32_t k);
 
-/* divide_span.c: splits loops until no core reaches too far; false if nothing helps. */
+/* divide_span.c: loops that move a coordinate of a tensor, those of windows among them. */
+uint32_t tg_piece_loops(const tg_share *d, const tg_piece *p, const tg_coordinate *c);
+
+/* Splits loops until no core reaches too far; false if nothing helps. */
 bool tg_shorten_spans(tg_share *d);
 
 /* Bytes that a core reaches in the longest of the node's tensors. */

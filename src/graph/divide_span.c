@@ -10,19 +10,49 @@
 
 #include <string.h>
 
+/* The window that stands for a part that no loop has; NULL if the data does. */
+static const tg_window *window_of(const tg_share *d, const tg_piece *p, const tg_part *part) {
+    const tg_window *windows = tg_node_windows(d->g, d->n);
+    for (uint32_t i = 0; p->operand == 0 && part->loop < 0 && i < d->n->nwindows; i++)
+        if (windows[i].step == part->step && windows[i].extent > 1) return &windows[i];
+    return NULL;
+}
+
+uint32_t tg_piece_loops(const tg_share *d, const tg_piece *p, const tg_coordinate *c) {
+    uint32_t loops = tg_coordinate_loops(c);
+    for (int32_t i = 0; i < c->nparts; i++) {
+        const tg_window *w = window_of(d, p, &c->part[i]);
+        if (w != NULL) loops |= UINT32_C(1) << w->loop;
+    }
+    return loops;
+}
+
+/* Rounds of a loop that one core does. */
+static int64_t slice_of(const tg_share *d, int32_t loop, const int64_t *splits) {
+    return tg_min(tg_node_ranges(d->g, d->n)[loop],
+                  tg_ceil_div(d->work.sizes[loop], splits[loop]) * d->stick[loop]);
+}
+
+/* Places between the first and the last that windows of these positions read; a graph's windows fit 63 bits. */
+static int64_t window_reach(const tg_window *w, int64_t positions) {
+    const int64_t stride = w->stride < 0 ? -w->stride : w->stride;
+    const int64_t last = tg_max(positions - 1, 0) * stride + tg_max(w->size - 1, 0) * w->dilation;
+    return tg_min(last / w->base_dilation + (last % w->base_dilation != 0), w->extent - 1);
+}
+
 /* Positions of a device dimension that one core sees, when loops are split. */
 static int64_t seen(const tg_share *d, const tg_piece *p, int32_t k, const int64_t *splits) {
     const tg_dims  dims = tg_device_dims(&p->layout);
-    const int64_t *ranges = tg_node_ranges(d->g, d->n);
     int64_t        last = 0;
     tg_coordinate  c;
-    tg_coordinate_of(&c, &dims, k, ranges, &p->access);
+    tg_coordinate_of(&c, &dims, k, tg_node_ranges(d->g, d->n), &p->access);
     for (int32_t i = 0; i < c.nparts; i++) {
-        const tg_part *part = &c.part[i];
-        if (part->loop < 0) return p->layout.device_size[k];
-        const int64_t slice = tg_min(ranges[part->loop], tg_ceil_div(d->work.sizes[part->loop], splits[part->loop]) *
-                                                             d->stick[part->loop]);
-        int64_t reach = (slice - 1) * part->step; /* fits: the access stays inside its tensor */
+        const tg_part   *part = &c.part[i];
+        const tg_window *w = window_of(d, p, part);
+        if (part->loop < 0 && w == NULL) return p->layout.device_size[k];
+        const int64_t steps = w != NULL ? window_reach(w, slice_of(d, w->loop, splits))
+                                        : slice_of(d, part->loop, splits) - 1;
+        int64_t reach = steps * part->step; /* fits: the access stays inside its tensor */
         if (part->wrap > 0) reach = tg_min(reach, part->wrap - 1);
         last += reach / part->stride;
     }
@@ -69,7 +99,7 @@ static int64_t split_dimension(tg_share *d, const tg_piece *p, int32_t k, int64_
     int64_t        splits[TG_MAX_LOOPS], best_splits[TG_MAX_LOOPS];
     tg_coordinate  c;
     tg_coordinate_of(&c, &dims, k, tg_node_ranges(d->g, d->n), &p->access);
-    const uint32_t loops = tg_coordinate_loops(&c) & (d->work.outputs | d->work.reductions);
+    const uint32_t loops = tg_piece_loops(d, p, &c) & (d->work.outputs | d->work.reductions);
     memcpy(splits, d->work.splits, sizeof splits);
     memcpy(best_splits, splits, sizeof splits);
     int64_t best = span_within(d, p, k, splits);

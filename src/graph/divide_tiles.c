@@ -62,7 +62,7 @@ static void find_tile_loops(tiling *t, const tg_share *d) {
             tg_coordinate c;
             tg_coordinate_of(&c, &dims, i, tg_node_ranges(d->g, d->n), &p.access);
             for (int32_t l = 0; l < d->n->nloops && t->nloops < MOST_LOOPS; l++) {
-                bool listed = d->whole[l] != NULL || !tg_has_loop(tg_coordinate_loops(&c) & ~d->tiled, l);
+                bool listed = d->whole[l] != NULL || !tg_has_loop(tg_piece_loops(d, &p, &c) & ~d->tiled, l);
                 for (int32_t j = 0; j < t->nloops; j++) listed = listed || t->loop[j] == l;
                 if (!listed) t->loop[t->nloops++] = l;
             }

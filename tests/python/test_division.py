@@ -8,6 +8,7 @@ import pytest
 import graph_c as g
 import plan_hlo
 import rules_c
+import tegula
 import tegula_c as t
 from test_plan_vectors import JUNE, pointwise, product, reduction
 
@@ -122,6 +123,26 @@ def test_strided_convolutions(stride, split):
     dim_labels=b01f_01io->b01f }}""")
     op = next(op for op in answer["ops"] if op["name"] == "c")
     assert bool({"p1", "p2"} & set(op["splits"])) == split
+
+
+@pytest.mark.parametrize("size, low, dilation, base, rows", [(3, 1, 1, 1, 18), (3, 0, 2, 1, 20), (1, 0, 1, 1, 16),
+                                                             (3, 1, 1, 2, 10)])
+def test_windows_reach_the_rows_of_their_positions(size, low, dilation, base, rows):
+    """64 positions in 4 slices of 16: a core reaches these rows of 4 KiB, and the few that its windows look at beside
+    them. All are too many for it."""
+    extent = 64 if base == 1 else 33
+    wide = (extent - 1) * base + 1
+    high = 64 - 1 + (size - 1) * dilation + 1 - wide - low
+    text = f"""ENTRY e {{ x = f16[1,16,{extent},128] parameter(0)
+  k = f16[1,{size},128,64] parameter(1)
+  ROOT c = f16[1,16,64,64] convolution(x, k), window={{size=1x{size} pad=0_0x{low}_{high}
+    lhs_dilate=1x{base} rhs_dilate=1x{dilation}}}, dim_labels=b01f_01io->b01f }}"""
+    plan = tegula.plan(text)
+    assert plan.device_layout("x").device_size[0] == extent
+    division = plan.divide("c", cores=4, max_span_bytes=20 * 4096)
+    weights = size * 128 * 128
+    assert division.in_span and division.splits[2] == 4 and division.span_bytes == max(rows * 4096, weights)
+    assert not plan.divide("c", cores=4, max_span_bytes=9 * 4096).in_span
 
 
 def test_rows_that_the_data_picks():
