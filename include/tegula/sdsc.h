@@ -27,7 +27,8 @@ typedef enum tg_kernel_kind {
     TG_KERNEL_REDUCTION,     /* tensor 0 has all loops; the result lacks some */
     TG_KERNEL_MATMUL,        /* x, y, result; x has the summed loop in its sticks, y and the result the columns */
     TG_KERNEL_RESTICKIFY,    /* one tensor into another one, with another loop in the sticks */
-    TG_KERNEL_CONVOLUTION    /* a product whose windows move over x; y has their places as loops */
+    TG_KERNEL_CONVOLUTION    /* a product whose windows move over x; y has their places as loops. Each channel is
+                                convolved by itself where x has those of the result in its sticks, too */
 } tg_kernel_kind;
 
 typedef struct tg_kernel_tensor {

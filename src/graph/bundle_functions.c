@@ -53,6 +53,7 @@ static const struct { const char *op; bool single, all; } others[] = {
     {"prod",            true,  false},
     {"batchmatmul",     false, false},
     {"conv2d",          false, false},
+    {"depthwiseconv2dnative", false, false},
     {"ReStickifyOpHBM", false, false},
 };
 

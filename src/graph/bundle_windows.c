@@ -1,5 +1,6 @@
-/* The kernel of a convolution: windows of more than one place are its windows, and their places are loops that the
- * weights have. Where no window has more than one place the kernel is a product of matrices:
+/* The kernel of a convolution, of all channels or of each by itself. Windows of more than one place are its windows,
+ * and their places are loops that the weights have. Where there is none, all channels are a product of matrices, and
+ * each by itself is multiplied:
  *
  *     y[n,h,w,o] = sum of x[n,h,w,i] * k[i,o]      rows n, h and w, columns o
  *
@@ -29,9 +30,9 @@ static const char *find_obstacle(const tg_window *w, int64_t positions) {
 }
 
 /* Loops that all three have: rows of each group, or channels that are not summed up. */
-static bool has_groups(const tg_build *b) {
+static uint32_t groups_of(const tg_build *b) {
     const uint32_t x = tg_access_loops(&b->tensors[0].access), y = tg_access_loops(&b->tensors[1].access);
-    return (x & y & tg_access_loops(&b->tensors[2].access)) != 0;
+    return x & y & tg_access_loops(&b->tensors[2].access);
 }
 
 /* The terms that windows stand for come behind those that are known. */
@@ -70,9 +71,11 @@ tg_status tg_build_convolution(tg_build *b, const tg_graph *graph, int64_t node,
     }
     if (n->nwindows == 0 || b->kernel.nloops + (int32_t)n->nwindows > TG_MAX_LOOPS)
         return refuse(err, "nothing is known of its windows");
-    if (has_groups(b)) return refuse(err, "the device convolves all channels, not groups of them");
+    const bool depthwise = n->in_channel == n->out_channel;
+    if (groups_of(b) != (depthwise ? UINT32_C(1) << n->out_channel : 0))
+        return refuse(err, "the device convolves all channels, or each by itself, and no groups of them");
     const tg_spyre *x = &b->tensors[0].layout;
-    if (b->ranges[n->in_channel] % x->device_size[x->rank - 1] != 0)
+    if (!depthwise && b->ranges[n->in_channel] % x->device_size[x->rank - 1] != 0)
         return refuse(err, "its in-channels are no whole sticks, and nothing fills its weights");
     for (int32_t k = 0; k < 2; k++) keep_known(b, k);
     for (uint32_t i = 0; i < n->nwindows; i++) {
@@ -81,7 +84,12 @@ tg_status tg_build_convolution(tg_build *b, const tg_graph *graph, int64_t node,
         else add_window(b, w);
     }
     b->kernel.windows = b->windows;
-    b->kernel.kind = b->kernel.nwindows > 0 ? TG_KERNEL_CONVOLUTION : TG_KERNEL_MATMUL;
-    b->kernel.op = b->kernel.nwindows > 0 ? "conv2d" : "batchmatmul";
+    if (b->kernel.nwindows > 0) {
+        b->kernel.kind = TG_KERNEL_CONVOLUTION;
+        b->kernel.op = depthwise ? "depthwiseconv2dnative" : "conv2d";
+    } else {
+        b->kernel.kind = depthwise ? TG_KERNEL_POINTWISE : TG_KERNEL_MATMUL;
+        b->kernel.op = depthwise ? "mul" : "batchmatmul";
+    }
     return TG_OK;
 }

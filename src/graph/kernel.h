@@ -4,6 +4,7 @@
 #define TG_GRAPH_KERNEL_H
 
 #include "graph/coordinate.h"
+#include "graph/json_text.h"
 
 #include <tegula/sdsc.h>
 
@@ -47,6 +48,9 @@ void tg_sdsc_numbering(int32_t dim[TG_SDSC_DIMS], const tg_sdsc *s);
 /* False if it does not fit 63 bits. */
 bool tg_sdsc_address(int64_t *address, const tg_sdsc *s, int32_t tensor, int64_t core);
 
+/* Is each channel convolved by itself? */
+bool tg_sdsc_is_depthwise(const tg_sdsc *s);
+
 /* Is the result reduced across sticks? */
 bool tg_sdsc_is_nonstick(const tg_sdsc *s);
 
@@ -71,6 +75,9 @@ typedef struct tg_sdsc_padding {
 
 /* Of dimension dim of x, for all of it or for one core; false if no window moves along it. */
 bool tg_sdsc_padding_of(tg_sdsc_padding *out, const tg_sdsc *s, int32_t dim, bool per_core);
+
+/* All of them, as "paddingSizes_". */
+void tg_sdsc_put_padding(tg_json *j, const tg_sdsc *s, bool per_core);
 
 /* kernel_walk.c: how tensor k is touched; s has its dimensions, without extents. */
 tg_status tg_sdsc_walk(tg_sdsc *s, int32_t k, tg_error *err);

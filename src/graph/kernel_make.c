@@ -21,6 +21,7 @@
 static const char *const outer_names[] = {"mb", "x", "y", "i", "j", "ki", "kj"};
 static const char *const product_names[] = {"ki", "kj", "y", "x", "mb"}; /* in front of out and in */
 static const char *const labels[TG_SDSC_LABELS] = {"OUTPUT", "KERNEL", "INPUT", "KERNEL_IDX"};
+static const char *const depthwise_labels[TG_SDSC_LABELS] = {"OUTPUT", "INPUT", "KERNEL", "KERNEL_IDX"};
 static const char *const product_labels[TG_SDSC_LABELS] = {"INPUT", "KERNEL", "OUTPUT", "KERNEL_IDX"};
 
 static bool is_product(const tg_sdsc *s) {
@@ -81,6 +82,18 @@ static tg_status check_product(const tg_sdsc *s, tg_error *err) {
                        "a product has the summed loop in the sticks of operand 0, the columns in those of operand 1 "
                        "and the result");
     return TG_OK;
+}
+
+bool tg_sdsc_is_depthwise(const tg_sdsc *s) {
+    return s->kernel->kind == TG_KERNEL_CONVOLUTION && s->tensor[0].stick == s->tensor[2].stick;
+}
+
+static tg_status check_convolution(const tg_sdsc *s, tg_error *err) {
+    const int32_t channels = s->tensor[2].stick;
+    if (!tg_sdsc_is_depthwise(s)) return check_product(s, err);
+    if (channels != TG_NO_DIM && s->tensor[1].stick == channels) return TG_OK;
+    return tg_fail(err, TG_ERR_UNREPRESENTABLE,
+                   "a convolution of each channel by itself has channels in the sticks of all tensors");
 }
 
 /* A restickify has one in each tensor. */
@@ -233,6 +246,7 @@ static uint32_t dims_of(const tg_sdsc_tensor *t) {
 }
 
 static void label_tensors(tg_sdsc *s) {
+    const char *const *names = tg_sdsc_is_depthwise(s) ? depthwise_labels : is_product(s) ? product_labels : labels;
     for (int32_t k = 0; k < s->kernel->ntensors; k++) {
         tg_sdsc_tensor *t = &s->tensor[k];
         for (t->label = 0; t->label < s->nlabels; t->label++) {
@@ -241,7 +255,7 @@ static void label_tensors(tg_sdsc *s) {
         }
         if (t->label < s->nlabels || s->nlabels == TG_SDSC_LABELS) continue;
         s->first[s->nlabels] = k;
-        s->label[s->nlabels++] = is_product(s) ? product_labels[t->label] : labels[t->label];
+        s->label[s->nlabels++] = names[t->label];
     }
 }
 
@@ -291,7 +305,8 @@ tg_status tg_sdsc_make(tg_sdsc *out, const tg_kernel *kernel, tg_error *err) {
     if (s == TG_OK) s = tg_sdsc_check_windows(kernel, err);
     if (s == TG_OK) s = take_loops(out, err);
     for (int32_t k = 0; k < kernel->ntensors && s == TG_OK; k++) s = tg_sdsc_walk(out, k, err);
-    if (s == TG_OK) s = is_product(out) ? check_product(out, err) : agree(out, err);
+    if (s == TG_OK && kernel->kind == TG_KERNEL_CONVOLUTION) s = check_convolution(out, err);
+    else if (s == TG_OK) s = is_product(out) ? check_product(out, err) : agree(out, err);
     if (s == TG_OK) s = check_loops(out, err);
     if (s == TG_OK) s = add_idle_stick(out, err);
     if (s == TG_OK) s = round_extents(out, err);

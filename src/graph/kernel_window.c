@@ -89,6 +89,26 @@ bool tg_sdsc_padding_of(tg_sdsc_padding *out, const tg_sdsc *s, int32_t dim, boo
     return true;
 }
 
+void tg_sdsc_put_padding(tg_json *j, const tg_sdsc *s, bool per_core) {
+    tg_sdsc_padding p;
+    tg_json_open(j, "paddingSizes_", '{');
+    for (int32_t d = 0; d < s->ndims; d++) {
+        if (!tg_sdsc_padding_of(&p, s, d, per_core)) continue;
+        tg_json_open(j, s->name[d], '{');
+        tg_json_int(j, "padFront_", p.front);
+        tg_json_int(j, "padBack_", p.back);
+        tg_json_int(j, "unneededPad_", p.unneeded);
+        tg_json_int(j, "unneededPadFront_", 0);
+        tg_json_int(j, "unneededPadBack_", 0);
+        tg_json_int(j, "totalSize_", p.total);
+        tg_json_int(j, "stride_", p.stride);
+        tg_json_int(j, "dilation_", p.dilation);
+        tg_json_text(j, "windowDim_", p.window);
+        tg_json_close(j, '}');
+    }
+    tg_json_close(j, '}');
+}
+
 /* ---- names -------------------------------------------------------------------------------- */
 
 /* Rows: the batch, and dimensions that no window moves along. */

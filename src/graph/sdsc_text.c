@@ -115,27 +115,8 @@ static void put_slices(output *o) {
 
 static bool is_convolution(const output *o) { return o->s->kernel->kind == TG_KERNEL_CONVOLUTION; }
 
-/* Of the dimensions of x that windows move along. */
-static void put_padding_sizes(output *o, bool per_core) {
-    tg_sdsc_padding p;
-    if (!is_convolution(o)) return;
-    tg_json_open(&o->j, "paddingSizes_", '{');
-    for (int32_t d = 0; d < o->s->ndims; d++) {
-        if (!tg_sdsc_padding_of(&p, o->s, d, per_core)) continue;
-        tg_json_open(&o->j, o->s->name[d], '{');
-        tg_json_int(&o->j, "padFront_", p.front);
-        tg_json_int(&o->j, "padBack_", p.back);
-        tg_json_int(&o->j, "unneededPad_", p.unneeded);
-        tg_json_int(&o->j, "unneededPadFront_", 0);
-        tg_json_int(&o->j, "unneededPadBack_", 0);
-        tg_json_int(&o->j, "totalSize_", p.total);
-        tg_json_int(&o->j, "stride_", p.stride);
-        tg_json_int(&o->j, "dilation_", p.dilation);
-        tg_json_text(&o->j, "windowDim_", p.window);
-        tg_json_close(&o->j, '}');
-    }
-    tg_json_close(&o->j, '}');
-}
+/* torch-spyre says a few things of the convolution of all channels alone. */
+static bool is_of_all_channels(const output *o) { return is_convolution(o) && !tg_sdsc_is_depthwise(o->s); }
 
 /* How padding of a dimension of tensor k is told; NULL if no window moves along it. */
 static const char *padding_kind(const output *o, int32_t k, int32_t d) {
@@ -160,7 +141,7 @@ static void put_extents(output *o, const char *key, const char *name, bool per_c
     tg_json_text(&o->j, "name_", name);
     for (int32_t d = 0; d < s->ndims; d++)
         tg_json_int(&o->j, write_name(field, s->name[d], -1, "_"), s->extent[d] / (per_core ? s->split[d] : 1));
-    put_padding_sizes(o, per_core);
+    if (is_convolution(o)) tg_sdsc_put_padding(&o->j, s, per_core);
     tg_json_close(&o->j, '}');
 }
 
@@ -207,11 +188,11 @@ static void put_labels(output *o) {
         tg_json_open(&o->j, "stickSize_", '[');
         tg_json_int(&o->j, NULL, t->eps);
         tg_json_close(&o->j, ']');
-        if (is_convolution(o)) tg_json_raw(&o->j, "stickRepl_", "[1]");
+        if (is_of_all_channels(o)) tg_json_raw(&o->j, "stickRepl_", "[1]");
         tg_json_close(&o->j, '}');
     }
     tg_json_close(&o->j, '}');
-    if (is_convolution(o)) tg_json_raw(&o->j, "pdsRelation_", "{\"isPdsReuse\":1}");
+    if (is_of_all_channels(o)) tg_json_raw(&o->j, "pdsRelation_", "{\"isPdsReuse\":1}");
 }
 
 static tg_status put_addresses(output *o, int32_t k, tg_error *err) {
@@ -324,9 +305,11 @@ static void put_memory(output *o, int32_t k) {
     for (int i = o->s->kernel->tensors[k].in_lx; i < 2; i++) {
         tg_json_open(j, places[i], '{');
         tg_json_int(j, "isPresent", 1);
-        if (is_convolution(o)) {
+        if (is_of_all_channels(o) || (is_convolution(o) && k == 0)) {
             tg_json_int(j, "isPadded", k < o->s->kernel->ntensors - 1);
             tg_json_int(j, "isZeroPadded", 0);
+        }
+        if (is_of_all_channels(o)) {
             tg_json_int(j, "dsOffset", 0);
             tg_json_text(j, "allocateNode_", i == 0 ? write_name(name, "allocate-Tensor", k, "_hbm") : "");
         }
@@ -386,12 +369,13 @@ static void put_constants(output *o) {
 /* A reduction goes on from what is in its result, so that is one of its inputs. */
 static void put_operation(output *o) {
     const tg_kernel *k = o->s->kernel;
-    const int32_t    ninputs = k->ntensors - (k->kind != TG_KERNEL_REDUCTION);
+    const bool       goes_on = k->kind == TG_KERNEL_REDUCTION || tg_sdsc_is_depthwise(o->s);
+    const int32_t    ninputs = k->ntensors - !goes_on;
     tg_json         *j = &o->j;
     char             name[96];
     tg_json_open(j, "computeOp_", '[');
     tg_json_open(j, NULL, '{');
-    tg_json_text(j, "exUnit", k->kind == TG_KERNEL_MATMUL || is_convolution(o) ? "pt" : "sfp");
+    tg_json_text(j, "exUnit", k->kind == TG_KERNEL_MATMUL || is_of_all_channels(o) ? "pt" : "sfp");
     tg_json_text(j, "opFuncName", o->op);
     tg_json_open(j, "attributes_", '{');
     tg_json_text(j, "dataFormat_", tg_format_name(k->tensors[0].layout.device_dtype));

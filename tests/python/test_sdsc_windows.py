@@ -19,12 +19,13 @@ from sdsc_reader import Reader, place_of
 class Convolution:
     """HLO text, and where each tensor has which element; dimensions in any order."""
 
-    def __init__(self, rng, windows, batch, channels, out, extents, more=""):
-        self.windows, self.extents = windows, extents
+    def __init__(self, rng, windows, batch, channels, out, extents, more="", depthwise=False):
+        self.windows, self.extents, self.depthwise = windows, extents, depthwise
+        more += f", feature_group_count={channels}" if depthwise else ""
         positions = [w.positions(e) for w, e in zip(windows, extents)]
         space = "012"[:len(windows)]
         self.sizes = {"x": {"b": batch, "f": channels} | dict(zip(space, extents)),
-                      "k": {"i": channels, "o": out} | {d: w.size for d, w in zip(space, windows)},
+                      "k": {"i": 1 if depthwise else channels, "o": out} | {d: w.size for d, w in zip(space, windows)},
                       "c": {"b": batch, "f": out} | dict(zip(space, positions))}
         self.order = {name: rng.sample(list(sizes), len(sizes)) for name, sizes in self.sizes.items()}
         shape = {name: ",".join(str(self.sizes[name][d]) for d in order) for name, order in self.order.items()}
@@ -100,7 +101,7 @@ class WindowReader:
                 assert {own["padFront_"], own["padBack_"]} == ({-1} if front or back else {0})
 
 
-def random_convolution(rng, seed):
+def random_convolution(rng, seed, depthwise=False):
     np_rng = np.random.default_rng(seed)
     space = rng.choice([1, 2, 2])
     windows, extents = [], []
@@ -111,7 +112,9 @@ def random_convolution(rng, seed):
         if w.size > 1 and w.positions(extent) > 1 and w.low > -extent:
             windows.append(w)
             extents.append(extent)
-    return Convolution(rng, windows, rng.choice([1, 2, 6]), rng.choice([64, 192]), rng.choice([40, 64, 130]), extents)
+    channels, out = rng.choice([64, 192]), rng.choice([40, 64, 130])
+    return Convolution(rng, windows, rng.choice([1, 2, 6]), out if depthwise else channels, out, extents,
+                       depthwise=depthwise)
 
 
 def check_kernel(c, rng, graph, plan, bundle):
@@ -121,8 +124,12 @@ def check_kernel(c, rng, graph, plan, bundle):
     assert duty == "device", why
     (number,) = numbers
     reader = WindowReader(json.loads(bundle.sdsc(number)))
-    assert reader.op == "conv2d" and reader.kernel["computeOp_"][0]["exUnit"] == "pt"
-    assert list(reader.kernel["primaryDsInfo_"]) == ["INPUT", "KERNEL", "OUTPUT"]
+    (operation,) = reader.kernel["computeOp_"]
+    assert reader.op == operation["opFuncName"] == ("depthwiseconv2dnative" if c.depthwise else "conv2d")
+    assert operation["exUnit"] == ("sfp" if c.depthwise else "pt")
+    assert len(operation["inputLabeledDs"]) == (3 if c.depthwise else 2)  # a sum on that unit goes on from its result
+    labels = ["OUTPUT", "INPUT"] if c.depthwise else ["INPUT", "KERNEL", "OUTPUT"]
+    assert list(reader.kernel["primaryDsInfo_"]) == labels
     assert {name: reader.slices(name) for name in ("ki", "kj") if name in reader.extent}.items() <= {
         "ki": 1, "kj": 1}.items()
     reader.check_windows(c)
@@ -131,12 +138,13 @@ def check_kernel(c, rng, graph, plan, bundle):
     seen = 0
     for _ in range(400):
         at = {name: rng.randrange(n) for name, n in reader.extent.items()}
-        at["out"], at["in"] = at["out"] % c.sizes["c"]["f"], at["in"] % c.sizes["x"]["f"]
+        at["out"] %= c.sizes["c"]["f"]
+        channel = at["out"] if c.depthwise else at["in"]
         taps = [at["k" + name] for name in "ij"[:len(c.windows)]]
         positions = [at[name] for name in "ij"[:len(c.windows)]]
         read = [w.places(e)[p, t] for w, e, p, t in zip(c.windows, c.extents, positions, taps)]
-        of = {"x": {"b": at.get("mb", 0), "f": at["in"]} | dict(zip("012", read)),
-              "k": {"i": at["in"], "o": at["out"]} | dict(zip("012", taps)),
+        of = {"x": {"b": at.get("mb", 0), "f": channel} | dict(zip("012", read)),
+              "k": {"i": at.get("in", 0), "o": at["out"]} | dict(zip("012", taps)),
               "c": {"b": at.get("mb", 0), "f": at["out"]} | dict(zip("012", positions))}
         for k, name in enumerate("xkc"):
             if name == "x" and min(read) < 0:
@@ -147,11 +155,12 @@ def check_kernel(c, rng, graph, plan, bundle):
     return reader
 
 
+@pytest.mark.parametrize("depthwise", [False, True], ids=["all channels", "each channel"])
 @pytest.mark.parametrize("cores", [1, 5, 32])
 @pytest.mark.parametrize("seed", range(20))
-def test_convolutions(seed, cores):
+def test_convolutions(seed, cores, depthwise):
     rng = random.Random(seed)
-    c = random_convolution(rng, seed)
+    c = random_convolution(rng, seed, depthwise)
     with hlo.Module(c.text) as module, g.Graph() as graph:
         graph.add_hlo(module)
         with g.Plan(graph) as plan, s.Bundle(plan, cores=cores) as bundle:
@@ -169,6 +178,23 @@ def test_positions_are_shared_out():
                 reader = check_kernel(c, random.Random(seed), graph, plan, bundle)
                 shared += any(own["padFront_"] == -1 for own in reader.per_core.values())
     assert shared >= 3
+
+
+@pytest.mark.parametrize("cores", [1, 32])
+def test_windows_of_one_place_multiply_each_channel(cores):
+    text = """ENTRY e { x = f16[2,5,6,70] parameter(0)
+  k = f16[1,1,1,70] parameter(1)
+  ROOT c = f16[2,5,6,70] convolution(x, k), dim_labels=b01f_01io->b01f, feature_group_count=70 }"""
+    with hlo.Module(text) as module, g.Graph() as graph:
+        graph.add_hlo(module)
+        with g.Plan(graph) as plan, s.Bundle(plan, cores=cores) as bundle:
+            reader, steps = Reader(json.loads(bundle.sdsc(0)), [2, 5, 6, 70]), list(plan.steps())
+            assert bundle.name(0) == "0_mul"
+            places, bases = [place_of(steps[i][0], graph) for i in range(3)], [bundle.step(i)[3] for i in range(3)]
+            for b, i, j, o in itertools.product((0, 1), (0, 3, 4), (0, 5), (0, 69)):
+                flats = [((b * 5 + i) * 6 + j) * 70 + o, o, ((b * 5 + i) * 6 + j) * 70 + o]
+                for k in range(3):
+                    assert reader.address(k, [b, i, j, o]) == bases[k] + 2 * places[k](flats[k])
 
 
 @pytest.mark.parametrize("cores", [1, 32])
@@ -211,8 +237,9 @@ def test_what_is_for_the_host(windows, sizes, more, why):
 
 
 @pytest.mark.parametrize("line, why", [
-    ("ROOT c = f16[2,6,6,64] convolution(x, w), window={size=3x3}, dim_labels=b01f_01io->b01f, feature_group_count=64",
-     "the device convolves all channels, not groups of them"),
+    ("y = f16[2,8,8,128] parameter(2)\n  v = f16[3,3,64,128] parameter(3)\n  "
+     "ROOT c = f16[2,6,6,128] convolution(y, v), window={size=3x3}, dim_labels=b01f_01io->b01f, feature_group_count=2",
+     "the device convolves all channels, or each by itself, and no groups of them"),
     ("z = f16[] constant(-inf)\n  ROOT c = f16[2,4,4,64] reduce-window(x, z), window={size=1x2x2x1 stride=1x2x2x1}, "
      "to_apply=most", "a pool that is no mean has no kernel"),
     ("ROOT c = f16[2,8,8,64] reverse(x), dimensions={1}", "it reads backwards")])
