@@ -129,20 +129,37 @@ static bool reduced_loops(int32_t *loop, tg_draft *d, const tg_node_view *view, 
     return next == d->node.host.ndim;
 }
 
-/* The instruction that calculates the result of a computation: behind conversions, which XLA puts around it. */
-static tg_hlo_instruction calculating(const tg_hlo_module *m, int64_t computation) {
-    tg_hlo_instruction at = tg_hlo_get_instruction(m, tg_hlo_get_computation(m, computation).root);
-    for (int depth = 0; depth < TG_HLO_MAX_DEPTH && tg_hlo_text_is(at.opcode, "convert") && at.noperands > 0; depth++)
-        at = tg_hlo_get_instruction(m, tg_hlo_get_operand(m, at.first_operand).instruction);
-    return at;
+/* What an instruction gives, behind conversions: XLA calculates in another type there. */
+static int64_t calculating(const tg_hlo_module *m, int64_t id) {
+    for (int depth = 0; depth < TG_HLO_MAX_DEPTH && id != TG_HLO_NONE; depth++) {
+        const tg_hlo_instruction at = tg_hlo_get_instruction(m, id);
+        if (!tg_hlo_text_is(at.opcode, "convert") || at.noperands == 0) break;
+        id = tg_hlo_get_operand(m, at.first_operand).instruction;
+    }
+    return id;
 }
 
+/* Operand k, if it is a parameter of the computation; else TG_HLO_NONE. */
+static int64_t parameter_of(const tg_hlo_module *m, const tg_hlo_instruction *at, int64_t k) {
+    const int64_t id = calculating(m, tg_hlo_get_operand(m, at->first_operand + k).instruction);
+    const bool    is = id != TG_HLO_NONE && tg_hlo_text_is(tg_hlo_get_instruction(m, id).opcode, "parameter");
+    return is ? id : TG_HLO_NONE;
+}
+
+/* The two parameters have to go together as they are: p + q * q is no sum. */
 bool tg_lower_reduction(tg_reduction *out, const tg_order *o) {
     static const char *const opcodes[] = {"add", "maximum", "minimum", "multiply", "and", "or", "xor"};
+    const tg_hlo_module     *m = o->l->module;
     const int64_t            callee = tg_lower_callee(o, "to_apply");
-    const tg_hlo_text        opcode = calculating(o->l->module, callee).opcode;
+    const int64_t            root = callee != TG_HLO_NONE ? tg_hlo_get_computation(m, callee).root : TG_HLO_NONE;
+    const int64_t            id = calculating(m, root);
+    if (id == TG_HLO_NONE) return false;
+    const tg_hlo_instruction at = tg_hlo_get_instruction(m, id);
+    if (at.noperands != 2) return false;
+    const int64_t p = parameter_of(m, &at, 0), q = parameter_of(m, &at, 1);
+    if (p == TG_HLO_NONE || q == TG_HLO_NONE || p == q) return false;
     for (int i = 0; i <= TG_REDUCE_XOR; i++) {
-        if (!tg_hlo_text_is(opcode, opcodes[i])) continue;
+        if (!tg_hlo_text_is(at.opcode, opcodes[i])) continue;
         *out = (tg_reduction)i;
         return true;
     }

@@ -101,6 +101,22 @@ ENTRY e {{ p = {dtype}[4,0] parameter(0)
     assert (result == start).all()
 
 
+@pytest.mark.parametrize("line, kind", [
+    ("ROOT c = f16[] add(a, b)", "reduce"), ("ROOT c = f16[] add(b, a)", "reduce"),
+    ("x = f32[] convert(a)\n y = f32[] convert(b)\n z = f32[] add(x, y)\n ROOT c = f16[] convert(z)", "reduce"),
+    ("x = f16[] multiply(b, b)\n ROOT c = f16[] add(a, x)", "boundary"), ("ROOT c = f16[] add(a, a)", "boundary"),
+    ("x = f16[] constant(2)\n ROOT c = f16[] maximum(a, x)", "boundary")])
+def test_a_sum_is_of_both_parameters(tmp_path, line, kind):
+    (tmp_path / "graph.hlo").write_text(f"""f {{ a = f16[] parameter(0)
+ b = f16[] parameter(1)
+ {line} }}
+ENTRY e {{ p = f16[64,70] parameter(0)
+  z = f16[] constant(0)
+  ROOT r = f16[64] reduce(p, z), dimensions={{1}}, to_apply=f }}""")
+    done = subprocess.run([plan_hlo.TEGULA, "plan", tmp_path / "graph.hlo", "--json"], capture_output=True, check=True)
+    assert json.loads(done.stdout)["ops"][-1]["kind"] == kind
+
+
 @pytest.mark.parametrize("left, right", [*itertools.product(["0,1", "1,0"], repeat=2)])
 def test_products_over_two_dimensions(left, right):
     """The loop of the sticks of the left operand may be any of them, and end within a stick."""
