@@ -6,6 +6,8 @@
 #include "base/error.h"
 #include "base/text.h"
 
+#include <string.h>
+
 /* "f16[128,256] strides=[256,1] spyre ..." from the host tensor and what frontend_attributes say of it. */
 static size_t write_layout(char *buf, size_t cap, const tg_host *host, tg_hlo_text says) {
     tg_writer w = tg_writer_make(buf, cap);
@@ -67,7 +69,16 @@ static bool read_split(tg_split *out, tg_cursor *c) {
     return out->loop >= 0 && out->slices >= 1;
 }
 
-/* Behind what is known of the last node, whose number of wishes is counted on. */
+/* Wishes and tiles stand behind the pins, and these may have to move for it to the end of all. */
+static bool move_pins(tg_graph *g, tg_node_row *n) {
+    const uint32_t first = n->first_pin;
+    n->first_pin = (uint32_t)g->pins.count;
+    for (uint32_t i = 0; i < n->npins; i++)
+        if (!tg_split_rows_push(&g->pins, g->pins.rows[first + i])) return false;
+    return true;
+}
+
+/* Behind the pins that come last of all; *count goes on. */
 static tg_status add_wishes(uint32_t *count, const tg_order *o, const char *key, int32_t nloops) {
     char      says[HINT];
     size_t    len = 0;
@@ -103,6 +114,20 @@ static bool made_node(const tg_order *o, int64_t before) {
     return last >= before && o->out->kind == TG_ARRAY && o->l->views.rows[o->out->first].node == last;
 }
 
+/* The node that has the instruction's own name, and not one with a start or the like behind it: its loops are those
+ * that the instruction has. pre: made_node. */
+static tg_node_row *named_node(const tg_order *o, int64_t before) {
+    const tg_char_rows *name = &o->l->name;
+    tg_graph           *g = o->l->graph;
+    int64_t             id = tg_graph_count(g) - 1;
+    while (id > before) {
+        const tg_node_row *n = tg_node_at(g, id);
+        if (n->name_len == name->count && memcmp(g->chars.rows + n->name, name->rows, name->count) == 0) break;
+        id--;
+    }
+    return &g->nodes.rows[id];
+}
+
 tg_status tg_lower_take_hints(const tg_order *o, int64_t before) {
     static const char *const keys[] = {"spyre_layout", "spyre_splits", "spyre_tiles"};
     tg_spyre                 layout;
@@ -114,8 +139,10 @@ tg_status tg_lower_take_hints(const tg_order *o, int64_t before) {
     if (!made_node(o, before))
         return tg_lower_fail(o, "what frontend_attributes want is for operations with one result, not for views");
     tg_node_row *n = &o->l->graph->nodes.rows[tg_graph_count(o->l->graph) - 1];
-    tg_status    s = add_wishes(&n->nwishes, o, "spyre_splits", n->nloops);
-    if (s == TG_OK) s = add_wishes(&n->ntiles, o, "spyre_tiles", n->nloops);
+    tg_node_row *work = named_node(o, before);
+    if (!move_pins(o->l->graph, work)) return tg_lower_no_memory(o);
+    tg_status s = add_wishes(&work->nwishes, o, "spyre_splits", work->nloops);
+    if (s == TG_OK) s = add_wishes(&work->ntiles, o, "spyre_tiles", work->nloops);
     if (s == TG_OK) s = tg_lower_read_layout(&layout, &wants_layout, o, &n->host);
     return s == TG_OK && wants_layout ? want_layout(o, n, &layout) : s;
 }

@@ -60,6 +60,18 @@ def test_what_cannot_be_is_an_error(says, body, words):
     assert done.returncode not in (0, 3) and words in done.stderr and done.stdout == ""
 
 
+@pytest.mark.parametrize("start, names", [("0", ["r"]), ("5", ["r", "r/start"])])
+def test_splits_of_a_sum_that_begins_with_something(start, names):
+    """The loop that is summed up is one of the sum, and not of what adds the start."""
+    says = f'r = f16[128] reduce(a, z), dimensions={{0}}, to_apply=add, frontend_attributes={{spyre_splits="p1=4"}}'
+    text = "add { p = f16[] parameter(0)\n q = f16[] parameter(1)\n ROOT s = f16[] add(p, q) }\n" \
+           f"ENTRY e {{ a = {M} parameter(0)\n z = f16[] constant({start})\n ROOT {says} }}"
+    ops = ops_of(plan_hlo.plan(text))
+    assert [name for name in ops if name[0] == "r"] == names
+    assert ops["r"]["splits"] == {"p0": 2, "p1": 4}
+    assert plan_hlo.run(text, "--run").returncode == 0
+
+
 def test_the_default_layout_of_a_boundary():
     answer = plan_hlo.plan(want('spyre_layout="spyre"', "ROOT c = {m} cholesky(a)"))
     assert ops_of(answer)["c"]["layout"].endswith("device_size=[2,128,64] stride_map=[64,128,1]")
