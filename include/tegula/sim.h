@@ -153,6 +153,10 @@ TG_API void      tg_sim_destroy(tg_sim **sim); /* *sim may be NULL */
 /* The elements of an input, as its host tensor has them: data points at the element of offset 0. */
 TG_API tg_status tg_sim_write(tg_sim *sim, int64_t node, const void *data, tg_error *err);
 
+/* Writes all inputs, in the order of the program if it lists them: numbers that are drawn at random, the same for the
+ * same seed. Floats are such that products have about the size of what is multiplied; integers are 0 to 3. */
+TG_API tg_status tg_sim_draw(tg_sim *sim, uint64_t seed, tg_error *err);
+
 /* Bytes that tg_sim_write reads. pre: 0 <= node < count. */
 TG_API int64_t tg_sim_nbytes(const tg_sim *sim, int64_t node);
 
@@ -199,6 +203,13 @@ typedef struct tg_sim_difference {
     double  scale;    /* the largest |definition| that is finite */
     double  mean_square, mean_error_square; /* of definition and difference, over all finite elements */
 } tg_sim_difference;
+
+/* The root of the mean square of the error, as a share of that of the definition; of zeros 0 or 1. */
+TG_API double tg_sim_average_error(const tg_sim_difference *difference);
+
+/* What a plan that is right gives, whatever rounds: no number is lost, and the average error is a sixteenth at most, or
+ * the largest one below what formats of 16 bits have (2^-24). */
+TG_API bool tg_sim_is_right(const tg_sim_difference *difference);
 
 /* Output i against the definition: every node calculated in float64 (integers: int64) on host elements, from the
  * inputs as they were written, with loops and accesses alone. pre: tg_sim_run was TG_OK. */

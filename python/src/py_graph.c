@@ -132,6 +132,7 @@ core_graph *graph_copy(core_graph *self) {
     if (made == NULL) return NULL;
     made->origin = Py_NewRef((PyObject *)self);
     made->name = Py_XNewRef(self->name);
+    made->hlo = Py_XNewRef(self->hlo);
     made->tags = PyMem_Calloc((size_t)self->room + 1, sizeof *made->tags);
     if (made->tags == NULL) (void)PyErr_NoMemory();
     else if (tg_graph_copy(&made->graph, self->graph, &err) != TG_OK)
@@ -162,6 +163,7 @@ static PyObject *graph_from_hlo(PyObject *type, PyObject *hlo) {
         Py_DECREF((PyObject *)self);
         self = NULL;
     }
+    if (self != NULL) self->hlo = Py_NewRef(module);
     Py_XDECREF(module);
     return (PyObject *)self;
 }
@@ -187,6 +189,7 @@ static void graph_dealloc(PyObject *self) {
     (void)graph_clear(self);
     PyMem_Free(graph_of(self)->tags);
     Py_XDECREF(graph_of(self)->name);
+    Py_XDECREF(graph_of(self)->hlo);
     Py_XDECREF(graph_of(self)->origin);
     tg_graph_destroy(&graph_of(self)->graph);
     PyObject_GC_Del(self);

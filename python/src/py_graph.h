@@ -18,6 +18,7 @@ typedef struct core_graph {
     PyObject_HEAD
     PyObject  *weakrefs;
     PyObject  *name; /* str, of the HLO module */
+    PyObject  *hlo;  /* the module that it was read from; NULL */
     PyObject  *origin; /* the Graph that this is a copy of, whose nodes have the same numbers; NULL */
     tg_graph  *graph;
     PyObject **tags; /* of each node; NULL: None */
@@ -152,6 +153,7 @@ PyObject *plan_coordinates(PyObject *self, PyObject *args, PyObject *kwargs);
 
 /* ---- py_graph_words.c ---- */
 
+PyObject *plan_run(PyObject *self, PyObject *args, PyObject *kwargs); /* py_sim.c */
 PyObject *plan_complaint(core_graph_plan *self); /* why there is none, without the last line end */
 PyObject *plan_report(PyObject *self, PyObject *args, PyObject *kwargs);
 PyObject *plan_str(PyObject *self);

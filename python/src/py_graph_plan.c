@@ -415,6 +415,10 @@ static PyMethodDef methods[] = {
      "place of the node's own."},
     {"arrangement", get_arrangement, METH_O,
      "arrangement(node)\n--\n\nHow elements stand in its sticks; 'STANDARD' without device_formats=True."},
+    {"run", CALL(plan_run), METH_VARARGS | METH_KEYWORDS,
+     "run(inputs=None, *, seed=1)\n--\n\n"
+     "As `tegula plan --run`: a Simulator that has run what the HLO says, with these inputs, in the order of its\n"
+     "parameters, or with such as are drawn. check_outputs() tells how near the results are."},
     {"report", CALL(plan_report), METH_VARARGS | METH_KEYWORDS,
      "report(*, limit=None, memory=False)\n--\n\n"
      "What `tegula plan` prints, and str(plan) is: at most `limit` copies (20), with memory=True each tensor's home."},

@@ -2,6 +2,7 @@
  * GIL is free meanwhile. */
 #include "py_sim.h"
 
+#include "py_hlo.h"
 #include "spyre.h"
 
 #include <pthread.h>
@@ -74,6 +75,25 @@ static int read_params(tg_sim_params *out, core_state *state, const core_graph_p
     return read_left_out(out, state, plan->plan, w->left_out);
 }
 
+/* What the HLO says that the graph was read from. Its nodes have the same numbers wherever they are read into. */
+static int read_hlo(tg_program *program, core_state *state, const core_graph *graph) {
+    tg_graph *again = NULL;
+    tg_status s;
+    tg_error  err;
+    if (graph->hlo == NULL)
+        return (void)core_raise_argument(state, "the graph is not from HLO; calculations={node: operation} say what "
+                                                "its nodes calculate"), -1;
+    s = tg_graph_create(&again, &err);
+    if (s == TG_OK) s = tg_program_add_hlo(program, again, ((core_hlo *)graph->hlo)->module, &err);
+    const bool same = s == TG_OK && tg_graph_count(again) == tg_graph_count(graph->graph);
+    tg_graph_destroy(&again);
+    if (s != TG_OK) return (void)core_raise(state, &err, NULL), -1;
+    if (same) return 0;
+    (void)core_raise_argument(state, "the graph has nodes that its HLO does not have; calculations={node: operation} "
+                                     "say what they calculate");
+    return -1;
+}
+
 static int create(core_sim *self, core_state *state, const sim_words *w) {
     core_graph   *graph = graph_of_sim(self);
     tg_sim_params params;
@@ -82,7 +102,9 @@ static int create(core_sim *self, core_state *state, const sim_words *w) {
     if (tg_graph_count(graph->graph) != self->plan->count)
         return (void)core_raise_argument(state, "the graph has got more nodes since it was planned"), -1;
     if (tg_program_create(&self->program, &err) != TG_OK) return (void)core_raise(state, &err, NULL), -1;
-    if (sim_read_program(self->program, graph, w->calculations) != 0) return -1;
+    const bool said = w->calculations != NULL && w->calculations != Py_None;
+    if ((said ? sim_read_program(self->program, graph, w->calculations) : read_hlo(self->program, state, graph)) != 0)
+        return -1;
     if (read_params(&params, state, self->plan, w) != 0) return -1;
     graph->planning++;
     Py_BEGIN_ALLOW_THREADS
@@ -97,7 +119,7 @@ static PyObject *sim_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"plan", "calculations", "cores", "seed", "max_bytes", "left_out", "in_parts", NULL};
     core_state  *state = PyType_GetModuleState(type);
     sim_words    w = {.plan = NULL};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!O|$OKOOp:Simulator", names, state->graph_plan_type, &w.plan,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O$OKOOp:Simulator", names, state->graph_plan_type, &w.plan,
                                      &w.calculations, &w.cores, &w.seed, &w.max_bytes, &w.left_out, &w.in_parts))
         return NULL;
     core_sim *self = (core_sim *)PyType_GenericAlloc(type, 0);
@@ -157,6 +179,20 @@ static PyObject *sim_write(PyObject *self, PyObject *args) {
     return finish(self, s, &err);
 }
 
+static PyObject *sim_draw(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char       *names[] = {"seed", NULL};
+    unsigned long long seed = 1;
+    tg_status          s;
+    tg_error           err;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|K:draw", names, &seed)) return NULL;
+    begin(sim_of(self));
+    Py_BEGIN_ALLOW_THREADS
+    s = tg_sim_draw(sim_of(self)->sim, seed, &err);
+    Py_END_ALLOW_THREADS
+    end(sim_of(self));
+    return finish(self, s, &err);
+}
+
 static PyObject *sim_run(PyObject *self, PyObject *unused) {
     tg_status s;
     tg_error  err;
@@ -197,23 +233,81 @@ static PyObject *sim_storage(PyObject *self, PyObject *node) {
     return bytes;
 }
 
-static PyObject *sim_check(PyObject *self, PyObject *node) {
-    core_state       *state = core_get_state(self);
-    int64_t           id = 0;
+typedef tg_status check(tg_sim_difference *out, tg_sim *sim, int64_t i, tg_error *err);
+
+static PyObject *deviation_of(PyObject *self, check *how, int64_t i) {
     tg_sim_difference d;
     tg_status         s;
     tg_error          err;
-    if (get_node(&id, self, node) != 0) return NULL;
     begin(sim_of(self));
     Py_BEGIN_ALLOW_THREADS
-    s = tg_sim_check_node(&d, sim_of(self)->sim, id, &err);
+    s = how(&d, sim_of(self)->sim, i, &err);
     Py_END_ALLOW_THREADS
     end(sim_of(self));
     if (s != TG_OK) return finish(self, s, &err);
     PyObject *values[] = {PyLong_FromLongLong(d.elements), PyLong_FromLongLong(d.lost), PyFloat_FromDouble(d.largest),
                           PyFloat_FromDouble(d.scale), PyFloat_FromDouble(d.mean_square),
-                          PyFloat_FromDouble(d.mean_error_square)};
-    return graph_record(state->deviation_type, 6, values);
+                          PyFloat_FromDouble(d.mean_error_square), PyFloat_FromDouble(tg_sim_average_error(&d)),
+                          PyBool_FromLong(tg_sim_is_right(&d))};
+    return graph_record(core_get_state(self)->deviation_type, 8, values);
+}
+
+static PyObject *sim_check(PyObject *self, PyObject *node) {
+    int64_t id = 0;
+    return get_node(&id, self, node) == 0 ? deviation_of(self, tg_sim_check_node, id) : NULL;
+}
+
+static PyObject *sim_check_outputs(PyObject *self, PyObject *unused) {
+    const int64_t n = tg_graph_output_count(graph_of_sim(sim_of(self))->graph);
+    PyObject     *tuple = PyTuple_New((Py_ssize_t)n);
+    (void)unused;
+    for (int64_t i = 0; i < n && tuple != NULL; i++) {
+        PyObject *item = deviation_of(self, tg_sim_check, i);
+        if (item == NULL || PyTuple_SetItem(tuple, (Py_ssize_t)i, item) != 0) Py_CLEAR(tuple);
+    }
+    return tuple;
+}
+
+/* ---- a plan that runs by itself -------------------------------------------------------------------- */
+
+static int write_inputs(PyObject *self, PyObject *inputs) {
+    const tg_program *program = sim_of(self)->program;
+    const int64_t     n = tg_program_ninputs(program);
+    PyObject         *items = PySequence_Tuple(inputs);
+    int               failed = items == NULL;
+    if (!failed && PyTuple_Size(items) != n)
+        failed = core_raise_argument(core_get_state(self), "the graph has %lld inputs, and inputs= %zd", (long long)n,
+                                     PyTuple_Size(items)) == NULL;
+    for (int64_t i = 0; i < n && !failed; i++) {
+        PyObject *done = PyObject_CallMethod(self, "write", "LO", (long long)tg_program_input(program, i),
+                                             PyTuple_GetItem(items, (Py_ssize_t)i));
+        failed = done == NULL;
+        Py_XDECREF(done);
+    }
+    Py_XDECREF(items);
+    return failed ? -1 : 0;
+}
+
+static int draw_inputs(PyObject *self, unsigned long long seed) {
+    PyObject *done = PyObject_CallMethod(self, "draw", "K", seed);
+    Py_XDECREF(done);
+    return done != NULL ? 0 : -1;
+}
+
+PyObject *plan_run(PyObject *self, PyObject *args, PyObject *kwargs) {
+    static char       *names[] = {"inputs", "seed", NULL};
+    PyObject          *inputs = Py_None, *done = NULL;
+    unsigned long long seed = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|O$K:run", names, &inputs, &seed)) return NULL;
+    PyObject *plan = Py_BuildValue("(O)", self), *how = Py_BuildValue("{sK}", "seed", seed), *made = NULL;
+    if (plan != NULL && how != NULL) made = PyObject_Call(core_get_state(self)->simulator_type, plan, how);
+    Py_XDECREF(plan);
+    Py_XDECREF(how);
+    if (made != NULL && (inputs == Py_None ? draw_inputs(made, seed) : write_inputs(made, inputs)) == 0)
+        done = sim_run(made, NULL);
+    if (done == NULL) Py_CLEAR(made);
+    Py_XDECREF(done);
+    return made;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------------- */
@@ -368,6 +462,8 @@ static PyObject *get_plan(PyObject *self, void *unused) {
 static PyMethodDef methods[] = {
     {"write", sim_write, METH_VARARGS,
      "write(node, data, /)\n--\n\nThe elements of an input, as its host tensor has them: anything with a buffer."},
+    {"draw", (PyCFunction)(void (*)(void))sim_draw, METH_VARARGS | METH_KEYWORDS,
+     "draw(seed=1)\n--\n\nNumbers for all inputs, drawn at random: those of `tegula plan --run --seed N`."},
     {"run", sim_run, METH_NOARGS, "run()\n--\n\nEverything, from the inputs on."},
     {"read", sim_read, METH_O,
      "read(node, /)\n--\n\nThe elements of a node's result as its host tensor has them, as bytes."},
@@ -376,6 +472,8 @@ static PyMethodDef methods[] = {
      "there."},
     {"check", sim_check, METH_O,
      "check(node, /)\n--\n\nA node's result against the same calculated in float64, without any layout: a Deviation."},
+    {"check_outputs", sim_check_outputs, METH_NOARGS,
+     "check_outputs()\n--\n\nThe outputs of the graph against the same: a Deviation of each."},
     {"obstacle", sim_obstacle, METH_O, "obstacle(node, /)\n--\n\nWhy the node cannot be run; None if it can."},
     {"_run_part", sim_run_part, METH_VARARGS,
      "_run_part(nodes, lent, /)\n--\n\n"
@@ -395,8 +493,9 @@ static PyMemberDef members[] = {
 };
 
 static const char doc[] =
-    "Simulator(plan, calculations, *, cores=0, seed=0, max_bytes=0, left_out=(), in_parts=False)\n--\n\n"
-    "A GraphPlan on the simulated device. calculations says of nodes what they calculate: {node: operation}.\n"
+    "Simulator(plan, calculations=None, *, cores=0, seed=0, max_bytes=0, left_out=(), in_parts=False)\n--\n\n"
+    "A GraphPlan on the simulated device. calculations says of nodes what they calculate: {node: operation};\n"
+    "None: what the HLO says that the graph was read from.\n"
     "left_out: numbers of paddings of the plan that are not made, to see that somebody would notice.";
 
 static PyType_Slot slots[] = {
@@ -425,11 +524,13 @@ static PyStructSequence_Field deviation_fields[] = {
     {"scale", "The largest number by definition."},
     {"mean_square", "Of the definition."},
     {"mean_error_square", "Of the differences."},
+    {"average_error", "The root of their mean square, as a share of that of the definition."},
+    {"right", "As `tegula plan --run` judges: nothing lost, and the average error a sixteenth at most, or nothing."},
     {NULL, NULL},
 };
 
 static PyStructSequence_Desc deviation = {
-    "tegula.Deviation", "How far a result of the device is from its definition.", deviation_fields, 6};
+    "tegula.Deviation", "How far a result of the device is from its definition.", deviation_fields, 8};
 
 int core_add_sim(PyObject *module) {
     core_state *state = core_module_state(module);

@@ -1,5 +1,6 @@
 """tegula.Simulator: what NumPy calculates, on the device in its layouts."""
 import gc
+import json
 import math
 import threading
 import weakref
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 
 import console  # noqa: F401, the package of the build folder
+import plan_hlo
 import tegula
 
 RNG = np.random.default_rng(1)
@@ -300,3 +302,68 @@ def test_it_is_collected_with_its_graph():
     del graph, x, y, tagged, simulator
     gc.collect()
     assert seen() is None
+
+
+# ---- what HLO says ------------------------------------------------------------------------------------------------
+
+HLO = """
+ENTRY main {
+  w = f16[100,70] parameter(1)
+  x = f16[20,100] parameter(0)
+  y = f16[20,70] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  t = f16[70,20] transpose(y), dimensions={1,0}
+  i = s32[5] parameter(2)
+  j = s32[5] add(i, i)
+  ROOT out = (f16[70,20], s32[5]) tuple(t, j)
+}
+"""
+
+
+@pytest.mark.parametrize("options", [{}, {"device_formats": True}, {"model": "torch-spyre"}], ids=str)
+def test_a_plan_of_hlo_runs_as_the_command_says(options):
+    words = [f"--{key.replace('_', '-')}" + ("" if value is True else f"={value}") for key, value in options.items()]
+    done = plan_hlo.run(HLO, "--run", "--json", "--seed", "9", *words)
+    told = json.loads(done.stdout)["outputs"]
+    made = tegula.plan(HLO, **options).run(seed=9).check_outputs()
+    said = [(row["elements"], row["lost"], row["right"], row["largest_error"], row["largest"], row["average_error"])
+            for row in told]
+    assert len(made) == 2 and said == [
+        (d.elements, d.lost, d.right, *(float(f"{x:.9g}") for x in (d.largest, d.scale, d.average_error)))
+        for d in made]
+
+
+def test_a_plan_of_hlo_runs_with_given_inputs():
+    """In the order of the parameters, not of the text."""
+    x, w, i = draw(20, 100), draw(100, 70), np.arange(5, dtype=np.int32)
+    plan = tegula.plan(HLO)
+    ran = plan.run([x, w, i])
+    made, wanted = np.frombuffer(ran.read("y"), np.float16).reshape(20, 70), x.astype(np.float64) @ w.astype(np.float64)
+    assert np.abs(made - wanted).max() < np.abs(wanted).max() / 64
+    assert (np.frombuffer(ran.read("j"), np.int32) == 2 * i).all() and all(d.right for d in ran.check_outputs())
+    with pytest.raises(tegula.ArgumentError, match="the graph has 3 inputs, and inputs= 2"):
+        plan.run([x, w])
+    with pytest.raises(tegula.ArgumentError, match="node .* has 4000 bytes, not 14000"):
+        plan.run([w, x, i])
+
+
+def test_a_padding_that_is_not_made_is_wrong():
+    simulator = tegula.Simulator(tegula.plan(HLO), left_out=[0])
+    simulator.draw(3)
+    simulator.run()
+    assert [deviation.right for deviation in simulator.check_outputs()] == [False, True]
+
+
+def test_what_is_drawn_is_the_same_for_the_same_seed():
+    plan = tegula.plan(HLO)
+    first, again, other = (plan.run(seed=seed).read("y") for seed in (1, 1, 2))
+    assert first == again != other
+
+
+def test_graphs_that_say_nothing_of_their_nodes():
+    graph, x, y = small()
+    with pytest.raises(tegula.ArgumentError, match="is not from HLO"):
+        graph.plan().run()
+    graph = tegula.Graph.from_hlo(HLO)
+    graph.pointwise(["y"])
+    with pytest.raises(tegula.ArgumentError, match="nodes that its HLO does not have"):
+        graph.plan().run()
