@@ -178,10 +178,6 @@ def _pow(f):
         f("power", x, power)
 
 
-def _square(f):
-    f("multiply", f["self"], f["self"])
-
-
 def _sign(f):
     """The CPU gives NaN none."""
     x = f["self"]
@@ -238,6 +234,10 @@ def _addc(op):
     def formula(f):
         f("add", f["self"], _scaled(f, f(op, f["tensor1"], f["tensor2"]), f["value"]))
     return formula
+
+
+def _fma(f):
+    f("add", f("multiply", f["a"], f["b"]), f["c"])
 
 
 def _lerp(f):
@@ -335,9 +335,9 @@ _FORMULAS = {
     **{name: _same(op, "self") for name, op in _FLOATS.items()},
     **{name: _compare(name) for name in _COMPARISONS},
     "abs": _same("abs", "self"), "neg": _same("negate", "self"), "relu": _same("relu", "self"), "sign": _sign,
-    "sgn": _sign, "ceil": _rounding("ceil"), "floor": _rounding("floor"), "trunc": _trunc, "round": _round,
+    "ceil": _rounding("ceil"), "floor": _rounding("floor"), "trunc": _trunc, "round": _round,
     "add": _add, "sub": _sub, "rsub": _rsub, "mul": _same("multiply", "self", "other"), "div": _div,
-    "true_divide": _div, "remainder": _remainder, "fmod": _fmod, "pow": _pow, "square": _square,
+    "true_divide": _div, "remainder": _remainder, "fmod": _fmod, "pow": _pow,
     "maximum": _same("maximum", "self", "other"), "minimum": _same("minimum", "self", "other"),
     "atan2": _same("atan2", "self", "other"), "clamp": _clamp, "clamp_min": _clamp, "clamp_max": _clamp,
     "where": _same("select", "condition", "self", "other"),
@@ -347,7 +347,7 @@ _FORMULAS = {
     "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
     "bitwise_not": _same("not", "self"), "isnan": _is_nan, "isinf": _is_inf,
     "log2": _log_to(2), "log10": _log_to(10), "exp2": lambda f: f("power", 2.0, f["self"]),
-    "addcmul": _addc("multiply"), "addcdiv": _addc("divide"), "lerp": _lerp,
+    "addcmul": _addc("multiply"), "addcdiv": _addc("divide"), "lerp": _lerp, "fma": _fma,
     "gelu": _gelu, "gelu_backward": _gelu_backward, "silu": _silu, "silu_backward": _silu_backward,
     "leaky_relu": _leaky_relu, "elu": _elu, "hardtanh": _hardtanh, "hardsigmoid": _hardsigmoid,
     "hardswish": _hardswish, "softplus": _softplus, "sigmoid_backward": _sigmoid_backward,
@@ -484,12 +484,14 @@ _OTHERS = {
     "gather": _gather, "cat": _cat,
 }
 CLONE = {"op": "copy"}
+_PRIMS = ("prims.fma.default",)  # Dynamo's addcmul_; there only when it has been used
 
 
 def calculation_of(call):
     """What tegula.Simulator is told, or NotSimulated. pre: a rule of compile_rules.py has made a node of the call."""
     op = call.node.target
-    name = op.overloadpacket.__name__ if isinstance(op, torch._ops.OpOverload) and op.namespace == "aten" else None
+    known = isinstance(op, torch._ops.OpOverload) and (op.namespace == "aten" or str(op) in _PRIMS)
+    name = op.overloadpacket.__name__ if known else None
     if any(isinstance(leaf, torch.Tensor) and not is_device(leaf) for leaf in call.leaves):
         raise NotSimulated("a tensor of the host takes part")
     if name in _OTHERS:

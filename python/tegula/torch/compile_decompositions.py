@@ -8,7 +8,7 @@ import math
 
 import torch
 
-from tegula.torch import cells, compile_places
+from tegula.torch import cells, compile_lists, compile_places
 
 _aten = torch.ops.aten
 
@@ -90,6 +90,13 @@ def _baddbmm(bias, x, y, *, beta=1, alpha=1):
     return product if beta == 0 else product + _scaled(bias, beta)
 
 
+def _copy_into(x, source, non_blocking=False):
+    """What is left of a copy into a tensor: the numbers, in its type and size."""
+    if source.device != x.device:
+        return NotImplemented
+    return source.to(x.dtype).expand(x.size()).clone()
+
+
 def _convolution(x, weight, bias, *rest):
     if bias is None:
         return NotImplemented
@@ -163,6 +170,8 @@ def _average_backward(grad, x, kernel, stride, padding, ceil_mode, count_include
     shared = grad / (divisor_override if divisor_override is not None else math.prod(kernel))
     return _aten.convolution(shared, ones, None, stride, padding, [1] * n, True, rest, x.size(1))
 
+# Formulas of the device: each rounds once. PyTorch's pieces of them are more, and one has no rule (prims.fma).
+_KEPT = (_aten.addcmul, _aten.addcmul_, _aten.addcdiv, _aten.addcdiv_, _aten.lerp, _aten.lerp_)
 
 _OURS = {
     _aten._softmax.default: _softmax,
@@ -174,6 +183,7 @@ _OURS = {
     _aten.convolution_backward.default: _convolution_backward,
     _aten.avg_pool2d_backward.default: _average_backward,
     _aten.avg_pool3d_backward.default: _average_backward,
+    _aten.copy.default: _copy_into,
     _aten.var.correction: _var,
     _aten.std.correction: _std,
     _aten.var_mean.correction: _var_mean,
@@ -188,5 +198,8 @@ def table():
     whole |= get_decompositions([getattr(_aten, name) for name in _PYTORCHS])
     for op in (_aten.addmm, _aten.baddbmm):  # no other overload may come before ours
         whole.pop(op.default, None)
+    for op in _KEPT:
+        for name in op.overloads():
+            whole.pop(getattr(op, name), None)
     fused = {getattr(_aten, name).default: kernel for name, kernel in cells.KERNELS.items()}
-    return whole | fused | compile_places.TABLE | _OURS
+    return whole | fused | compile_lists.table() | compile_places.TABLE | _OURS
