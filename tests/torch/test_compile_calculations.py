@@ -374,6 +374,17 @@ def test_every_formula_has_a_test():
     assert set(compile_calculations._FORMULAS) <= tested
 
 
+@pytest.mark.parametrize("op", [torch.addmm, torch.baddbmm])
+@pytest.mark.parametrize("alpha, beta", [(2, 3), (0.5, 1), (1, 0.9), (2.7, -1.9), (-2.5, 1.5), (0, 0)])
+def test_factors_of_integers(op, alpha, beta):
+    """They are integers: what is behind their point is dropped."""
+    torch._dynamo.reset()
+    sizes = [(3, 5), (3, 4), (4, 5)] if op is torch.addmm else [(2, 3, 5), (2, 3, 4), (2, 4, 5)]
+    given = [torch.randint(-5, 5, size, dtype=torch.int32) for size in sizes]
+    run = torch.compile(lambda *given: op(*given, alpha=alpha, beta=beta), backend="spyre", fullgraph=True)
+    assert torch.equal(run(*[value.to("spyre") for value in given]).cpu(), op(*given, alpha=alpha, beta=beta))
+
+
 # ---- places ------------------------------------------------------------------------------------
 
 

@@ -76,18 +76,20 @@ def _vector_norm(x, ord=2, dim=None, keepdim=False, *, dtype=None):
     return torch.sqrt(torch.sum(x * x, dims, keepdim=keepdim))
 
 
-def _scaled(x, factor):
-    return x if factor == 1 else x * factor
+def _weighted(bias, beta, product, alpha):
+    """Factors of integers are integers: what is behind their point is dropped, as PyTorch does."""
+    if not product.is_floating_point():
+        beta, alpha = int(beta), int(alpha)
+    product = product if alpha == 1 else product * alpha
+    return product if beta == 0 else product + (bias if beta == 1 else bias * beta)
 
 
 def _addmm(bias, x, y, *, beta=1, alpha=1):
-    product = _scaled(torch.mm(x, y), alpha)
-    return product if beta == 0 else product + _scaled(bias, beta)
+    return _weighted(bias, beta, torch.mm(x, y), alpha)
 
 
 def _baddbmm(bias, x, y, *, beta=1, alpha=1):
-    product = _scaled(torch.bmm(x, y), alpha)
-    return product if beta == 0 else product + _scaled(bias, beta)
+    return _weighted(bias, beta, torch.bmm(x, y), alpha)
 
 
 def _copy_into(x, source, non_blocking=False):
