@@ -30,6 +30,9 @@ def _in(dtype):
     return "f32" if _is_real(dtype) else "s32" if dtype == torch.int32 else "s64"
 
 
+_HALVES = (torch.float16, torch.bfloat16)  # DLFloat16 on the device
+
+
 class Formula:
     """Steps about the operands of a call. What steps and operands are called is text: "$3" is value 3."""
 
@@ -42,13 +45,20 @@ class Formula:
         """An argument: an operand, or a number."""
         value = self.call.named.get(name)
         if is_device(value):
-            return f"${self.places[id(value)]}"
+            return self._operand(value)
         if isinstance(value, (bool, int, float)):
             return float(value)
         if value is None:
             return None
         raise NotSimulated(f"its {name} is a tensor of the host" if isinstance(value, torch.Tensor)
                            else f"its {name} is {value}")
+
+    def _operand(self, tensor):
+        """In 16 bits the largest number stands for infinity: in float32 it is that again."""
+        x = f"${self.places[id(tensor)]}"
+        if tensor.dtype not in _HALVES or self.dtype != torch.float32:
+            return x
+        return self("select", self("eq", self("abs", x), math.inf), self("divide", x, 0.0), x)
 
     def __call__(self, op, *values):
         self.steps.append((op, *values))
@@ -197,7 +207,7 @@ def _rounded(number, dtype):
     if not dtype.is_floating_point or not math.isfinite(number):
         return number
     number = torch.tensor(number, dtype=dtype).item()
-    if dtype not in (torch.float16, torch.bfloat16) or not math.isfinite(number):
+    if dtype not in _HALVES or not math.isfinite(number):
         return number
     fraction, exponent = math.frexp(number)  # DLFloat16: 9 bits of fraction, halves away from zero
     return math.copysign(math.ldexp(math.floor(abs(fraction) * 1024 + 0.5), exponent - 10), number)
@@ -366,6 +376,9 @@ def _formula(call):
 def _copy(call):
     if not call.tensors:
         raise NotSimulated("it comes from the host")
+    made = Formula(call)
+    if call.named.get("self") is call.tensors[0] and made["self"] != "$0":
+        return {"op": "formula", "steps": made.steps, "dtype": "f32"}
     real = _is_real(call.tensors[0].dtype) or _is_real(call.result.dtype)
     return {"op": "copy", "dtype": "f32" if real else "s64"}
 

@@ -127,6 +127,8 @@ def _plan(g, graph):
         yield _part([f"{g}.{copy['node']}"], f"copy {copy['name']}", "wrap copy", [copy["why"]])
     for node in graph.boundaries:
         yield _part([f"{g}.{node['node']}"], f"boundary {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
+    for note in graph.notes:
+        yield _part([f"{g}.{note['node']}"], f"note {note['name']}", "wrap", [note["opcode"], note["why"]])
     for node in graph.beside():
         yield _part([f"{g}.{node['node']}"], f"on the CPU {node['name']}", "wrap boundary",
                     [node["opcode"], node["why"]])

@@ -28,6 +28,18 @@ def _place(source):
     return "" if source is None else f"{source['file']}:{source['line']}: {source['text']}"
 
 
+def _note(step):
+    """What is not as on the CPU: the first operation of a softmax in 16 bits, where there is no NaN to come to."""
+    whole, value = step.node.meta.get("original_aten"), step.node.meta.get("val")
+    softmax = str(whole) in ("aten._softmax.default", "aten._log_softmax.default")
+    if not softmax or step.kind != "compute" or str(step.node.target) != "aten.amax.default":
+        return None
+    if value is None or value.dtype not in (torch.float16, torch.bfloat16):
+        return None
+    return {"node": step.results[0], "name": step.node.name, "opcode": str(whole), "source": _source(step.node),
+            "why": "in 16 bits a row of -inf alone is an average, and NaN on the CPU"}
+
+
 def tiled(node):
     """How the work of a node that is done in tiles is shared out."""
     return (f"in {' x '.join(map(str, node['tiles']))} tiles of its loops, one after the other, each in "
@@ -55,6 +67,7 @@ class GraphReport:
         self.fallbacks = [{"node": next(i for i in step.results if i is not None), "name": step.node.name,
                            "opcode": name_of(step.node.target), "why": why, "source": _source(step.node)}
                           for step, why in program.fallbacks]
+        self.notes = [note for step in program.steps if (note := _note(step)) is not None]
         self.on_host = [{"name": step.node.name, "opcode": name_of(step.node.target)} for step in program.steps
                         if step.kind == "host" and step.node.op == "call_function"]
 
@@ -82,8 +95,7 @@ class GraphReport:
         return {"kind": self.kind, "new": self.new, "recompiled": self.recompiled, "bytes": self.bytes,
                 "lower_bound": self.bound, "optimal": self.optimal, "nodes": self.nodes,
                 "restickifies": self.restickifies, "copies": self.copies, "boundaries": self.boundaries,
-                "fallbacks": self.fallbacks,
-                "host": self.on_host}
+                "fallbacks": self.fallbacks, "notes": self.notes, "host": self.on_host}
 
     # ---- text ----------------------------------------------------------------------------------
 
@@ -112,6 +124,8 @@ class GraphReport:
         for node in self.beside():
             yield (f"  on the CPU {node['name']} = {node['opcode']}: {node['why']}; "
                    f"{_place(node['source'])}").rstrip("; ")
+        for note in self.notes:
+            yield f"  note {note['name']} = {note['opcode']}: {note['why']}; {_place(note['source'])}".rstrip("; ")
 
     def _node_lines(self, layouts):
         for node in self.nodes:
@@ -151,6 +165,11 @@ class Explanation:
     def fallbacks(self):
         """The operations that ran on the CPU, each with the reason."""
         return [node for graph in self.graphs for node in graph.fallbacks]
+
+    @property
+    def notes(self):
+        """Where numbers may be others than the CPU's, beyond rounding."""
+        return [note for graph in self.graphs for note in graph.notes]
 
     @property
     def recompiles(self):
