@@ -407,7 +407,8 @@ IMPOSSIBLE = {
     "cores": (lambda x: hint(x + 1, splits={0: 64}), {}, "more slices than 32 cores"),
     "fewer cores": (lambda x: hint(x + 1, splits={0: 8}), {"cores": 4}, "more slices than 4 cores"),
     "an input": (lambda x: hint(x, splits={0: 8}) + 1, {}, "of the operation that makes a tensor: x is"),
-    "no rule": (lambda x: hint(x.cumsum(0), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: cumsum is"),
+    "no rule": (lambda x: hint(x.cumprod(0), splits={0: 8}) + 1, {},
+                "of the operation that makes a tensor: cumprod is"),
     "a view": (lambda x: hint((x + 1).t(), splits={0: 8}) + 1, {}, "of the operation that makes a tensor: add is"),
     "tiles of rounds": (lambda x: hint(x + 1, tiles={0: 3}), {},
                         "add = .* cannot have dimension 0 in 3 tiles.* 128 rounds, which are no multiple of 3 tiles"),
@@ -415,8 +416,8 @@ IMPOSSIBLE = {
     "tiles and slices": (lambda x: hint(x + 1, tiles={0: 32}, splits={0: 8}), {},
                          "in 8 slices, dimension 0 in 32 tiles.* 4 rounds in a tile, which are no multiple of 8"),
     "tiles of an input": (lambda x: hint(x, tiles={0: 8}) + 1, {}, "^tiles at .* that makes a tensor: x is an input"),
-    "tiles of what has no rule": (lambda x: hint(x.cumsum(0), tiles={0: 8}, splits={0: 2}) + 1, {},
-                                  "^splits and tiles at .* of the operation that makes a tensor: cumsum is"),
+    "tiles of what has no rule": (lambda x: hint(x.cumprod(0), tiles={0: 8}, splits={0: 2}) + 1, {},
+                                  "^splits and tiles at .* of the operation that makes a tensor: cumprod is"),
     "no plan": (lambda x: hint(torch.outer(x[0], x[:, 0]), splits={0: 8}), {}, "cannot agree"),
 }
 

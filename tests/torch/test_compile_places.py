@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn import functional as F
 
-from tegula.torch import compile_backend
+from tegula.torch import compile_backend, explain
 from tegula.torch.compile_places import MOST_ROUNDS, TABLE
 
 aten = torch.ops.aten
@@ -133,6 +133,42 @@ def test_rows_are_written_where_they_are():
         torch.testing.assert_close(a.cpu(), b)
 
 
+@pytest.mark.parametrize("name", TENSORS)
+def test_in_order(name):
+    """Infinity among the numbers spoils no sum before it."""
+    x = TENSORS[name]()
+    for dim in range(-x.dim(), x.dim()):
+        assert agree(aten.cumsum.default, x, dim) and agree(aten.flip.default, x, [dim])
+        assert agree(aten.cumsum.default, x > 0, dim)
+    made = TABLE[aten.cumsum.default](x, 0, dtype=torch.float16)
+    torch.testing.assert_close(made, x.cumsum(0, dtype=torch.float16), equal_nan=True)
+    assert agree(aten.flip.default, x, list(range(x.dim()))) and agree(aten.flip.default, x, [])
+    assert not agree(aten.cumsum.default, torch.rand(4, 1025), 1)  # 4 * 1025 * 1025 choices
+    assert not agree(aten.cumsum.default, torch.tensor(1.0), 0)
+
+
+REASONS = {
+    "places are calculated one after the other, 8 of a row at most, and the largest alone": [
+        lambda x: x.topk(9), lambda x: x.topk(1, largest=False)],
+    "places are calculated one after the other, 8 of a row at most": [
+        lambda x: x.scatter(-1, (x > 0).long(), x), lambda x: x.scatter_add(-1, (x > 0).long(), x)],
+    "rows of one dimension are written, 8 at most or all of them added up": [
+        lambda x: torch.index_put(x, ((x[:2, 0] > 0).long(), (x[:2, 1] > 0).long()), x[:2, 0] * 2)],
+    "the device has nothing that sorts": [
+        lambda x: x.sort(), lambda x: x.argsort(), lambda x: x.median(-1), lambda x: x.kthvalue(2)],
+    "it would take more than 4194304 choices": [lambda x: x.reshape(1, -1).expand(400, -1).cumsum(1)],
+    "random numbers are the CPU's": [
+        lambda x: torch.rand_like(x) + x, lambda x: torch.dropout(x, 0.5, True),
+        lambda x: torch.bernoulli(x.abs().tanh())],
+}
+
+
+@pytest.mark.parametrize("why, function", [(why, function) for why, rows in REASONS.items() for function in rows])
+def test_why_they_are_left_to_the_cpu(why, function):
+    torch._dynamo.reset()
+    assert {row["why"] for row in explain(function, torch.randn(6, 70).to("spyre")).fallbacks} == {why}
+
+
 def test_they_are_compiled():
     """Nothing of them is left to the CPU."""
     torch._dynamo.reset()
@@ -140,7 +176,8 @@ def test_they_are_compiled():
     def run(x, places):
         values, chosen = x.topk(2)
         gates = torch.full_like(x, -1).scatter(-1, chosen, values)
-        return gates.argmax(1), torch.zeros(70, 5, device=x.device).index_add(0, places, x[:, :5])
+        order = (gates > 0).long().cumsum(-1).flip(0)
+        return gates.argmax(1), torch.zeros(70, 5, device=x.device).index_add(0, places, x[:, :5]), order
 
     graphs = []
     x, places = torch.randn(6, 70), torch.randint(0, 70, (6,))

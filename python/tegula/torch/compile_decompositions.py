@@ -92,13 +92,6 @@ def _baddbmm(bias, x, y, *, beta=1, alpha=1):
     return _weighted(bias, beta, torch.bmm(x, y), alpha)
 
 
-def _copy_into(x, source, non_blocking=False):
-    """What is left of a copy into a tensor: the numbers, in its type and size."""
-    if source.device != x.device:
-        return NotImplemented
-    return source.to(x.dtype).expand(x.size()).clone()
-
-
 def _convolution(x, weight, bias, *rest):
     if bias is None:
         return NotImplemented
@@ -172,6 +165,7 @@ def _average_backward(grad, x, kernel, stride, padding, ceil_mode, count_include
     shared = grad / (divisor_override if divisor_override is not None else math.prod(kernel))
     return _aten.convolution(shared, ones, None, stride, padding, [1] * n, True, rest, x.size(1))
 
+
 # Formulas of the device: each rounds once. PyTorch's pieces of them are more, and one has no rule (prims.fma).
 _KEPT = (_aten.addcmul, _aten.addcmul_, _aten.addcdiv, _aten.addcdiv_, _aten.lerp, _aten.lerp_)
 
@@ -185,7 +179,6 @@ _OURS = {
     _aten.convolution_backward.default: _convolution_backward,
     _aten.avg_pool2d_backward.default: _average_backward,
     _aten.avg_pool3d_backward.default: _average_backward,
-    _aten.copy.default: _copy_into,
     _aten.var.correction: _var,
     _aten.std.correction: _std,
     _aten.var_mean.correction: _var_mean,

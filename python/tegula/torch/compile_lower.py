@@ -7,6 +7,7 @@ of the device is known by the number of the planner's node that makes it.
     y = x.t().reshape(4, 32)    three nodes of torch.fx, and at most one of the planner: a clone, if the reshape cuts
                                 sticks
 """
+import contextlib
 import dataclasses
 import math
 import operator
@@ -276,7 +277,7 @@ class Lowering:
         if node.op != "call_function":
             raise CompileError(f"{node.op} {node.target}{place_of(node)}: only operations can be compiled")
         try:
-            with self.mode, torch.no_grad():
+            with self.mode, torch.no_grad(), self._sizes_of(node.target):
                 result = node.target(*args, **kwargs)
         except Exception as error:
             raise CompileError(f"{name_of(node.target)}{place_of(node)}: {error}") from error
@@ -287,6 +288,16 @@ class Lowering:
         reads = self._reads(args, kwargs)
         self.steps.append(Step("host", node, [], reads, []))
         return result
+
+    @contextlib.contextmanager
+    def _sizes_of(self, op):
+        """Rounds of a loop may have results of any size, which fake tensors keep a list of."""
+        from torch.fx.experimental.symbolic_shapes import ShapeEnv
+        self.mode.shape_env = ShapeEnv() if isinstance(op, torch._ops.HigherOrderOperator) else None
+        try:
+            yield
+        finally:
+            self.mode.shape_env = None
 
     def _reads(self, args, kwargs):
         return {i: self.view_of(leaf) for i, leaf in enumerate(tree_leaves((args, kwargs))) if is_device(leaf)}
@@ -306,7 +317,7 @@ class Lowering:
             added = [self._node(call)] + [None] * (len(leaves) - 1)
             self._calculate(call, added[0].index)
         else:
-            call.why = call.why or "it has several results"
+            call.why = call.why or rules.reason_of(node.target, "it has several results")
             added = [self.add_boundary(call, leaf, f"{node.name}.{i}") if is_device(leaf) else None
                      for i, leaf in enumerate(leaves)]
         for made, leaf in zip(added, leaves):
@@ -326,7 +337,7 @@ class Lowering:
             return call.boundary("no layouts suit it")
         rule = rules.rule_of(call.node.target)
         if rule is None:
-            return call.boundary("no rule knows it")
+            return call.boundary(rules.reason_of(call.node.target, "no rule knows it"))
         if call.result.numel() == 0 or any(t.numel() == 0 for t in call.tensors):
             return call.boundary("a tensor has no elements")
         before = len(self.steps)

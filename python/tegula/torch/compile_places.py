@@ -5,6 +5,7 @@ the numbers 0, 1, 2 ... along a dimension, choices between two tensors, and redu
     scatter(x, dim, places, numbers)    where(0 1 2 ... == places, numbers, x), once for each place of a row
     topk                                the largest, then the largest of the others
     index_put of many rows, added up    a product with a matrix of zeros and ones, [rows of x, places]
+    cumsum                              sums of where(0 1 2 ... <= 0 1 2 ..., x, 0), a matrix for each row
 
 What would need many of these is left whole: it is then a boundary, as everything that has no rule.
 """
@@ -156,6 +157,26 @@ def _index_put(x, indices, numbers, accumulate=False):
     return x + _sums(ones.t(), numbers.reshape(places.size(0), -1)).view(x.size())
 
 
+# ---- in order -----------------------------------------------------------------------------------
+
+
+def _cumsum(x, dim, *, dtype=None):
+    """Sums of choices of the numbers that come before: nothing is multiplied, so infinity stays where it is."""
+    if x.dim() == 0 or not isinstance(x.numel(), int) or x.numel() * x.size(dim) > MOST_ONES:
+        return NotImplemented
+    wanted = dtype or (x.dtype if x.is_floating_point() else torch.int64)
+    x = x.to(wanted).movedim(dim, -1)
+    before = torch.arange(x.size(-1), device=x.device)
+    kept = torch.where(before <= before.unsqueeze(-1), x.unsqueeze(-2), 0)
+    return torch.sum(kept, -1).to(wanted).movedim(-1, dim)
+
+
+def _flip(x, dims):
+    for dim in dims:
+        x = torch.index_select(x, dim, x.size(dim) - 1 - torch.arange(x.size(dim), device=x.device))
+    return x if dims else x.clone()
+
+
 # ---- side by side --------------------------------------------------------------------------------
 
 
@@ -220,6 +241,8 @@ TABLE = {
     _aten.scatter_add.default: _scatter_add,
     _aten.index_put.default: _index_put,
     _aten.copy.default: _copy,
+    _aten.cumsum.default: _cumsum,
+    _aten.flip.default: _flip,
     _aten.slice_scatter.default: _slice_scatter,
     _aten.select_scatter.default: _select_scatter,
     _aten.constant_pad_nd.default: _constant_pad,

@@ -8,7 +8,7 @@ import operator
 
 import torch
 
-from tegula.torch import compile_windows
+from tegula.torch import compile_places, compile_windows
 from tegula.torch.compile_windows import terms as _terms
 
 _aten = torch.ops.aten
@@ -126,6 +126,28 @@ def _table(rule, *names):
 def _overload(name):
     packet, _, overload = name.partition(".")
     return getattr(getattr(_aten, packet), overload or "default")
+
+
+_MANY = f"places are calculated one after the other, {compile_places.MOST_ROUNDS} of a row at most"
+
+# Why there is no rule, where more can be said than that.
+_REASONS = {
+    "topk": _MANY + ", and the largest alone",
+    "index_put": f"rows of one dimension are written, {compile_places.MOST_ROUNDS} at most or all of them added up",
+    "cumsum": f"it would take more than {compile_places.MOST_ONES} choices",
+    **dict.fromkeys(("scatter", "scatter_add"), _MANY),
+    **dict.fromkeys(("sort", "argsort", "median", "nanmedian", "kthvalue", "mode"),
+                    "the device has nothing that sorts"),
+    **dict.fromkeys(("native_dropout", "bernoulli", "multinomial", "rand", "randn", "randint", "randperm", "rand_like",
+                     "randn_like", "randint_like"), "random numbers are the CPU's"),
+}
+
+
+def reason_of(op, otherwise):
+    """Why an operation is a boundary."""
+    if isinstance(op, torch._ops.HigherOrderOperator):
+        return "its branches and rounds are programs of their own"
+    return _REASONS.get(op.overloadpacket.__name__, otherwise) if isinstance(op, torch._ops.OpOverload) else otherwise
 
 
 RULES = {
