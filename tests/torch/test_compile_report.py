@@ -43,6 +43,18 @@ def test_explanation(told):
     assert layouts["x"] == "f16[128,256] spyre device_size=[4,128,64] stride_map=[64,256,1]"
 
 
+def test_what_becomes_of_padding():
+    """Each fill and mask of the plan: in the text, as data and on the page."""
+    torch._dynamo.reset()
+    x, y = torch.rand(5, 70).to("spyre"), torch.rand(70, 9).to("spyre")
+    told = explain(lambda x, y: (x @ y, x.amax(-1)), x, y)
+    rows = told.to_dict()["graphs"][0]["paddings"]
+    assert [(row["kind"], row["name"], row["dim"], row["valid"], row["padded"], row["value"], row["reader"]["name"])
+            for row in rows] == [("fill", "y", 0, 70, 96, "0", "mm"), ("mask", "x", 1, 70, 96, "-inf", "amax")]
+    for text in ("fill y with 0 behind the 70 of dimension 0, up to 96", "mask x behind the 70 of dimension 1 as -inf"):
+        assert text in str(told) and text in told.html()
+
+
 def test_explanation_of_training():
     torch._dynamo.reset()
     model = torch.nn.Linear(8, 4).to("spyre")

@@ -6,7 +6,7 @@ that share one.
 import html
 import linecache
 
-from tegula.torch.compile_report import _bytes, _count, tiled
+from tegula.torch.compile_report import _bytes, _count, padded, tiled
 
 _STYLE = """
 .tegula { font: 13px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff }
@@ -123,6 +123,9 @@ def _plan(g, graph):
                     f"restickify {copy['name']}, {_bytes(copy['bytes'])}", "wrap copy",
                     [f"for {readers}", f"from {copy['from']}", f"to {copy['to']}", copy["rule"],
                      *([] if at is None else [f"{at['file']}:{at['line']}: {at['text']}"])])
+    for row in graph.paddings:
+        yield _part([f"{g}.{row['tensor']}", f"{g}.{row['reader']['node']}"], padded(row), "wrap",
+                    [f"for {row['reader']['name']} (operand {row['reader']['operand']})"])
     for copy in graph.copies:
         yield _part([f"{g}.{copy['node']}"], f"copy {copy['name']}", "wrap copy", [copy["why"]])
     for node in graph.boundaries:

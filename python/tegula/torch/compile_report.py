@@ -46,9 +46,17 @@ def tiled(node):
             f"{' x '.join(map(str, node['splits']))} slices")
 
 
+def padded(row):
+    """What the plan makes of the places behind the end of a dimension."""
+    end = f"behind the {row['valid']} of dimension {row['dim']}"
+    if row["kind"] == "mask":
+        return f"mask {row['name']} {end} as {row['value']}"
+    return f"fill {row['name']} with {row['value']} {end}, up to {row['padded']}"
+
+
 class GraphReport:
-    """One graph with its plan, as plain data: `nodes`, `restickifies`, `copies`, `boundaries`, `fallbacks` (what the
-    simulated device does not calculate) are lists of dicts."""
+    """One graph with its plan, as plain data: `nodes`, `restickifies`, `paddings` (fills and masks), `copies`,
+    `boundaries`, `fallbacks` (what the simulated device does not calculate) are lists of dicts."""
 
     def __init__(self, kind, program, new=True, recompiled=()):
         plan = program.plan
@@ -58,6 +66,7 @@ class GraphReport:
         self.whys = {index: step.why for step in program.steps for index in step.results if step.why}
         self.nodes = [self._node(node) for node in program.graph]
         self.restickifies = [self._restickify(copy) for copy in plan.restickifies]
+        self.paddings = [self._padding(padding) for padding in plan.paddings]
         self.copies = [{"node": step.results[0], "name": program.graph[step.results[0]].name, "why": step.why,
                         "source": _source(step.node)}
                        for step in program.steps if step.kind == "copy" and step.why]
@@ -91,11 +100,18 @@ class GraphReport:
                 "readers": [{"node": r.node.index, "name": r.node.name, "operand": r.operand} for r in copy.readers],
                 "rule": reader.node.rule, "source": _source(reader.node.tag)}
 
+    @staticmethod
+    def _padding(padding):
+        return {"kind": padding.kind, "tensor": padding.tensor.index, "name": padding.tensor.name, "dim": padding.dim,
+                "valid": padding.valid, "padded": padding.padded, "value": padding.value,
+                "reader": {"node": padding.reader.index, "name": padding.reader.name, "operand": padding.operand},
+                "source": _source(padding.reader.tag)}
+
     def to_dict(self):
         return {"kind": self.kind, "new": self.new, "recompiled": self.recompiled, "bytes": self.bytes,
                 "lower_bound": self.bound, "optimal": self.optimal, "nodes": self.nodes,
-                "restickifies": self.restickifies, "copies": self.copies, "boundaries": self.boundaries,
-                "fallbacks": self.fallbacks, "notes": self.notes, "host": self.on_host}
+                "restickifies": self.restickifies, "paddings": self.paddings, "copies": self.copies,
+                "boundaries": self.boundaries, "fallbacks": self.fallbacks, "notes": self.notes, "host": self.on_host}
 
     # ---- text ----------------------------------------------------------------------------------
 
@@ -116,6 +132,10 @@ class GraphReport:
             yield f"    why  {copy['rule']}"
             if copy["source"]:
                 yield f"    at   {_place(copy['source'])}"
+        for row in self.paddings:
+            reader = row["reader"]
+            yield (f"  {padded(row)}, for {reader['name']} (operand {reader['operand']}); "
+                   f"{_place(row['source'])}").rstrip("; ")
         for copy in self.copies:
             yield f"  copy {copy['name']}: {copy['why']}; {_place(copy['source'])}".rstrip("; ")
         for node in self.boundaries:
