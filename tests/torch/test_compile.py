@@ -66,6 +66,19 @@ def test_compiled_training_is_training(backend):
         torch.testing.assert_close(a, b)
 
 
+@pytest.mark.parametrize("backend", ["spyre", "spyre-inductor"])
+def test_gradients_of_slices(backend):
+    """They have the strides of the slice, so there are gaps between their rows; and so may inputs have."""
+    torch._dynamo.reset()
+    x = torch.rand(4, 40).to("spyre").requires_grad_()
+    torch.compile(lambda x: (x * 2)[:, 1:3], backend=backend)(x).sum().backward()
+    assert torch.equal(x.grad.cpu(), torch.zeros(4, 40).index_fill(1, torch.tensor([1, 2]), 2))
+    gaps = torch.empty_strided((4, 2), (4, 1), device="spyre")
+    gaps.copy_(torch.arange(8.).view(4, 2))
+    made = torch.compile(lambda x: torch.cat([x.t(), x.t()]), backend=backend)(gaps)
+    assert torch.equal(made.cpu(), torch.arange(8.).view(4, 2).t().repeat(2, 1))
+
+
 def test_a_new_layout_compiles_anew():
     torch._dynamo.reset()
     seen = []
