@@ -4,6 +4,7 @@
 #include "kernels/move.h"
 #include "kernels/stream.h"
 #include "random.h"
+#include "unchecked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,6 +52,13 @@ static guarded guarded_new(void) {
 }
 
 static void guarded_free(guarded g) { assert_int_equal(munmap(g.begin - PAGE, ROOM + 2 * PAGE), 0); }
+
+/* The first of n bytes in which a and b differ, or n. */
+TG_UNCHECKED static int64_t first_difference(const uint8_t *a, const uint8_t *b, int64_t n) {
+    int64_t i = 0;
+    while (i < n && a[i] == b[i]) i++;
+    return i;
+}
 
 /* n bytes that touch one of the two pages. */
 static uint8_t *place(guarded g, int64_t n, bool at_end) { return at_end ? g.begin + ROOM - n : g.begin; }
@@ -247,12 +255,11 @@ static void check_block(guarded dst_room, guarded src_room, tg_encoding d, tg_en
             memcpy(dst, before, (size_t)h.dst.bytes);
             assert_null(m.move(&m, dst + h.dst.first, src + h.src.first, &b));
             tg_stream_end();
-            for (int64_t i = 0; i < h.dst.bytes; i++)
-                if (dst[i] != want[i])
-                    fail_msg(
-                        "%s %d/%d from %d/%d: seed %llu, %dx%dx%d+%d, stream %d, way %d: byte %d is %02x, want %02x",
-                        m.name, (int)d.kind, d.bits, (int)s.kind, s.bits, (unsigned long long)seed, (int)h.outer,
-                        (int)h.rows, (int)h.cols, (int)h.tail, m.stream, way, (int)i, dst[i], want[i]);
+            const int64_t i = first_difference(dst, want, h.dst.bytes);
+            if (i < h.dst.bytes)
+                fail_msg("%s %d/%d from %d/%d: seed %llu, %dx%dx%d+%d, stream %d, way %d: byte %d is %02x, want %02x",
+                         m.name, (int)d.kind, d.bits, (int)s.kind, s.bits, (unsigned long long)seed, (int)h.outer,
+                         (int)h.rows, (int)h.cols, (int)h.tail, m.stream, way, (int)i, dst[i], want[i]);
         }
 }
 

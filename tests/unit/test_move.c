@@ -4,6 +4,7 @@
 #include "kernels/move.h"
 #include "kernels/stream.h"
 #include "random.h"
+#include "unchecked.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +85,7 @@ static extent src_extent(const tg_block *b, int64_t width) {
 }
 
 /* Of constant size, because a call for each element is most of the time of these tests in an emulator. */
-static void copy_element(uint8_t *d, const uint8_t *s, int64_t width) {
+TG_UNCHECKED static void copy_element(uint8_t *d, const uint8_t *s, int64_t width) {
     switch (width) {
     case 1: *d = *s; break;
     case 2: memcpy(d, s, 2); break;
@@ -94,7 +95,7 @@ static void copy_element(uint8_t *d, const uint8_t *s, int64_t width) {
     }
 }
 
-static void naive(uint8_t *dst, const uint8_t *src, const tg_block *b, int64_t width) {
+TG_UNCHECKED static void naive(uint8_t *dst, const uint8_t *src, const tg_block *b, int64_t width) {
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
