@@ -4,7 +4,7 @@
     tools/check_wheel.py [--root DIR] [--keep DIR]
 
 As `pip install .` does, with the meson-python beside the Python that runs this instead of one that pip fetches, and
-less optimisation: what is looked at here does not depend on it, and the release build is tested elsewhere. The
+no optimisation: what is looked at here does not depend on it, and the release build is tested elsewhere. The
 wheel must be for every CPython from 3.11 on, hold one extension and no other binary, ask for the C library alone
 (with its libm: the planner takes logarithms), and show nothing to other libraries.
 """
@@ -43,7 +43,7 @@ def run(command, folder, environment=None):
 def build(root, folder):
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     run([sys.executable, "-m", "pip", "wheel", str(root), "--no-deps", "--no-build-isolation", "--quiet",
-         "--config-settings=setup-args=-Doptimization=1", "--disable-pip-version-check", "--wheel-dir", str(folder)],
+         "--config-settings=setup-args=-Doptimization=0", "--disable-pip-version-check", "--wheel-dir", str(folder)],
         folder, os.environ | {"PATH": path})
     wheels = list(folder.glob("*.whl"))
     return wheels[0] if len(wheels) == 1 else None
