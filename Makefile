@@ -6,11 +6,14 @@ LIBDIR       ?= lib
 FUZZ_SECONDS ?= 600
 FUZZ_SEED    ?= 0
 JOBS         ?= $(shell nproc 2>/dev/null || echo 2)
+# The folder, and what Meson is told beside the place of the installation: `make check` has one of its own.
+BUILD        ?= build
+SETUP        ?=
 
 PYTHON := python3
 VENV   := .venv/bin
 MESON  := $(VENV)/meson
-LOG    := build/setup.log
+LOG    := $(BUILD)/setup.log
 
 # As $(abspath), which takes a path with a blank for two.
 PREFIX_PATH := $(if $(filter /%,$(firstword $(PREFIX))),,$(CURDIR)/)$(PREFIX)
@@ -25,18 +28,18 @@ export NINJA := $(CURDIR)/$(VENV)/ninja
 .PHONY: all setup demo check check-neon check-torch check-torch-long fuzz bench install pictures symbols \
         format clean distclean help
 
-all: setup build/build.ninja
-	@"$(NINJA)" -C build -j $(JOBS) --quiet
+all: setup $(BUILD)/build.ninja
+	@"$(NINJA)" -C $(BUILD) -j $(JOBS) --quiet
 
 setup:
 	@$(PYTHON) tools/setup build
 
-build/build.ninja: | setup
-	@mkdir -p build
-	@$(call quietly,$(MESON) setup build --prefix "$(PREFIX_PATH)" --libdir "$(LIBDIR)")
+$(BUILD)/build.ninja: | setup
+	@mkdir -p $(BUILD)
+	@$(call quietly,$(MESON) setup $(BUILD) --prefix "$(PREFIX_PATH)" --libdir "$(LIBDIR)" $(SETUP))
 
 demo: all
-	@TEGULA=build/tegula PYTHON=$(VENV)/python sh examples/demo.sh
+	@TEGULA=$(BUILD)/tegula PYTHON=$(VENV)/python sh examples/demo.sh
 
 check:
 	@$(PYTHON) tools/setup check
@@ -47,8 +50,9 @@ check-neon:
 
 # The device spyre, in an environment of its own: PyTorch is large.
 check-torch: all .venv-torch/stamp-models
-	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) \
-	    --dist worksteal -p no:cacheprovider --junitxml=build/check-logs/pytest-torch.xml
+	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 TEGULA_PACKAGE="$(CURDIR)/$(BUILD)/python" \
+	    .venv-torch/bin/python -m pytest tests/torch -q -rfE -n $(JOBS) --dist worksteal -p no:cacheprovider \
+	    --junitxml=build/check-logs/pytest-torch.xml
 
 check-torch-long: all .venv-torch/stamp-models
 	@OMP_NUM_THREADS=1 TEGULA_TORCH_TESTS=1 TEGULA_TORCH_LONG=1 .venv-torch/bin/python -m pytest tests/torch -q -rfE \
