@@ -12,8 +12,9 @@
  * verified by tg_plan_verify before it is timed, on one thread; on more threads, and from oneDNN, it must be the
  * same bytes.
  *
- * --lines adds a copy of the lines that the move touches, in its order and without any work on elements (touched.h), on
- * one thread: what is left to win.
+ * --lines adds, on one thread, a copy of the lines that the move touches, in its order and without any work on
+ * elements (touched.h), and for transposes the work alone, in the first-level cache (turned.h). x limit is to the
+ * slower of both: what is left to win.
  *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
@@ -137,6 +138,7 @@ static void add_contenders(row *x, copy_job *jobs) {
     if (x->lines != NULL) {
         rounds_add(r, "lines", lines_run, x->lines, POOL_NONE);
         rounds_add(r, "lines around", lines_run_around, x->lines, POOL_NONE);
+        if (lines_turn(x->lines)) rounds_add(r, "turned", lines_run_turned, x->lines, POOL_NONE);
     }
     if (x->peer != NULL) rounds_add(r, "onednn", onednn_run, x->peer, x->threads == 1 ? POOL_NONE : POOL_OPENMP);
 }
@@ -181,12 +183,18 @@ static double ratio_to_both(const row *x, const char *name, const char *other) {
     return b > 0 && b < a ? b : a;
 }
 
+/* To the lines and the shuffles, whichever takes longer. */
+static double ratio_to_limit(const row *x) {
+    const double touched = ratio_to_both(x, "lines", "lines around"), turned = ratio_to(x, "turned");
+    return touched > turned ? touched : turned;
+}
+
 static double row_bytes(const row *x) { return (double)(x->tegula.src_bytes + x->tegula.dst_bytes); }
 
 static void print_head(bool quick) {
     if (quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
     printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s",
-           "ns", "x memcpy", "x ntcopy", "x lines", "x oneDNN", "spread");
+           "ns", "x memcpy", "x ntcopy", "x limit", "x oneDNN", "spread");
 }
 
 static void print_ratio(double x) {
@@ -201,7 +209,7 @@ static void print_row(const row *x) {
            row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
     print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
-    print_ratio(ratio_to_both(x, "lines", "lines around"));
+    print_ratio(ratio_to_limit(x));
     print_ratio(ratio_to(x, "onednn"));
     printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
            x->r.noisy > 0 ? ", noisy" : "");
@@ -333,7 +341,8 @@ static int usage(void) {
                     "       bench_relayout --list\n"
                     "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, T 4 KiB; --filter: part of the name\n"
                     "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
-                    "--lines: also copy the lines that a move touches, without work on elements\n");
+                    "--lines: also copy the lines that a move touches, without work on elements, and do\n"
+                    "  the work of transposes without them\n");
     return 2;
 }
 

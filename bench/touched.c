@@ -1,5 +1,7 @@
 #include "touched.h"
 
+#include "turned.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -137,6 +139,14 @@ static bool can_copy(const lines *l) {
     return bits % 64 == 0 && __builtin_cpu_supports("avx512f");
 }
 
+/* A tile is two squares wide and high. */
+void lines_run_turned(void *context) {
+    const lines *const l = context;
+    (void)turn_squares(STICK / l->n, 4 * l->ntiles);
+}
+
+bool lines_turn(const lines *l) { return l->n > 1; }
+
 void lines_run(void *context) { copy_plain(context); }
 void lines_run_around(void *context) { copy_around(context); }
 
@@ -147,6 +157,12 @@ static bool can_copy(const lines *l) {
     return false;
 }
 
+bool lines_turn(const lines *l) {
+    (void)l;
+    return false;
+}
+
+void lines_run_turned(void *context) { (void)context; }
 void lines_run(void *context) { (void)context; }
 void lines_run_around(void *context) { (void)context; }
 

@@ -8,6 +8,7 @@
 #ifndef BENCH_TOUCHED_H
 #define BENCH_TOUCHED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <tegula/tegula.h>
@@ -23,5 +24,9 @@ void   lines_destroy(lines *l);
 /* The argument is a lines *. */
 void lines_run(void *l);        /* plain stores */
 void lines_run_around(void *l); /* stores around the caches; the lines of the next tile are fetched meanwhile */
+void lines_run_turned(void *l); /* no lines: as many tiles turned in the first-level cache (turned.h) */
+
+/* Whether src and dst are contiguous along different dimensions. */
+bool lines_turn(const lines *l);
 
 #endif /* BENCH_TOUCHED_H */

@@ -1,0 +1,92 @@
+#include "turned.h"
+
+#if defined(__x86_64__)
+#  include <immintrin.h>
+
+#  if defined(__clang__)
+#    define UNROLL _Pragma("clang loop unroll(full)")
+#  else
+#    define UNROLL _Pragma("GCC unroll 16")
+#  endif
+#  define TARGET   __attribute__((target("avx512f,avx512bw,avx512dq")))
+#  define INLINE   TARGET __attribute__((always_inline)) static inline
+
+enum { LINE = 64 };
+
+INLINE void unpack(int width, __m512i *out, __m512i a, __m512i b) {
+    out[0] = width == 1 ? _mm512_unpacklo_epi8(a, b) : width == 2 ? _mm512_unpacklo_epi16(a, b)
+           : width == 4 ? _mm512_unpacklo_epi32(a, b) : _mm512_unpacklo_epi64(a, b);
+    out[1] = width == 1 ? _mm512_unpackhi_epi8(a, b) : width == 2 ? _mm512_unpackhi_epi16(a, b)
+           : width == 4 ? _mm512_unpackhi_epi32(a, b) : _mm512_unpackhi_epi64(a, b);
+}
+
+/* Within 16-byte lanes: 16 / width registers and as many elements change places. */
+INLINE void turn_elements(int width, __m512i *v) {
+    const int n = 16 / width;
+    UNROLL
+    for (int round = 1; round < n; round *= 2) {
+        __m512i w[16];
+        UNROLL
+        for (int j = 0; j < n / 2; j++) unpack(width, &w[2 * j], v[j], v[j + n / 2]);
+        UNROLL
+        for (int j = 0; j < n; j++) v[j] = w[j];
+    }
+}
+
+/* Four registers and their lanes change places. */
+INLINE void turn_lanes(__m512i *v, int step) {
+    const __m512i a = _mm512_shuffle_i64x2(v[0], v[step], 0x44), b = _mm512_shuffle_i64x2(v[0], v[step], 0xee);
+    const __m512i c = _mm512_shuffle_i64x2(v[2 * step], v[3 * step], 0x44),
+                  d = _mm512_shuffle_i64x2(v[2 * step], v[3 * step], 0xee);
+    v[0] = _mm512_shuffle_i64x2(a, c, 0x88);
+    v[step] = _mm512_shuffle_i64x2(a, c, 0xdd);
+    v[2 * step] = _mm512_shuffle_i64x2(b, d, 0x88);
+    v[3 * step] = _mm512_shuffle_i64x2(b, d, 0xdd);
+}
+
+INLINE void turn(int width, int64_t count) {
+    static uint8_t from[LINE * LINE] __attribute__((aligned(64))), to[LINE * LINE] __attribute__((aligned(64)));
+    const int      n = 16 / width;
+    for (; count > 0; count--) {
+        __m512i v[LINE];
+        UNROLL
+        for (int l = 0; l < 4; l++) {
+            UNROLL
+            for (int j = 0; j < n; j++) v[l * n + j] = _mm512_load_si512(from + (l * n + j) * LINE);
+            turn_elements(width, &v[l * n]);
+        }
+        UNROLL
+        for (int i = 0; i < n; i++) {
+            turn_lanes(&v[i], n);
+            UNROLL
+            for (int l = 0; l < 4; l++) _mm512_store_si512(to + (l * n + i) * LINE, v[l * n + i]);
+        }
+        __asm__ volatile("" : : : "memory"); /* every time, please */
+    }
+}
+
+TARGET static void turn_1(int64_t count) { turn(1, count); }
+TARGET static void turn_2(int64_t count) { turn(2, count); }
+TARGET static void turn_4(int64_t count) { turn(4, count); }
+TARGET static void turn_8(int64_t count) { turn(8, count); }
+
+bool turn_squares(int64_t width, int64_t count) {
+    if (!__builtin_cpu_supports("avx512bw") || !__builtin_cpu_supports("avx512dq")) return false;
+    switch (width) {
+    case 1: turn_1(count); return true;
+    case 2: turn_2(count); return true;
+    case 4: turn_4(count); return true;
+    case 8: turn_8(count); return true;
+    default: return false;
+    }
+}
+
+#else
+
+bool turn_squares(int64_t width, int64_t count) {
+    (void)width;
+    (void)count;
+    return false;
+}
+
+#endif
