@@ -13,16 +13,18 @@ import tegula_c as t
 
 class Reader:
     """Loops are named by the order of N_, in which they stand as in the graph, without those of range 1. What no loop
-    walks comes behind them: the sticks of sparse tensors, and what lies between sticks."""
+    walks comes behind them: the sticks of sparse tensors, and what lies between sticks. The places of a window are a
+    loop behind those of the graph."""
 
     def __init__(self, superdsc, ranges):
         (self.key, whole), = superdsc.items()
         (self.op, kernel), = whole["dscs_"][0].items()
         self.whole, self.kernel, self.ranges = whole, kernel, ranges
         loops = [loop for loop, n in enumerate(ranges) if n > 1]
-        names = [name[:-1] for name in kernel["N_"] if name != "name_"]
+        names = [name[:-1] for name in kernel["N_"] if name not in ("name_", "paddingSizes_")]
         self.loop_of = dict(zip(names, loops + [None] * 2))
         assert len(loops) <= len(names) == len(self.loop_of)
+        self.windows = kernel["N_"].get("paddingSizes_", {})
         self.extent = {name: kernel["N_"][name + "_"] for name in names}
         self.per_core = {name: kernel["dataStageParam_"]["0"]["ss_"][name + "_"] for name in names}
         self.cores = {tuple(sorted(row.items())): int(core) for core, row in whole["coreIdToWkSlice_"].items()}
@@ -47,6 +49,12 @@ class Reader:
         loop = self.loop_of[name]
         return self.op == "ReStickifyOpHBM" and name != stick and self.extent[name] > self.ranges[loop]
 
+    def moved(self, window, local, values):
+        """Where a window reads, and how many places there are without padding."""
+        tap = self.loop_of.get(window["windowDim_"])
+        at = local * window["stride_"] + (0 if tap is None else values[tap]) * window["dilation_"]
+        return at - window["padFront_"], window["totalSize_"] - window["padFront_"] - window["padBack_"]
+
     def address(self, tensor, values):
         node = self.kernel["scheduleTree_"][tensor]
         scales, stick, eps = self.scales(tensor)
@@ -58,12 +66,14 @@ class Reader:
             if scales[name] != 1:
                 continue
             loop = self.loop_of[name]
-            local = 0 if loop is None else values[loop] % self.per_core[name]
+            local, extent = 0 if loop is None else values[loop] % self.per_core[name], self.extent[name]
+            if name in node.get("padding_", {}):
+                local, extent = self.moved(self.windows[name], local, values)
             gap = gaps.get(name, 0) * (-1 if self.is_beyond(name, stick) else 1)
             unit = eps if name == stick else 1
             elements += local // unit * step + (local % eps if name == stick else 0)
-            assert (self.extent[name] + gap) % unit == 0
-            step *= (self.per_core[name] if in_lx else self.extent[name] + gap) // unit
+            assert (extent + gap) % unit == 0
+            step *= (self.per_core[name] if in_lx else extent + gap) // unit
         start = node["startAddressCoreCorelet_"]["data_"][f"[{self.core(values)}, 0, 0]"]
         return int(start) + elements * self.kernel["labeledDs_"][tensor]["wordLength"]
 
@@ -97,8 +107,21 @@ def place_of(step, graph):
     return place
 
 
-def flat_of(access, values):
-    return access.offset + sum(term.step * values[term.loop] for term in access.terms[:access.nterms])
+def ranges_of(node):
+    """Of the loops, then of the places of windows."""
+    return [*node.ranges[:node.nloops], *(w.size for w in node.windows[:node.nwindows])]
+
+
+def flat_of(node, k, access, values):
+    """The host element that operand k, or the result, touches; None for padding. A window moves operand 0 along."""
+    flat = access.offset + sum(term.step * values[term.loop] for term in access.terms[:access.nterms] if term.loop >= 0)
+    for w, tap in zip(node.windows[:node.nwindows], values[node.nloops:]):
+        assert w.base_dilation == 1 and not w.reversed  # the device has neither
+        place = values[w.loop] * w.stride + tap * w.dilation - w.low
+        if k == 0 and not 0 <= place < w.extent:
+            return None
+        flat += (place * w.step, tap * w.kernel_step, 0)[min(k, 2)]
+    return flat
 
 
 class Checked:
@@ -129,13 +152,14 @@ class Checked:
         if in_lx:
             return self.check_scratchpad(reader, tensor, step, flats, steps)
         for values in steps:
-            assert reader.address(tensor, values) == base + nbytes * place(flats(values)), (step, tensor, values)
+            flat = flats(values)
+            assert flat is None or reader.address(tensor, values) == base + nbytes * place(flat), (step, tensor, values)
 
     def check_scratchpad(self, reader, tensor, step, flats, steps):
         """Who touches an element is who has written it, at the place where it was written."""
         (number,), row = self.bundle.step(step)[1], self.steps[step][0]
         node = self.graph.nodes()[row.node]
-        ranges, access = list(node.ranges[:node.nloops]), g.lib.tg_graph_access(self.graph.handle, row.node, -1)
+        ranges, access = ranges_of(node), g.lib.tg_graph_access(self.graph.handle, row.node, -1)
         producer = Reader(json.loads(self.bundle.sdsc(number)), ranges)
         walked = {term.loop for term in access.terms[:access.nterms]}
         assert access.offset == 0 and all(n == 1 or producer.loop_of[name] in walked
@@ -148,11 +172,11 @@ class Checked:
             assert producer.address(node.noperands, at) == reader.address(tensor, values)
 
     def check_node(self, i, number, rng):
-        step = self.steps[i][0]
-        ranges = list(self.graph.nodes()[step.node].ranges[:self.graph.nodes()[step.node].nloops])
+        node = self.graph.nodes()[self.steps[i][0].node]
+        ranges = ranges_of(node)
         reader = Reader(json.loads(self.bundle.sdsc(number)), ranges)
         for k, (source, access) in enumerate(self.tensors(i)):
-            self.check_addresses(reader, k, source, lambda values, a=access: flat_of(a, values),
+            self.check_addresses(reader, k, source, lambda values, k=k, a=access: flat_of(node, k, a, values),
                                  some_steps(ranges, rng))
 
     def check_copy(self, i, number, rng):
