@@ -156,17 +156,6 @@ def test_operands_are_read_as_the_command_explains():
 
 # ---- why there is no plan ------------------------------------------------------------------------------------
 
-def test_no_room_for_zeros_is_a_reason():
-    """A hundred rows of three hundred are summed up: the next ones come right behind them."""
-    graph = tegula.Graph()
-    x, y = graph.add_input((3, 20, 100), "f16"), graph.add_input((300, 256), "f16")
-    graph.matmul(x, (y, (3, 100, 256), (25600, 256, 1), 0))
-    with pytest.raises(tegula.PlanInfeasible) as caught:
-        graph.plan()
-    reasons = [row.reason for row in caught.value.conflict[0].obstacles]
-    assert reasons[0] is None and "there is no room for zeros" in reasons[1]
-
-
 def test_no_plan_is_an_exception_that_says_why():
     with pytest.raises(tegula.PlanInfeasible) as caught:
         tegula.plan(SPARSE)

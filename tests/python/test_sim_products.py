@@ -3,8 +3,10 @@ Every plan runs, and NumPy says what comes of it."""
 import numpy as np
 import pytest
 
+import console  # noqa: F401, the package of the build folder
 import plan_hlo
 import sim_c as sim
+import tegula
 import tegula_c as t
 
 SIZES = [2, 3, 4, 5, 13, 64, 77, 100, 128, 150, 154, 192, 300]
@@ -151,6 +153,17 @@ def test_parts_that_are_whole_sticks_need_no_copy():
     v.run(v.dot(x, y, ([1], [1])))
     told = plan_hlo.plan(v.program.text())
     assert [op["kind"] for op in told["ops"]] == ["input", "input", "matmul"] and not told["restickifies"]
+
+
+def test_no_room_for_zeros_is_a_reason():
+    """A hundred rows of three hundred are summed up: the next ones come right behind them."""
+    graph = tegula.Graph()
+    x, y = graph.add_input((3, 20, 100), "f16"), graph.add_input((300, 256), "f16")
+    graph.matmul(x, (y, (3, 100, 256), (25600, 256, 1), 0))
+    with pytest.raises(tegula.PlanInfeasible) as caught:
+        graph.plan()
+    reasons = [row.reason for row in caught.value.conflict[0].obstacles]
+    assert reasons[0] is None and "there is no room for zeros" in reasons[1]
 
 
 # ---- nothing is summed up ------------------------------------------------------------------------------------
