@@ -193,6 +193,33 @@ def experts_that_are_looked_up(n):
     return Run(run, gate=nn.Linear(n, 4), up=nn.Parameter(rand(4, n, 100) / 9)), (rand(13, n),)
 
 
+@model(77, host={"aten._assert_async.msg"}, host_back={"aten._assert_async.msg"})
+def experts_with_room(n):
+    """Each expert takes the first 4 tokens that choose it: cumsum says which number a token has there."""
+    def run(s, x):
+        weight, chosen = s.gate(x).softmax(-1).max(-1)
+        mine = F.one_hot(chosen, 4)
+        place = (mine.cumsum(0) - 1) * mine
+        sent = (mine * (place < 4)).unsqueeze(-1) * F.one_hot(place.clamp(max=3), 4)
+        sent = sent.to(x.dtype)
+        made = F.gelu(torch.einsum("tec,ti->eci", sent, x) @ s.up) @ s.down
+        return torch.einsum("tec,eci->ti", sent * weight[:, None, None], made)
+    return Run(run, gate=nn.Linear(n, 4), up=nn.Parameter(rand(4, n, 100) / 9),
+               down=nn.Parameter(rand(4, 100, n) / 9)), (rand(13, n),)
+
+
+@model(77)
+def positions_of_what_is_there(n):
+    """Of padded sentences: positions count the words, and one direction reads backwards."""
+    def run(s, tokens, keep):
+        places = (keep.cumsum(1) * keep).long()
+        x = s.words(tokens) + s.places(places)
+        return x * keep.unsqueeze(-1) + s.back(x.flip(1))
+    keep = (torch.arange(13) >= torch.tensor([[0], [6]])).long()
+    return Run(run, words=nn.Embedding(101, n), places=nn.Embedding(20, n), back=nn.Linear(n, n)), \
+        (below(101, 2, 13), keep)
+
+
 @model(77)
 def scattered_gates(n):
     """The best two of the gates, scattered into zeros."""
