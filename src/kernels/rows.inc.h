@@ -184,10 +184,13 @@ INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
 }
 
 #if VEC == 64
-INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+/* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
+ * those of a whole line nearly always do. */
+INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few, bool stream) {
     uint8_t p[2 * STICK];
     V(padded_stick)(p, b);
     const __m512i   low = _mm512_loadu_si512(p), high = _mm512_loadu_si512(p + 64);
+    const __m128i   first = _mm512_castsi512_si128(low);
     const uint64_t  all = ~(uint64_t)0;
     const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
                     in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
@@ -195,8 +198,10 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
         uint8_t       *to = d + o * w->across.dst;
         const uint8_t *from = s + o * w->across.src;
         for (int64_t i = 0; i < w->along.n; i++, to += w->along.dst, from += w->along.src) {
-            const V(vec) a = (V(vec))_mm512_mask_loadu_epi8(low, in_low, from);
-            const V(vec) c = (V(vec))_mm512_mask_loadu_epi8(high, in_high, from + 64);
+            const __m128i some = _mm_mask_loadu_epi8(first, (__mmask16)in_low, from);
+            const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(low, some, 0)
+                                          : _mm512_mask_loadu_epi8(low, in_low, from));
+            const V(vec) c = (V(vec))(few ? high : _mm512_mask_loadu_epi8(high, in_high, from + 64));
             if (stream) {
                 V(stream)(to, a);
                 V(stream)(to + 64, c);
@@ -206,6 +211,13 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
             }
         }
     }
+}
+
+INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    if (b->cols <= 16)
+        V(padded_sticks_of)(d, s, b, w, true, stream);
+    else
+        V(padded_sticks_of)(d, s, b, w, false, stream);
 }
 #else
 INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {

@@ -59,6 +59,13 @@ static void cut_tile(tg_draft *d) {
     if (d->nrows == 1) cut_rows(d, side);
 }
 
+/* Rows that follow each other on both sides, with nothing but padding between them in dst. */
+static bool is_one_stream(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    return d->src_width > 0 && b->src_row == b->cols * (d->converts ? d->src_width : 1) &&
+           b->dst_row == (b->cols + b->tail) * width;
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -71,7 +78,7 @@ void tg_draft_chunks(tg_draft *d) {
     }
     if (box->family == TG_FAMILY_ROWS) {
         cut_cols(d, fitting(room, b->cols, width, t->run_grain));
-        cut_rows(d, t->copy_rows);
+        cut_rows(d, is_one_stream(d, width) ? fitting(room, b->rows, b->dst_row, LINE_PAIR) : t->copy_rows);
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut_cols(d, tg_max(t->transpose_bytes / width, 1));
         cut_rows(d, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
