@@ -257,6 +257,17 @@ ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b
 
 /* ---- blocks ---- */
 
+/* n bytes of padding; few of them without a call. */
+INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
+#if VEC == 64
+    if (n < 64) {
+        _mm512_mask_storeu_epi8(d, ((uint64_t)1 << n) - 1, _mm512_loadu_si512(pad));
+        return;
+    }
+#endif
+    tg_fill_bytes(d, n, pad, stream);
+}
+
 ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, walk w) {
     const bool lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, &w);
     for (int64_t i0 = 0; i0 < w.along.n; i0 += w.band)
@@ -270,7 +281,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
                     V(stream_row)(to, from, b->cols, m->far);
                 else
                     V(copy)(to, from, b->cols);
-                if (b->tail > 0) tg_fill_bytes(to + b->cols, b->tail, b->pad, m->stream);
+                if (b->tail > 0) V(pad)(to + b->cols, b->tail, b->pad, m->stream);
             }
 }
 
