@@ -153,7 +153,8 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
 /* ---- lower_count.c ---- */
 
 /* Instructions of the entry, and of what it calls as often as that is called; INT64_MAX if there are more.
- * TG_ERR_UNSUPPORTED where a name or the number of a parameter is there twice, or a number is too large. */
+ * TG_ERR_UNSUPPORTED where a name or the number of a parameter is there twice, or a number is too large, or a named
+ * computation is not there. */
 tg_status tg_lower_count(int64_t *out, const tg_hlo_module *module, tg_error *err);
 
 /* ---- lower_hints.c ---- */

@@ -1,9 +1,11 @@
 /* What is asked of each computation once, whoever calls it, before any instruction is looked at. How many instructions
- * are there with all calls inlined? A few lines can call for 2^40. Do names and parameters stand for one thing each? */
+ * are there with all calls inlined? A few lines can call for 2^40. Do names and parameters stand for one thing each, and
+ * is there a computation behind every name of one? */
 #include "graph/lower.h"
 
 #include "base/checked.h"
 #include "base/error.h"
+#include "hlo/hlo_parser.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -25,7 +27,6 @@ static int64_t sum(int64_t a, int64_t b) {
     return tg_add(&out, a, b) ? out : INT64_MAX;
 }
 
-/* Names that cannot be read are for whoever looks at the instruction. */
 static int64_t count_callees(census *c, int64_t id, const char *key) {
     tg_hlo_text value;
     int64_t     callees[CAP], total = 0;
@@ -111,6 +112,22 @@ static tg_status check_parameters(const census *c, const tg_hlo_computation *at)
     return s;
 }
 
+/* What an instruction applies, calls or compares with is there. */
+static tg_status check_callees(const census *c, int64_t id) {
+    const tg_hlo_instruction at = tg_hlo_get_instruction(c->module, id);
+    for (int64_t a = at.first_attribute; a < at.first_attribute + at.nattributes; a++) {
+        const tg_hlo_attribute attribute = tg_hlo_get_attribute(c->module, a);
+        size_t                 n = 0;
+        if (!tg_hlo_names_computations(attribute.key) ||
+            tg_hlo_read_computations(NULL, 0, &n, c->module, attribute.value, NULL) == TG_OK)
+            continue;
+        return tg_fail(c->err, TG_ERR_UNSUPPORTED, "%t %t: %t=%t does not name a computation of the module",
+                       at.opcode.chars, at.opcode.len, at.name.chars, at.name.len, attribute.key.chars,
+                       attribute.key.len, attribute.value.chars, attribute.value.len);
+    }
+    return TG_OK;
+}
+
 /* ---- computations --------------------------------------------------------------------------- */
 
 /* What calls itself, or calls very deep, is refused when it is looked at. */
@@ -122,8 +139,10 @@ static int64_t count_computation(census *c, int64_t id) {
     c->depth++;
     c->status = check_names(c, &at);
     if (c->status == TG_OK) c->status = check_parameters(c, &at);
-    for (int64_t i = 0; i < at.ninstructions && c->status == TG_OK; i++)
-        total = sum(total, count_instruction(c, at.first_instruction + i));
+    for (int64_t i = 0; i < at.ninstructions && c->status == TG_OK; i++) {
+        c->status = check_callees(c, at.first_instruction + i);
+        if (c->status == TG_OK) total = sum(total, count_instruction(c, at.first_instruction + i));
+    }
     c->depth--;
     return c->counts[id] = total;
 }

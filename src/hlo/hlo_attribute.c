@@ -46,6 +46,8 @@ static value_kind kind_of(const char *key, size_t len) {
     return PLAIN;
 }
 
+bool tg_hlo_names_computations(tg_hlo_text key) { return key.len > 0 && kind_of(key.chars, key.len) == COMPUTATIONS; }
+
 /* ---- bodies ------------------------------------------------------------------------- */
 
 /* Behind `{`: an instruction, and no list of names? */

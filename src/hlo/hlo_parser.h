@@ -73,6 +73,9 @@ bool tg_hlo_parser_shape(tg_hlo_parser *p, uint32_t *number, size_t pos, size_t 
 
 /* ---- attributes: hlo_attribute.c ------------------------------------------------------- */
 
+/* Does an attribute with this key name or hold computations? */
+bool tg_hlo_names_computations(tg_hlo_text key);
+
 /* `, key=value` as often as it stands here. Those of an instruction may hold bodies, and end where the next
  * instruction begins; others end at a blank. */
 bool tg_hlo_read_attributes(tg_hlo_parser *p, tg_hlo_attributes *out, bool of_instruction);
