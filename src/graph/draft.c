@@ -66,18 +66,6 @@ int64_t tg_stick_length(const tg_node_view *view, const tg_order *o) {
     return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
 }
 
-bool tg_can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d) {
-    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
-    tg_term            terms[TG_MAX_NDIM];
-    const tg_access    access = tg_view_access(terms, view);
-    const int32_t      dim = tg_walked_dim(&n->host, &access, d);
-    if (!n->on_device) return true;
-    if (dim < 0) return false;
-    const int64_t stick = tg_stick_length(view, o), size = n->host.shape[dim];
-    const bool    alone = tg_host_dim(&n->host, view->shape, &access, d) == dim;
-    return (alone && view->shape[d] <= size) || (view->shape[d] % stick == 0 && size % stick == 0);
-}
-
 tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k) {
     int32_t none[TG_MAX_NDIM];
     for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;

@@ -188,12 +188,13 @@ static bool fits(const tg_graph *g) {
            g->windows.count < MOST;
 }
 
-static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layout, tg_error *err) {
+static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, const tg_spyre *layout, tg_error *err) {
     if (!fits(g) || node->name.len > UINT32_MAX / 4 || node->opcode.len > UINT32_MAX / 4 ||
         node->variant.len > UINT32_MAX / 4 || node->reason.len > UINT32_MAX / 4)
         return tg_fail(err, TG_ERR_LIMIT, "the graph has more parts than this library counts");
     if (!reserve(g, node)) return tg_graph_no_memory(err);
-    keep_node(g, node, layout);
+    keep_node(g, node, layout != NULL ? (int64_t)g->layouts.count : -1);
+    if (layout != NULL) g->layouts.rows[g->layouts.count++] = *layout;
     *id = (int64_t)g->nodes.count - 1;
     g->nodes.rows[*id].in_sticks = tg_always_in_sticks(g, tg_node_at(g, *id));
     return TG_OK;
@@ -202,10 +203,7 @@ static tg_status add(int64_t *id, tg_graph *g, const tg_node *node, int64_t layo
 tg_status tg_graph_add(int64_t *id, tg_graph *graph, const tg_node *node, tg_error *err) {
     tg_status s = tg_check_node(graph, node, err);
     if (s != TG_OK) return s;
-    if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
-    s = add(id, graph, node, node->layout != NULL ? (int64_t)graph->layouts.count : -1, err);
-    if (s == TG_OK && node->layout != NULL) graph->layouts.rows[graph->layouts.count++] = *node->layout;
-    return s;
+    return add(id, graph, node, node->layout, err);
 }
 
 tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, const tg_host *host,
@@ -216,10 +214,7 @@ tg_status tg_graph_add_input(int64_t *id, tg_graph *graph, tg_hlo_text name, con
     tg_status s = tg_check_host(host, err);
     if (s == TG_OK && layout != NULL) s = tg_layout_from_spyre(&l, layout, host, err);
     if (s != TG_OK) return s;
-    if (!tg_spyre_rows_reserve(&graph->layouts, 1)) return tg_graph_no_memory(err);
-    s = add(id, graph, &node, layout != NULL ? (int64_t)graph->layouts.count : -1, err);
-    if (s == TG_OK && layout != NULL) graph->layouts.rows[graph->layouts.count++] = *layout;
-    return s;
+    return add(id, graph, &node, layout, err);
 }
 
 tg_status tg_graph_add_output(tg_graph *graph, int64_t node, const tg_host *view, tg_error *err) {

@@ -200,10 +200,6 @@ void tg_draft_reshape(tg_draft *d, const tg_order *o, int64_t node, const tg_nod
 /* A view, read by loops of its own: one for each dimension. */
 tg_access tg_view_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view);
 
-/* Can sticks lie along dimension d of the view, or be brought there? Yes where it walks a dimension of the tensor
- * alone, and where it cuts one into whole sticks. */
-bool tg_can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d);
-
 /* Elements of a stick of its tensor; 1 of one that is not on the device. */
 int64_t tg_stick_length(const tg_node_view *view, const tg_order *o);
 
@@ -261,11 +257,32 @@ bool tg_lower_is_neutral(const tg_order *o, tg_reduction reduction, int64_t k);
 /* Why a text is not the elements of a constant of this shape; NULL: it is, or it leaves them out ("{...}"). */
 const char *tg_literal_fault(tg_hlo_text text, const tg_node_view *shape);
 
-/* ---- lower_products.c ---- */
+/* ---- lower_reach.c ---- */
 
-/* Of operands that a node reads element by element, all of its shape or scalars: some become tensors of their own, so
- * that there is a loop that all can have in their sticks. */
-tg_status tg_lower_spread(tg_node_view *views, int64_t n, const tg_order *o);
+/* Sets of loops of a view, as bits; the last one stands for none of them in the sticks. */
+#define TG_ALL_LOOPS UINT32_MAX
+#define TG_NO_LOOPS  (UINT32_C(1) << 31)
+
+/* Dimensions of which more than one place is read. */
+uint32_t tg_walked_loops(const tg_node_view *view);
+
+/* Can sticks lie along dimension d of the view, or be brought there? */
+bool tg_can_be_stick(const tg_node_view *view, const tg_order *o, int32_t d);
+
+/* Loops that a node which reads this view can have in its sticks; `as_it_is`: it is not to be cut inside of the sticks
+ * that it comes with. Of what may be without sticks nothing is known, and all loops are there. */
+uint32_t tg_lower_reach(const tg_node_view *view, const tg_order *o, bool as_it_is);
+
+/* The view as a clone with dimension d in its sticks. */
+tg_status tg_lower_bring(tg_node_view *view, const tg_order *o, int32_t d);
+
+/* ---- lower_spread.c ---- */
+
+/* Of operands whose dimensions are one node's loops: some become tensors of their own, so that there is a loop outside
+ * of `barred` that all can have in their sticks. */
+tg_status tg_lower_spread(tg_node_view *views, int64_t n, const tg_order *o, uint32_t barred, bool as_it_is);
+
+/* ---- lower_products.c ---- */
 
 tg_lower tg_lower_dot, tg_lower_convolution;
 

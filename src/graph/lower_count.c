@@ -1,6 +1,6 @@
 /* What is asked of each computation once, whoever calls it, before any instruction is looked at. How many instructions
- * are there with all calls inlined? A few lines can call for 2^40. Do names and parameters stand for one thing each, and
- * is there a computation behind every name of one? */
+ * are there with all calls inlined? A few lines can call for 2^40. Do names and parameters stand for one thing each,
+ * and is there a computation behind every name of one? */
 #include "graph/lower.h"
 
 #include "base/checked.h"

@@ -74,7 +74,7 @@ tg_status tg_lower_pointwise(tg_order *o) {
     if (s == TG_OK) s = check_types(o);
     if (s == TG_OK) s = check_shapes(o, &result);
     for (int64_t k = 0; k < tg_min(o->at.noperands, MOST) && s == TG_OK; k++) s = tg_lower_view(&views[k], o, k);
-    if (s == TG_OK && o->at.noperands <= MOST) s = tg_lower_spread(views, o->at.noperands, o);
+    if (s == TG_OK && o->at.noperands <= MOST) s = tg_lower_spread(views, o->at.noperands, o, 0, false);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     (void)tg_hlo_find_attribute(&d.node.variant, o->l->module, o->id, "direction"); /* of a compare */
@@ -166,6 +166,14 @@ bool tg_lower_reduction(tg_reduction *out, const tg_order *o) {
     return false;
 }
 
+/* Those that no tensor can have are left out. */
+static uint32_t bits_of(const int64_t *dims, int32_t n) {
+    uint32_t bits = 0;
+    for (int32_t i = 0; i < n; i++)
+        if (dims[i] >= 0 && dims[i] < TG_MAX_NDIM) bits |= UINT32_C(1) << dims[i];
+    return bits;
+}
+
 tg_status tg_lower_reduce(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM], ndims = 0;
@@ -177,6 +185,8 @@ tg_status tg_lower_reduce(tg_order *o) {
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s != TG_OK) return s;
+    s = tg_lower_spread(&view, 1, o, reduction == TG_REDUCE_PRODUCT ? bits_of(dims, ndims) : 0, true);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_REDUCE, &result);
     tg_draft_choose_format(&d, o, &view);

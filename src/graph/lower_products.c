@@ -86,13 +86,13 @@ static bool can_be_filled(const tg_node_view *view, const tg_order *o, int32_t d
 /* A product needs one of the columns in the sticks of this operand; if none can be there, the view becomes a tensor of
  * its own. */
 static tg_status make_columns(tg_node_view *view, const tg_order *o, const dot_dims *dims, int side) {
-    bool wanted = false;
+    int32_t last = -1;
     for (int32_t d = 0; d < view->ndim; d++) {
         if (!is_own(dims, side, d) || view->shape[d] == 1) continue;
         if (tg_can_be_stick(view, o, d)) return TG_OK;
-        wanted = true;
+        last = d;
     }
-    return wanted ? tg_draft_copy(view, o, TG_NODE_CLONE) : TG_OK;
+    return last >= 0 ? tg_lower_bring(view, o, last) : TG_OK;
 }
 
 /* And one of the summed dimensions in the sticks of x, behind whose end y has room for zeros. */
@@ -156,7 +156,7 @@ static tg_status multiply(const tg_order *o, const tg_node_view *result, const t
         for (int32_t k = 0; k < views[i].ndim; k++)
             if (loop[i][k] < result->ndim) spread[i].step[loop[i][k]] = views[i].step[k];
     }
-    const tg_status s = tg_lower_spread(spread, 2, o);
+    const tg_status s = tg_lower_spread(spread, 2, o, 0, false);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, result);
     d.node.opcode = tg_text_of("multiply");

@@ -11,6 +11,8 @@
  * To add a rule: a value of tg_node_kind, a row here, and its row in docs/plan.md. */
 #include "graph/rules.h"
 
+#include "graph/restickify.h"
+
 #include <string.h>
 
 /* clang-format off */
@@ -202,10 +204,25 @@ static bool reads_sticks(const tg_graph *g, const tg_node_row *n, int32_t k) {
     return from->in_sticks && tg_walks_all(&from->host, tg_node_ranges(g, n), &a);
 }
 
+static bool any_reads_sticks(const tg_graph *g, const tg_node_row *n) {
+    bool any = false;
+    for (uint32_t k = 0; k < n->noperands; k++) any = any || reads_sticks(g, n, (int32_t)k);
+    return any;
+}
+
+/* Over more than one place: then the result may be sparse. */
+static bool sums_up(const tg_graph *g, const tg_node_row *n) {
+    bool sums = false;
+    for (uint32_t k = 0; k < n->noperands; k++)
+        sums = sums || (operand_loops(g, n, (int32_t)k) & ~result_loops(g, n)) != 0;
+    return sums;
+}
+
 bool tg_always_in_sticks(const tg_graph *g, const tg_node_row *n) {
     roles r;
     bool  any = false;
-    if (!n->on_device || n->layout >= 0) return false;
+    if (!n->on_device) return false;
+    if (n->layout >= 0) return tg_stick_dim(&g->layouts.rows[n->layout], &n->host) >= 0;
     switch (n->kind) {
     case TG_NODE_INPUT:
     case TG_NODE_CLONE:
@@ -213,9 +230,8 @@ bool tg_always_in_sticks(const tg_graph *g, const tg_node_row *n) {
         for (int32_t d = 0; d < n->host.ndim; d++) any = any || n->host.shape[d] > 1;
         return any;
     case TG_NODE_MATMUL: r = find_roles(g, n); return r.summed != 0 && r.columns != 0;
-    case TG_NODE_POINTWISE:
-        for (uint32_t k = 0; k < n->noperands; k++) any = any || reads_sticks(g, n, (int32_t)k);
-        return any;
+    case TG_NODE_REDUCE: return !sums_up(g, n) && any_reads_sticks(g, n);
+    case TG_NODE_POINTWISE: return any_reads_sticks(g, n);
     default: return false;
     }
 }

@@ -12,10 +12,15 @@ TEXTS = [path.read_bytes() for path in CORPUS if path.stat().st_size < 4096]
 PIECES = [b"{", b"}", b"(", b")", b"-1", b"9999999999", b"f16[", b"ROOT", b"[2,3]", b",", b"dimensions={0}", b"\0",
           b"\xff", b"tuple", b"while", b"f16[0]", b"()"]
 OPTIONS = [[], ["--json"], ["--run"], ["--device-formats"], ["--memory"]]
-NO_PLAN = """ENTRY main {
-  a = f16[64] parameter(0)
-  b = f16[32] slice(a), slice={[32:64]}
-  ROOT r = f16[32] tanh(b)
+NO_PLAN = """times {
+  p = f16[] parameter(0)
+  q = f16[] parameter(1)
+  ROOT r = f16[] multiply(p, q)
+}
+ENTRY main {
+  a = f16[64,64] parameter(0)
+  one = f16[] constant(1)
+  ROOT r = f16[64] reduce(a, one), dimensions={1}, to_apply=times
 }
 """
 
@@ -61,3 +66,14 @@ def test_no_plan_is_in_words(options):
     assert judge(NO_PLAN, options) == 3
     done = plan_hlo.run(NO_PLAN, *options)
     assert done.stderr == "tegula: standard input: no plan: 1 operation cannot agree\n" and done.stdout
+
+
+@pytest.mark.parametrize("line", [
+    "reduce(a, z), dimensions={1}, to_apply=nobody", "call(a), to_apply=%nobody", "fusion(a), kind=kLoop, calls=nobody",
+    "map(a), dimensions={0,1}, to_apply=nobody", "sort(a), dimensions={0}, to_apply=nobody",
+    "while(a), condition=nobody, body=nobody", "custom-call(a), called_computations={nobody}"])
+def test_a_computation_that_is_not_there_is_named(line):
+    text = f"ENTRY e {{\n  a = f16[64,64] parameter(0)\n  z = f16[] constant(0)\n  ROOT r = f16[64] {line}\n}}\n"
+    done = plan_hlo.run(text)
+    assert done.returncode == 2 and "does not name a computation of the module" in done.stderr
+    assert "nobody" in done.stderr
