@@ -1,5 +1,7 @@
 """FakeTensor, torch.compile and export: layouts where there is no memory, and graphs that come through unharmed."""
 import contextlib
+import copy
+import itertools
 
 import pytest
 import torch
@@ -127,6 +129,44 @@ def test_export():
     model = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU()).to("spyre")
     x = torch.rand(2, 4).to("spyre")
     assert torch.equal(torch.export.export(model, (x,)).module()(x).cpu(), model(x).cpu())
+
+
+def bag(kind):
+    """What an EmbeddingBag is called with."""
+    words, first = torch.tensor([1, 3, 2, 9, 3, 3]), torch.tensor([0, 2, 4])
+    if kind == "lines":
+        return (words.view(2, 3),)
+    return (words, first, torch.rand(6).requires_grad_()) if kind == "weights" else (words, first)
+
+
+@pytest.mark.parametrize("mode, kind", [*itertools.product(("sum", "mean", "max"), ("lines", "offsets")),
+                                        ("sum", "weights")])
+@pytest.mark.parametrize("padding", [None, 3])
+def test_bags_of_embeddings(mode, kind, padding):
+    """Results beside the sums, which the backward graph reads, have other sizes on the CPU than on other devices."""
+    torch._dynamo.reset()
+    given, here = bag(kind), torch.nn.EmbeddingBag(10, 5, mode=mode, padding_idx=padding)
+    there = copy.deepcopy(here).to("spyre")
+    moved = [value.detach().to("spyre").requires_grad_(value.requires_grad) for value in given]
+    wanted, made = here(*given), torch.compile(there, backend="spyre", fullgraph=True)(*moved)
+    tangent = torch.rand(wanted.size())
+    wanted.backward(tangent)
+    made.backward(tangent.to("spyre"))
+    torch.testing.assert_close(made.cpu(), wanted)
+    for a, b in zip((there.weight, *moved), (here.weight, *given)):
+        if b.requires_grad:
+            torch.testing.assert_close(a.grad.cpu(), b.grad)
+
+
+def test_a_fake_kernel_that_tells_another_size():
+    """Nothing that is planned for it can hold the result: said, with the name of the operation."""
+    @torch.library.custom_op("tegula_tests::halved", mutates_args=())
+    def halved(x: torch.Tensor) -> torch.Tensor:
+        return x[:len(x) // 2].clone()
+
+    halved.register_fake(lambda x: x.new_empty(len(x)))
+    with pytest.raises(RuntimeError, match=r"tegula_tests.halved.default gave .* \[2\], .* told torch.compile \[4\]"):
+        torch.compile(lambda x: halved(x * 2), backend="spyre")(torch.rand(4).to("spyre"))
 
 
 def test_layouts_of_fakes_are_checked():

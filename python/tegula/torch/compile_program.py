@@ -40,9 +40,18 @@ class Machine:
         else:
             results = op(*args, **kwargs)
         leaves, spec = tree_flatten(results)
+        for leaf, target in zip(leaves, targets):
+            _check_size(op, leaf, target)
         placed = [leaf if target is None or _lies(leaf, target, layout) else self.copy(leaf, target, layout)
                   for leaf, target, layout in zip(leaves, targets, layouts)]
         return tree_unflatten(placed, spec)
+
+
+def _check_size(op, made, target):
+    """What was planned is what the operation's fake kernel has said."""
+    if target is not None and tuple(made.size()) != target.size:
+        raise RuntimeError(f"{name_of(op)} gave a tensor of size {list(made.size())}, and its fake kernel told "
+                           f"torch.compile {list(target.size)}")
 
 
 def _lies(tensor, target, layout):

@@ -107,6 +107,19 @@ def _patch_fake_tensor(module):
     module.FakeTensorMode.dispatch = with_layouts
 
 
+def _patch_meta_kernels(module):
+    """Kernels of the CPU and of others give results of other sizes, and fakes ask whose they are: the device's are
+    the CPU's."""
+    hint = module.device_hint
+
+    @functools.wraps(hint)
+    def device_hint(tensor):
+        device = hint(tensor)
+        return "cpu" if device == "spyre" else device
+
+    module.device_hint = device_hint
+
+
 # ---- torch.compile -----------------------------------------------------------------------------
 
 
@@ -148,6 +161,7 @@ def _patch_guards(module):
 
 
 PATCHES = {
+    "torch._meta_registrations": _patch_meta_kernels,
     "torch._subclasses.fake_tensor": _patch_fake_tensor,
     "torch._dynamo.guards": _patch_guards,
     **compile_hooks.PATCHES,
