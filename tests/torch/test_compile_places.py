@@ -87,6 +87,22 @@ def test_index_put():
         assert TABLE[aten.index_put.default](*given, *[False] * (4 - len(given))) is NotImplemented
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+@pytest.mark.parametrize("simulate", [True, False])
+def test_index_put_of_infinity_in_16_bits(dtype, simulate):
+    """Whoever runs the products: the rows that have it get it, and no other number is touched."""
+    torch._dynamo.reset()
+    places, numbers = torch.arange(20) % 6, torch.ones(20, 4, dtype=dtype)
+    numbers[1, 0], numbers[2, 1], numbers[3, 2] = INF, -INF, NAN
+    run = torch.compile(lambda x, places, numbers: x.index_put((places,), numbers, True), backend="spyre",
+                        options={"simulate": simulate})
+    given = torch.ones(6, 4, dtype=dtype), places, numbers
+    wanted, made = aten.index_put.default(given[0], [places], numbers, True), run(*[v.to("spyre") for v in given]).cpu()
+    held = wanted.isfinite()
+    assert (~held).sum() == 3 and torch.equal(made[held], wanted[held])
+    assert (~made.isfinite() | (made.abs() > 8e9))[~held].all()
+
+
 def test_pieces_side_by_side():
     x = TENSORS["numbers"]()
     for dim, n in enumerate(x.size()):

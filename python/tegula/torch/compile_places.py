@@ -123,10 +123,8 @@ def _scatter_add(x, dim, places, numbers):
 
 def _sums(ones, numbers):
     """ones @ numbers, where an infinity or NaN is for the rows alone that have it: 0 times it is NaN for all. In 16
-    bits the device has none."""
-    if numbers.dtype != torch.float32:
-        return ones @ numbers
-    strange = numbers - numbers != 0
+    bits, too: on the device that code is the largest number, and infinity where a product runs on the CPU."""
+    strange = ~(numbers.abs() < torch.inf)
     sums = ones @ torch.where(strange, 0, numbers)
     for end, other in ((torch.inf, -torch.inf), (-torch.inf, torch.inf)):
         found = (strange & (numbers != other)).to(numbers.dtype)  # NaN is both
