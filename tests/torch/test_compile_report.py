@@ -55,6 +55,50 @@ def test_what_becomes_of_padding():
         assert text in str(told) and text in told.html()
 
 
+@pytest.mark.parametrize("backend", ["spyre", "spyre-inductor"])
+def test_views_of_operands(backend):
+    """Queries, keys and values of one projection are told apart; what is read whole, in its order, says nothing."""
+    torch._dynamo.reset()
+
+    def fused(x):
+        q, k, v = (x * 2).view(5, 3, 64).unbind(1)
+        return (q.t() - q.t().exp()).t().relu() @ k.t() @ v
+
+    x = torch.rand(5, 192).to("spyre")
+    told = explain(torch.compile(fused, backend=backend), x)
+    torch.testing.assert_close(told.result.cpu(), fused(x.cpu()))
+    nodes = json.loads(json.dumps(told.to_dict()))["graphs"][0]["nodes"]
+    doubled, = [node["node"] for node in nodes if node["name"].startswith("mul")]
+    whole, seen = x.cpu() * 2, set()
+    for view in (v for node in nodes for i, v in zip(node["operands"], node["views"], strict=True) if i == doubled):
+        numbers = torch.as_strided(whole, view["shape"], view["strides"], view["offset"]).flatten().sort()[0]
+        seen |= {i for i in range(3) if torch.equal(numbers, whole.view(5, 3, 64)[:, i].flatten().sort()[0])}
+    assert seen == {0, 1, 2}
+    for text in (str(told), told.html()):
+        assert f"{nodes[doubled]['name']}[5,64] strides=[192,1] offset=128" in text
+        assert "(x)" in text and "x[5,192]" not in text
+
+
+def test_bytes_of_copies():
+    """Those of reshapes, and those that the program asks for: in a sum of their own, as device memory with its
+    padding."""
+    torch._dynamo.reset()
+
+    def moving(x, y):
+        return (x.reshape(-1) * 2).view(3, 40).t().contiguous(), y.clone()
+
+    told = explain(moving, torch.rand(12, 10).to("spyre"), torch.tensor(3.0).to("spyre"))
+    rows = told.to_dict()["graphs"][0]["copies"]
+    assert [(row["why"], row["bytes"]) for row in rows] == [
+        ("the reshape cuts sticks", 4 * 128), ("the reshape cuts sticks", 3 * 2 * 128),
+        ("the program asks for it", 40 * 128), ("the program asks for it", 128)]
+    assert told.copies == rows and told.copied_bytes == told.to_dict()["copied_bytes"] == sum(r["bytes"] for r in rows)
+    assert told.bytes == 0 and told.restickifies == []
+    for text in (str(told), told.html()):
+        assert "0 restickifies, 0 bytes; " in text and "4 other copies, 6.4 KiB" in text
+        assert "copy view.copy, 512 bytes" in text
+
+
 def test_explanation_of_training():
     torch._dynamo.reset()
     model = torch.nn.Linear(8, 4).to("spyre")

@@ -6,7 +6,7 @@ that share one.
 import html
 import linecache
 
-from tegula.torch.compile_report import _bytes, _count, padded, tiled
+from tegula.torch.compile_report import _bytes, _count, moved, operands, padded, tiled
 
 _STYLE = """
 .tegula { font: 13px/1.5 system-ui, sans-serif; color: #1c2733; background: #fff }
@@ -105,15 +105,14 @@ def _source(explanation):
 def _graph(g, graph):
     yield f"<h3>{html.escape(graph.headline())}</h3>"
     for node in graph.nodes:
-        operands = ", ".join(graph.nodes[i]["name"] for i in node["operands"])
-        made = "" if node["kind"] == "input" else f" = {node['opcode']}({operands})"
+        made = "" if node["kind"] == "input" else f" = {node['opcode']}({operands(node, graph.nodes)})"
         style = "boundary" if node["kind"] == "boundary" else ""
         yield _part([f"{g}.{node['node']}"], f"{node['name']}{made}", style,
                     [f"{node['kind']} {node['dtype']}{node['shape']}"])
 
 
 def _plan(g, graph):
-    yield f"<h3>{html.escape(graph.kind)}: {_count(len(graph.restickifies), 'restickify')}, {_bytes(graph.bytes)}</h3>"
+    yield f"<h3>{html.escape(graph.kind)}: {'; '.join(moved(graph))}</h3>"
     for why in graph.recompiled:
         yield f"<div>compiled again: {html.escape(why)}</div>"
     for copy in graph.restickifies:
@@ -127,7 +126,8 @@ def _plan(g, graph):
         yield _part([f"{g}.{row['tensor']}", f"{g}.{row['reader']['node']}"], padded(row), "wrap",
                     [f"for {row['reader']['name']} (operand {row['reader']['operand']})"])
     for copy in graph.copies:
-        yield _part([f"{g}.{copy['node']}"], f"copy {copy['name']}", "wrap copy", [copy["why"]])
+        yield _part([f"{g}.{copy['node']}"], f"copy {copy['name']}, {_bytes(copy['bytes'])}", "wrap copy",
+                    [copy["why"]])
     for node in graph.boundaries:
         yield _part([f"{g}.{node['node']}"], f"boundary {node['name']}", "wrap boundary", [node["opcode"], node["why"]])
     for note in graph.notes:
@@ -151,7 +151,7 @@ def fragment(explanation):
     }
     made = "".join(f'<div class="column" role="listbox" aria-label="{title}"><h2>{title}</h2>{text}</div>'
                    for title, text in columns.items())
-    total = f"{_count(len(explanation.restickifies), 'restickify')}, {_bytes(explanation.bytes)}"
+    total = "; ".join(moved(explanation))
     return (f'<div class="tegula"><style>{_STYLE}</style><div>{_count(len(graphs), "graph")}; {total}.'
             ' A click on a line shows what belongs to it. <span class="key copy">copies</span>'
             '<span class="key boundary">not planned</span></div>'

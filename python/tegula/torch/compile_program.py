@@ -176,6 +176,8 @@ class Program:
         self.graph, self.plan, self.given = lowering.graph, plan, given
         self.views = {node: lowering.view_of(fake) for node, fake in lowering.fakes.items()
                       if memory.is_spyre(fake)}
+        self.reads = {index: [step.reads[position] for position in step.operands]
+                      for step in lowering.steps for index in step.results}  # what operands of the planner's nodes see
         self.layouts = {index: plan.device_layout(index) for index in self.tensors}
         self.copies = {}  # (node, operand): number of the restickify
         self.targets = []

@@ -54,9 +54,53 @@ def padded(row):
     return f"fill {row['name']} with {row['value']} {end}, up to {row['padded']}"
 
 
+def _merged(size, strides):
+    """Sizes and strides with as few dimensions as the same elements in the same order have."""
+    made = []
+    for n, step in zip(size, strides):
+        if n == 1:
+            continue
+        if made and made[-1][1] == step * n:
+            made[-1] = made[-1][0] * n, step
+        else:
+            made.append((n, step))
+    return made
+
+
+def _view(view, whole):
+    """What an operand sees of the tensor that a node makes; None: all of it, in its order."""
+    if view.offset == 0 and _merged(view.size, view.stride) == _merged(whole.shape, whole.strides):
+        return None
+    return {"shape": list(view.size), "strides": list(view.stride), "offset": view.offset}
+
+
+def _numbers(values):
+    return ",".join(map(str, values))
+
+
+def operands(node, nodes):
+    """"add, add[2,3] strides=[12,1] offset=6": the operands of a node, with the views that they are."""
+    found = []
+    for index, view in zip(node["operands"], node["views"]):
+        text = nodes[index]["name"]
+        if view is not None:
+            text += f"[{_numbers(view['shape'])}] strides=[{_numbers(view['strides'])}]"
+            text += f" offset={view['offset']}" if view["offset"] else ""
+        found.append(text)
+    return ", ".join(found)
+
+
+def moved(report):
+    """What a graph, or all of them, copy: restickifies, and next to them all other copies."""
+    restickifies = f"{_count(len(report.restickifies), 'restickify')}, {_bytes(report.bytes)}"
+    copies = f"{_count(len(report.copies), 'other copy')}, {_bytes(report.copied_bytes)}"
+    return restickifies, copies
+
+
 class GraphReport:
-    """One graph with its plan, as plain data: `nodes`, `restickifies`, `paddings` (fills and masks), `copies`,
-    `boundaries`, `fallbacks` (what the simulated device does not calculate) are lists of dicts."""
+    """One graph with its plan, as plain data: `nodes`, `restickifies`, `paddings` (fills and masks), `copies` (those
+    that are no restickifies), `boundaries`, `fallbacks` (what the simulated device does not calculate) are lists of
+    dicts."""
 
     def __init__(self, kind, program, new=True, recompiled=()):
         plan = program.plan
@@ -67,9 +111,7 @@ class GraphReport:
         self.nodes = [self._node(node) for node in program.graph]
         self.restickifies = [self._restickify(copy) for copy in plan.restickifies]
         self.paddings = [self._padding(padding) for padding in plan.paddings]
-        self.copies = [{"node": step.results[0], "name": program.graph[step.results[0]].name, "why": step.why,
-                        "source": _source(step.node)}
-                       for step in program.steps if step.kind == "copy" and step.why]
+        self.copies = [self._copy(step) for step in program.steps if self._is_copy(step)]
         self.boundaries = [{"node": node.index, "name": node.name, "opcode": node.opcode,
                             "why": self.whys.get(node.index, ""), "source": _source(node.tag)}
                            for node in plan.boundaries]
@@ -84,9 +126,28 @@ class GraphReport:
         layout, work = self.plan.layout(node), self.plan.divide(node)
         return {"node": node.index, "name": node.name, "kind": node.kind, "opcode": node.opcode, "dtype": node.dtype,
                 "shape": list(node.shape), "operands": [operand.index for operand in node.inputs],
+                "views": self._views(node),
                 "layout": None if layout is None else str(layout), "bytes": None if layout is None else layout.bytes,
                 "stick_loop": self.plan.stick_loop(node), "splits": list(work.splits),
                 "tiles": None if work.tiles is None else list(work.tiles), "source": _source(node.tag)}
+
+    def _views(self, node):
+        reads = self.program.reads.get(node.index, ())
+        return [_view(view, operand) for view, operand in zip(reads, node.inputs, strict=True)]
+
+    def _is_copy(self, step):
+        """A hint's tensor is an input for the planner; a clone that does not fit its rules is a boundary."""
+        return step.kind == "copy" or any(i is not None and self.program.graph[i].kind == "clone" for i in step.results)
+
+    def _copy(self, step):
+        made = self.nodes[step.results[0]]
+        return {"node": made["node"], "name": made["name"], "bytes": made["bytes"],
+                "why": step.why or "the program asks for it", "source": _source(step.node)}
+
+    @property
+    def copied_bytes(self):
+        """Of all copies that are no restickifies: what they take on the device."""
+        return sum(copy["bytes"] for copy in self.copies)
 
     def beside(self):
         """The fallbacks that are no boundaries: planned all the same."""
@@ -109,18 +170,20 @@ class GraphReport:
 
     def to_dict(self):
         return {"kind": self.kind, "new": self.new, "recompiled": self.recompiled, "bytes": self.bytes,
-                "lower_bound": self.bound, "optimal": self.optimal, "nodes": self.nodes,
-                "restickifies": self.restickifies, "paddings": self.paddings, "copies": self.copies,
-                "boundaries": self.boundaries, "fallbacks": self.fallbacks, "notes": self.notes, "host": self.on_host}
+                "lower_bound": self.bound, "optimal": self.optimal, "copied_bytes": self.copied_bytes,
+                "nodes": self.nodes, "restickifies": self.restickifies, "paddings": self.paddings,
+                "copies": self.copies, "boundaries": self.boundaries, "fallbacks": self.fallbacks,
+                "notes": self.notes, "host": self.on_host}
 
     # ---- text ----------------------------------------------------------------------------------
 
     def headline(self):
         kinds = collections.Counter(node["kind"] for node in self.nodes)
+        restickifies, copies = moved(self)
         proof = "proven: no plan copies less" if self.optimal else f"no plan copies less than {_bytes(self.bound)}"
         return (f"{self.kind} graph: {_count(len(self.nodes), 'node')} "
                 f"({', '.join(f'{n} {kind}' for kind, n in kinds.items())}); "
-                f"{_count(len(self.restickifies), 'restickify')}, {_bytes(self.bytes)}; {proof}"
+                f"{restickifies}; {proof}" + (f"; {copies}" if self.copies else "")
                 + (f"; {_count(len(self.fallbacks), 'operation')} on the CPU" if self.fallbacks else ""))
 
     def _restickify_lines(self):
@@ -137,7 +200,8 @@ class GraphReport:
             yield (f"  {padded(row)}, for {reader['name']} (operand {reader['operand']}); "
                    f"{_place(row['source'])}").rstrip("; ")
         for copy in self.copies:
-            yield f"  copy {copy['name']}: {copy['why']}; {_place(copy['source'])}".rstrip("; ")
+            yield (f"  copy {copy['name']}, {_bytes(copy['bytes'])}: {copy['why']}; "
+                   f"{_place(copy['source'])}").rstrip("; ")
         for node in self.boundaries:
             yield (f"  boundary {node['name']} = {node['opcode']}: {node['why'] or 'reads one'}; "
                    f"{_place(node['source'])}").rstrip("; ")
@@ -149,8 +213,7 @@ class GraphReport:
 
     def _node_lines(self, layouts):
         for node in self.nodes:
-            operands = ", ".join(self.nodes[i]["name"] for i in node["operands"])
-            made = f"{node['opcode']}({operands})" if node["opcode"] else node["kind"]
+            made = f"{node['opcode']}({operands(node, self.nodes)})" if node["opcode"] else node["kind"]
             yield f"  {node['node']:4} {node['name']} = {made}, {node['kind']} {node['dtype']}{node['shape']}"
             if layouts:
                 yield f"         {node['layout']}"
@@ -197,9 +260,19 @@ class Explanation:
         return [why for graph in self.graphs for why in graph.recompiled]
 
     @property
+    def copies(self):
+        """All copies that are no restickifies: of reshapes that cut sticks, and those that the program asks for."""
+        return [copy for graph in self.graphs for copy in graph.copies]
+
+    @property
     def bytes(self):
         """Of all restickifies."""
         return sum(graph.bytes for graph in self.graphs)
+
+    @property
+    def copied_bytes(self):
+        """Of all other copies."""
+        return sum(graph.copied_bytes for graph in self.graphs)
 
     @property
     def bound(self):
@@ -213,7 +286,7 @@ class Explanation:
 
     def to_dict(self):
         return {"schema": "tegula.explain/1", "bytes": self.bytes, "lower_bound": self.bound,
-                "graphs": [graph.to_dict() for graph in self.graphs]}
+                "copied_bytes": self.copied_bytes, "graphs": [graph.to_dict() for graph in self.graphs]}
 
     def html(self):
         from tegula.torch import compile_page

@@ -102,6 +102,7 @@ class Program:
         with open(self.module.__file__, encoding="utf-8") as file:
             self.source = file.read()
         self.graph, self.plan, self.steps = passing.graph, passing.plan, passing.steps
+        self.reads = {index: [read.view for read in reads] for index, reads in passing.building.reads.items()}
         self.restickifies, self.operations = passing.restickifies, graph.operations
 
     @staticmethod
