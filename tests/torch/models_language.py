@@ -220,6 +220,29 @@ def positions_of_what_is_there(n):
         (below(101, 2, 13), keep)
 
 
+@model(77, 100)
+def words_in_the_middle(n):
+    """Results are views: columns in the middle, what lies across, and a row that is not the first."""
+    def run(s, x):
+        y = s.lin(x) * 2
+        return y[:, 1:3], (x * 2)[:, 1:3], y.transpose(1, 2)[:, 5:40], y[1]
+    return Run(run, lin=nn.Linear(n, 50)), (rand(2, 7, n),)
+
+
+@model(77)
+def memory_bank(n):
+    """Rows behind the first are written: of what takes part in training, and of what is kept for the next step."""
+    def run(s, x):
+        y = s.lin(x)
+        rows = torch.zeros(4, n, dtype=x.dtype, device=x.device)
+        rows[1] = y.mean(0)
+        rows[2:] = y[-2:]
+        s.kept[3] = y.detach().sum(0)
+        s.kept[1:3, 5] = 0.5
+        return rows @ s.kept.t(), rows[1:]
+    return Run(run, lin=nn.Linear(n, n), kept=rand(5, n)), (rand(6, n),)
+
+
 @model(77)
 def scattered_gates(n):
     """The best two of the gates, scattered into zeros."""
