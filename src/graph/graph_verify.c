@@ -2,6 +2,7 @@
  * torch-spyre's two sets, so that a mistake in how plans are found is not one here, too. */
 #include "graph/coordinate.h"
 #include "graph/model.h"
+#include "graph/rules.h"
 
 #include "base/error.h"
 #include "base/text.h"
@@ -163,12 +164,24 @@ static bool judge_convolution(judge *j, int64_t id, const tg_node_row *n) {
     return accuse(j, id, -1, "a convolution wants in-channels, out-channels and out-channels in its sticks");
 }
 
+/* Loops that walk within the rows that are picked, each along a dimension of the result. */
+static uint32_t row_loops(const judge *j, const tg_node_row *n) {
+    const tg_access result = tg_access_of(j->g, &n->result), table = tg_operand_at(j->g, n, 0);
+    const uint32_t  common = loops_of(&result) & loops_of(&table) & ~n->no_stick;
+    uint32_t        loops = 0;
+    for (int32_t l = 0; l < n->nloops; l++)
+        if (in(common, l) && tg_host_dim(&n->host, tg_node_ranges(j->g, n), &result, l) >= 0) loops |= UINT32_C(1) << l;
+    return loops;
+}
+
+/* Rows are moved in whole sticks. Where there are none the host picks single elements, and the result is sparse. */
 static bool judge_gather(judge *j, int64_t id, const tg_node_row *n, tg_model model) {
     const tg_stick *table = &j->sticks[0], *result = &j->sticks[n->noperands];
-    const tg_access c = tg_access_of(j->g, &n->result), a = tg_operand_at(j->g, n, 0);
-    const bool      rows = (loops_of(&c) & loops_of(&a) & ~n->no_stick) != 0;
-    if (model == TG_MODEL_TORCH_SPYRE || !rows) return true;
-    if (result->kind == TG_STICK_LOOP && is_on(table, result->loop) && table->unknown_outermost) return true;
+    const uint32_t  rows = row_loops(j, n);
+    if (rows == 0 && result->kind == TG_STICK_NONE) return true;
+    if (result->kind != TG_STICK_LOOP || !in(rows, result->loop))
+        return accuse(j, id, -1, "a gather has a loop within its rows in the sticks, or nothing if it has no rows");
+    if (model == TG_MODEL_TORCH_SPYRE || (is_on(table, result->loop) && table->unknown_outermost)) return true;
     return accuse(j, id, 0, "a table wants what is picked outermost, and the result's loop in its sticks");
 }
 
