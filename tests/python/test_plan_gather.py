@@ -1,5 +1,10 @@
 """A gather moves whole sticks: what finds plans and what judges them ask for the same, with rows and without."""
+import itertools
+
+import pytest
+
 import graph_c as g
+import plan_hlo
 
 
 def graph(layout, shape, table_terms, result, ranges, result_terms):
@@ -38,3 +43,20 @@ def test_a_plan_with_rows_is_none_without():
             plan.graph = two
             assert "a gather has a loop within its rows" in plan.fault()
             plan.graph = one
+
+
+TABLE = """ENTRY main {
+  t = f16[6,70,128] parameter(0), frontend_attributes={spyre_layout="spyre dim_order=%s"}
+  i = s32[5] parameter(1)
+  ROOT r = f16[5,6,128] gather(t, i), offset_dims={1,2}, collapsed_slice_dims={1}, start_index_map={1},
+    index_vector_dim=1, slice_sizes={6,1,128}
+}
+"""
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(3))), ids=str)
+def test_a_table_in_any_layout_is_read_right(order):
+    """As torch-spyre plans it, too: what does not lie in sticks as the result does is picked by the host."""
+    for model in ("tegula", "torch-spyre"):
+        done = plan_hlo.run(TABLE % list(order), "--run", "--model", model)
+        assert done.returncode == 0, done.stderr
