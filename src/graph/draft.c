@@ -62,8 +62,7 @@ tg_access tg_view_access(tg_term terms[TG_MAX_NDIM], const tg_node_view *view) {
 }
 
 int64_t tg_stick_length(const tg_node_view *view, const tg_order *o) {
-    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
-    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
+    return tg_node_stick(tg_node_at(o->l->graph, view->node));
 }
 
 tg_status tg_draft_rest(tg_draft *d, const tg_order *o, int64_t k) {

@@ -248,8 +248,7 @@ static void split_groups(tg_node_view *view, int32_t dim, int64_t count) {
 
 /* Sticks hold channels of one group. */
 static bool is_whole(const tg_node_view *view, const tg_order *o, int64_t channels) {
-    const tg_node_row *n = tg_node_at(o->l->graph, view->node);
-    return channels == 1 || !n->on_device || channels % (8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format)) == 0;
+    return channels == 1 || channels % tg_stick_length(view, o) == 0;
 }
 
 /* Why not; NULL if it can be told. */

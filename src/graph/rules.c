@@ -171,7 +171,7 @@ int32_t tg_wanted_loop(const tg_rule *rule, const tg_graph *g, const tg_node_row
     return (operand_loops(g, n, k) >> mode->loop & 1) != 0 ? mode->loop : TG_NO_LOOP;
 }
 
-static int64_t stick_of(const tg_node_row *n) {
+int64_t tg_node_stick(const tg_node_row *n) {
     return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
 }
 
@@ -180,7 +180,8 @@ bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n,
     const int64_t  *ranges = tg_node_ranges(g, n);
     const tg_access mine = tg_operand_at(g, n, k), other = tg_operand_at(g, n, 1 - k);
     const int32_t   loop = tg_wanted_loop(rule, g, n, mode, 1 - k);
-    if (loop < 0 || (result_loops(g, n) >> loop & 1) != 0 || ranges[loop] % stick_of(tg_node_at(g, other.node)) == 0)
+    if (loop < 0 || (result_loops(g, n) >> loop & 1) != 0 ||
+        ranges[loop] % tg_node_stick(tg_node_at(g, other.node)) == 0)
         return false;
     const tg_node_row *from = tg_node_at(g, mine.node);
     return from->on_device && tg_filled_dim(&from->host, ranges, &mine, loop) < 0;
@@ -243,7 +244,7 @@ static bool has(uint32_t loops, int32_t l) { return (loops >> l & 1) != 0; }
 /* Loops of the result that walk a dimension alone, where sticks may lie; with `whole`, whole sticks of it. */
 static uint32_t stick_loops(const tg_graph *g, const tg_node_row *n, bool whole) {
     const tg_access a = tg_access_of(g, &n->result);
-    const int64_t   stick = stick_of(n);
+    const int64_t   stick = tg_node_stick(n);
     uint32_t        loops = 0;
     for (int32_t l = 0; l < n->nloops; l++) {
         if (!has(tg_access_loops(&a), l) || has(n->no_stick, l)) continue;

@@ -60,6 +60,9 @@ bool tg_lacks_fill(const tg_rule *rule, const tg_graph *g, const tg_node_row *n,
 uint32_t tg_access_loops(const tg_access *a);
 bool     tg_access_has_unknown(const tg_access *a);
 
+/* Elements of a stick of its tensor; 1 of one that is not on the device. */
+int64_t tg_node_stick(const tg_node_row *n);
+
 /* The host dimension that loop l walks alone in an access, from its first element on; -1 if there is none. */
 int32_t tg_host_dim(const tg_host *host, const int64_t *ranges, const tg_access *access, int32_t loop);
 

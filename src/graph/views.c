@@ -97,11 +97,6 @@ bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int3
     return true;
 }
 
-static int64_t stick_of(const tg_lowering *l, int64_t node) {
-    const tg_node_row *n = tg_node_at(l->graph, node);
-    return n->on_device ? 8 * TG_SPYRE_STICK_BYTES / tg_format_bits(n->format) : 1;
-}
-
 /* A clone with this shape. Where steps say the reshape it reads by them; else it writes the elements one after the
  * other, as it reads them. */
 static tg_status clone_as(tg_node_view *view, const tg_order *o, const tg_node_view *by_steps, int32_t ndim,
@@ -132,7 +127,7 @@ static tg_status reshape_to(tg_node_view *view, const tg_order *o, int32_t ndim,
     bool    cuts;
     if (product(view->shape, 0, view->ndim) != product(shape, 0, ndim))
         return tg_lower_fail(o, "a reshape changes the number of elements");
-    const bool by_steps = tg_rows_reshape(&out, &cuts, view, ndim, shape, stick_of(o->l, view->node));
+    const bool by_steps = tg_rows_reshape(&out, &cuts, view, ndim, shape, tg_stick_length(view, o));
     if (!by_steps || cuts) return clone_as(view, o, by_steps ? &out : NULL, ndim, shape);
     *view = out;
     return TG_OK;
