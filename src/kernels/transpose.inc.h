@@ -288,13 +288,14 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
     *out = (source_tile){w->edge, STICK / width, 0, bytes};
 }
 
-/* The columns of a stick from src and dst on; the last tile may be less deep, but is whole squares. */
+/* The columns of a stick from src and dst on, in tiles of two squares by two: of each line, what a neighbour's fetch
+ * brings with it. The last tile may be one square deep. */
 INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
-    const int     n = VEC / width, depth = DEPTH(width) / width;
+    const int     n = VEC / width, side = STICK / width;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
-    for (int64_t first = 0; first < rows; first += depth)
+    for (int64_t first = 0; first < rows; first += side)
         for (int p = 0; p < STICK / VEC; p++)
-            for (int64_t r = first; r < rows && r < first + depth; r += n) {
+            for (int64_t r = first; r < rows && r < first + side; r += n) {
                 const uint8_t *const s = src + p * n * s_step + r * width;
                 if (groups)
                     V(square_groups)(width)(dst + line_offset(&a->dst, r) + p * VEC, s, s_step, row, group, pair);
@@ -306,11 +307,11 @@ INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *
 #if VEC == 64
 /* The same by half squares. */
 INLINE void V(run_crowded_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
-    const int     n = VEC / width, depth = DEPTH(width) / width;
+    const int     n = VEC / width, side = STICK / width;
     const int64_t s_step = a->src.step, row = a->dst.step;
-    for (int64_t first = 0; first < rows; first += depth)
+    for (int64_t first = 0; first < rows; first += side)
         for (int p = 0; p < STICK / 32; p++)
-            for (int64_t r = first; r < rows && r < first + depth; r += n)
+            for (int64_t r = first; r < rows && r < first + side; r += n)
                 V(half)(width)(dst + r * row + p * 32, src + p * (n / 2) * s_step + r * width, s_step, row);
 }
 #endif
