@@ -154,8 +154,9 @@ static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, cons
         }
         return bad;
     }
-    for (int64_t r = 0; r < b->rows; r += STREAMS) {
-        const grid g = {b->outer,     tg_min(STREAMS, b->rows - r), lines, b->dst_outer, b->dst_row,
+    const int64_t streams = stream && m->few_streams ? 1 : STREAMS;
+    for (int64_t r = 0; r < b->rows; r += streams) {
+        const grid g = {b->outer,     tg_min(streams, b->rows - r), lines, b->dst_outer, b->dst_row,
                         b->src_outer, b->src_row,                fetch};
         bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
     }
@@ -403,7 +404,8 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
     tg_kernel      k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
     *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
-                      .stream = stream, .far = far, .sparing = tg_cpu_sparing(), .dst = dst, .src = src,
+                      .stream = stream, .far = far, .sparing = tg_cpu_sparing(),
+                      .few_streams = tg_cpu_few_streams(), .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
     for (int i = 0; table != NULL && i < ENTRIES; i++)
         if (table[i].key == key) {

@@ -37,6 +37,15 @@ bool tg_cpu_sparing(void) {
 #endif
 }
 
+/* Measured on a Zen 5, which can be told from a Zen 4 by this instruction. */
+bool tg_cpu_few_streams(void) {
+#if TG_HAVE_X86
+    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
+#else
+    return false;
+#endif
+}
+
 uint32_t tg_cpu_features(void) {
 #if TG_HAVE_X86
     return features_x86();

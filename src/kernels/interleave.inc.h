@@ -113,7 +113,7 @@ TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, con
 
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
 TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
-                                       int64_t n, int64_t ahead, bool stream) {
+                                       int64_t n, int64_t ahead, bool near, bool stream) {
     const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
     int64_t       i = 0;
@@ -122,7 +122,7 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
         TG_UNROLL
         for (int k = 0; k < ways; k++) {
             v[k] = V(load)(s + k * s_step);
-            if (ahead > 0) TG_FETCH(s + k * s_step + ahead);
+            if (ahead > 0) TG_FETCH_AS(s + k * s_step + ahead, near);
         }
         V(turns)(width, ways, back, w, v);
         TG_UNROLL
@@ -143,9 +143,9 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
     const bool    stream = m->stream && at_lines(d, b->dst_outer, back ? row : 0);
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
         if (stream)
-            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 1024 : 0, true);
+            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 1024 : 0, m->few_streams, true);
         else
-            V(take_turns)(width, ways, back, d, s, row, n, 0, false);
+            V(take_turns)(width, ways, back, d, s, row, n, 0, false, false);
 }
 
 /* False if rows do not take turns in this block. */

@@ -35,7 +35,7 @@ static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
         .move = move, .name = name, .dst_width = width, .stream = stream, .far = far,
-        .sparing = tg_cpu_sparing(), .dst = bits, .src = bits};
+        .sparing = tg_cpu_sparing(), .few_streams = tg_cpu_few_streams(), .dst = bits, .src = bits};
 }
 
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far) {

@@ -19,7 +19,10 @@
 
 #include "kernels/kernels.h"
 
-enum { TG_PAD_PATTERN = 64 }; /* bytes */
+enum {
+    TG_PAD_PATTERN = 64, /* bytes */
+    TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
+};
 
 typedef struct tg_block {
     int64_t outer, rows, cols;             /* counts >= 1, outermost first; cols in elements */
@@ -43,6 +46,7 @@ struct tg_mover {
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src comes from memory, not from a cache: prefetch */
     bool           sparing;   /* tg_cpu_sparing */
+    bool           few_streams; /* tg_cpu_few_streams */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;
@@ -57,6 +61,10 @@ int64_t tg_cpu_stream_bytes(void);
 /* Whether loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared,
  * and what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
 bool tg_cpu_sparing(void);
+
+/* Whether memory is read fastest in one long walk, wherever its pieces are to be written, and in any case with fetches
+ * into the first-level cache. */
+bool tg_cpu_few_streams(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

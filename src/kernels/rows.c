@@ -14,7 +14,7 @@
  * The prefetchers follow some 16 streams: reading 64 halves the speed, and so does writing pieces of one stick far
  * apart from each other. Where the streams of dst are few and src goes on through all of them, src is simply walked
  * from end to end; or, by a processor that is sparing (move.h), in bands of 64, whole runs of 8 KiB of sticks, for
- * which src is read again from a cache.
+ * which src is read again from a cache. One that likes few streams (move.h) walks src so whatever dst is.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */
@@ -28,7 +28,7 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = 128, BAND = 8, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
+enum { STICK = 128, BAND = TG_STREAMS, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
 
 #define INLINE TG_INLINE
 /* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
@@ -65,14 +65,23 @@ typedef struct walk {
     int64_t band;          /* along dst */
     bool    runs;          /* it goes on */
     int64_t ahead;         /* in src, in the direction of `across`: bytes to fetch early, or 0 */
+    bool    near;          /* into the first-level cache */
 } walk;
+
+INLINE void fetch_stick(const uint8_t *p, bool near) {
+    TG_FETCH_AS(p, near);
+    TG_FETCH_AS(p + TG_LINE_BYTES, near);
+}
 
 /* One loop only: no bands. A few streams of dst, and src goes on from one to the next: src is walked
  * from end to end, or nearly. */
-static inline int64_t band_of(const walk *w, bool stream, bool sparing) {
+static inline int64_t band_of(const walk *w, const tg_mover *m) {
     if (w->across.n == 1) return w->along.n;
-    const bool few = stream && w->across.n <= 2 * BAND && w->along.src == w->across.n * w->across.src;
-    return !few ? BAND : sparing ? LONG_BAND : 1;
+    const int64_t left = w->along.src - w->across.n * w->across.src;
+    const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
+    if (m->stream && m->few_streams && goes_on) return 1;
+    if (!m->stream || !goes_on || w->across.n > 2 * BAND) return BAND;
+    return m->sparing ? LONG_BAND : 1;
 }
 
 static inline walk walk_of(const tg_mover *m, const tg_block *b) {
@@ -80,9 +89,9 @@ static inline walk walk_of(const tg_mover *m, const tg_block *b) {
     const int64_t total = b->cols + b->tail;
     const loop    outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
     const bool    swap = b->dst_outer == total && b->dst_row != total;
-    walk          w = {swap ? outer : rows, swap ? rows : outer, 0, swap || b->dst_row == total, 0};
+    walk          w = {swap ? outer : rows, swap ? rows : outer, 0, swap || b->dst_row == total, 0, m->few_streams};
     const int64_t step = w.across.src;
-    w.band = band_of(&w, m->stream, m->sparing);
+    w.band = band_of(&w, m);
     if (m->far && step > 0 && w.band > 1) w.ahead = step < reach ? reach / step * step : step;
     return w;
 }

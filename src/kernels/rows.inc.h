@@ -16,14 +16,11 @@ static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) {
     V(store)(d + n - VEC, V(load)(s + n - VEC));
 }
 
-/* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `alone`: this is
- * the only stream, for which the first-level cache has places. */
-INLINE void V(copy_lines)(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead, bool alone) {
+/* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `near`: into the
+ * first-level cache. */
+INLINE void V(copy_lines)(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead, bool near) {
     for (int64_t i = 0; i < n; i += TG_LINE_BYTES) {
-        if (ahead > 0 && alone)
-            TG_FETCH_NEAR(s + i + ahead);
-        else if (ahead > 0)
-            TG_FETCH(s + i + ahead);
+        if (ahead > 0) TG_FETCH_AS(s + i + ahead, near);
         for (int k = 0; k < TG_LINE_BYTES; k += VEC) V(stream)(d + i + k, V(load)(s + i + k));
     }
 }
@@ -108,55 +105,68 @@ ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w) 
 
 /* ---- sticks ---- */
 
-INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far) {
+/* n walks of src side by side. Where n is a constant, each walk has loads of its own, which is how prefetchers tell
+ * walks apart: as one load in a loop, eight of them are one that jumps. */
+INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
+        TG_UNROLL
         for (int64_t i = 0; i < n; i++, to += w->along.dst, from += w->along.src) {
-            if (far) {
-                TG_FETCH(from + w->ahead);
-                TG_FETCH(from + w->ahead + TG_LINE_BYTES);
-            }
+            if (far) fetch_stick(from + w->ahead, near);
             V(stick)(to, from, stream);
         }
     }
 }
 
-INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far) {
-    const int64_t band = w->band;
-    for (int64_t i = 0; i < w->along.n; i += band)
-        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, w->along.n - i < band ? w->along.n - i : band,
-                      stream, far);
+INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
+    int64_t i = 0;
+    for (; w->band == BAND && i + BAND <= w->along.n; i += BAND)
+        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, BAND, stream, far, near);
+    for (; i < w->along.n; i += w->band) {
+        const int64_t n = tg_min(w->band, w->along.n - i);
+        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, n, stream, far, near);
+    }
 }
 
 ALONE void V(sticks)(uint8_t *d, const uint8_t *s, walk w, bool stream) {
-    if (stream && w.ahead > 0)
-        V(bands)(d, s, &w, true, true);
-    else if (stream)
-        V(bands)(d, s, &w, true, false);
-    else
-        V(bands)(d, s, &w, false, false);
+    if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
+    else if (stream && w.ahead > 0) V(bands)(d, s, &w, true, true, false);
+    else if (stream) V(bands)(d, s, &w, true, false, false);
+    else V(bands)(d, s, &w, false, false, false);
 }
 
 #if VEC == 64
 /* A band of sticks that begins in the middle of a line. With k bytes before the first line, stick i has one whole
  * line, at k; the line before it is 64 - k bytes of stick i - 1 and k of its own. */
-INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const loop *run, int64_t from, int64_t to, int64_t ahead) {
-    const int64_t   k = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), rest = TG_LINE_BYTES - k;
+INLINE void V(join_stick)(uint8_t *line, const uint8_t *stick, const uint8_t *before, int64_t k) {
     const __mmask64 old = ~(uint64_t)0 >> k;
-    const uint8_t  *stick = s + from * run->src;
-    uint8_t        *to_line = d + from * STICK + k;
-    if (from == 0) V(copy)(d, s, k);
-    for (int64_t i = from; i < to; i++, stick += run->src, to_line += STICK) {
-        TG_FETCH(stick + ahead);
-        TG_FETCH(stick + ahead + TG_LINE_BYTES);
-        if (i > 0) {
-            const __m512i v = _mm512_maskz_loadu_epi8(old, stick - run->src + STICK - rest);
-            V(stream)(to_line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, stick - rest));
-        }
-        V(stream)(to_line, V(load)(stick + k));
+    const __m512i   v = _mm512_maskz_loadu_epi8(old, before + STICK - (TG_LINE_BYTES - k));
+    V(stream)(line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, stick - (TG_LINE_BYTES - k)));
+    V(stream)(line, V(load)(stick + k));
+}
+
+/* n sticks, of which the first one is not the run's. */
+INLINE void V(join_sticks)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t n, int64_t k) {
+    TG_UNROLL
+    for (int64_t i = 0; i < n; i++, stick += w->along.src, line += STICK) {
+        fetch_stick(stick + w->ahead, w->near);
+        V(join_stick)(line, stick, stick - w->along.src, k);
     }
-    if (to == run->n) V(copy)(to_line - TG_LINE_BYTES, stick - run->src + STICK - rest, rest);
+}
+
+INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t from, int64_t to) {
+    const int64_t  k = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), rest = TG_LINE_BYTES - k;
+    const int64_t  first = from == 0 ? 1 : from;
+    const uint8_t *stick = s + first * w->along.src;
+    uint8_t       *line = d + first * STICK + k;
+    if (from == 0) {
+        V(copy)(d, s, k);
+        V(stream)(d + k, V(load)(s + k));
+    }
+    if (to - first == BAND) V(join_sticks)(line, stick, w, BAND, k);
+    else V(join_sticks)(line, stick, w, to - first, k);
+    if (to == w->along.n) V(copy)(d + to * STICK - rest, s + (to - 1) * w->along.src + STICK - rest, rest);
 }
 
 /* Sticks side by side whose runs begin anywhere in a line. */
@@ -167,7 +177,7 @@ ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, walk w) {
             const uint8_t *from = s + o * w.across.src;
             const int64_t  end = tg_min(i + w.band, w.along.n);
             if ((uintptr_t)to % TG_LINE_BYTES != 0)
-                V(join_band)(to, from, &w.along, i, end, w.ahead);
+                V(join_band)(to, from, &w, i, end);
             else
                 for (int64_t k = i; k < end; k++) V(stick)(to + k * STICK, from + k * w.along.src, true);
         }
@@ -276,7 +286,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
                 uint8_t *const       to = d + o * w.across.dst + i * w.along.dst;
                 const uint8_t *const from = s + o * w.across.src + i * w.along.src;
                 if (lines && b->cols < TG_LINES_CAPACITY)
-                    V(copy_lines)(to, from, b->cols, w.ahead, false);
+                    V(copy_lines)(to, from, b->cols, w.ahead, w.near);
                 else if (m->stream)
                     V(stream_row)(to, from, b->cols, m->far);
                 else

@@ -24,9 +24,10 @@
 #define TG_BEGIN_AVX512 TG_BEGIN("avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,fma,f16c,bmi,bmi2")
 
 /* Into the second-level cache. Into the first one is slower for more than a few streams: it has fewer places for
- * lines on their way. */
-#define TG_FETCH(p)      __builtin_prefetch((p), 0, 2)
-#define TG_FETCH_NEAR(p) __builtin_prefetch((p), 0, 3)
+ * lines on their way. A Zen 5 has enough of them for eight. */
+#define TG_FETCH(p)           __builtin_prefetch((p), 0, 2)
+#define TG_FETCH_NEAR(p)      __builtin_prefetch((p), 0, 3)
+#define TG_FETCH_AS(p, near)  ((near) ? TG_FETCH_NEAR(p) : TG_FETCH(p))
 
 /* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
