@@ -66,6 +66,24 @@ static bool is_one_stream(const tg_draft *d, int64_t width) {
            b->dst_row == (b->cols + b->tail) * width;
 }
 
+static int64_t bytes_of_row(const tg_draft *d) { return d->box->block.cols * (d->converts ? d->src_width : 1); }
+
+/* Does src go on from row to row, and dst along the other loop? Then the rows of all steps of that loop are as many
+ * walks of src, of which a mover follows some at a time: the longer, the better. */
+static bool reads_on(const tg_draft *d) {
+    const tg_block *b = &d->box->block;
+    return d->src_width > 0 && b->outer > 1 && b->src_row == bytes_of_row(d);
+}
+
+/* Of a block of runs. */
+static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
+    const tg_block *b = &d->box->block;
+    const int64_t   least = d->pair->tuning->copy_rows;
+    if (is_one_stream(d, width)) return fitting(room, b->rows, b->dst_row, LINE_PAIR);
+    if (reads_on(d)) return tg_max(least, fitting(room / TG_STREAMS, b->rows, bytes_of_row(d), LINE_PAIR));
+    return least;
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -78,7 +96,7 @@ void tg_draft_chunks(tg_draft *d) {
     }
     if (box->family == TG_FAMILY_ROWS) {
         cut_cols(d, fitting(room, b->cols, width, t->run_grain));
-        cut_rows(d, is_one_stream(d, width) ? fitting(room, b->rows, b->dst_row, LINE_PAIR) : t->copy_rows);
+        cut_rows(d, rows_at_once(d, width, room));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut_cols(d, tg_max(t->transpose_bytes / width, 1));
         cut_rows(d, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));

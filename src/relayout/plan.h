@@ -129,7 +129,8 @@ typedef struct tg_tuning {
     int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough
                                            * to share out */
     int64_t run_grain;       /* long runs are cut at multiples of it, elements or bytes; a multiple of TG_PAD_PATTERN */
-    int64_t copy_rows;       /* of a block of runs; their movers read fewer streams at a time, and choose which */
+    int64_t copy_rows;       /* of a block of runs, where src does not go on along them; their movers read fewer
+                              * streams at a time, and choose which */
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
     int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
     int64_t step_bytes;
