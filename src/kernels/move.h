@@ -45,7 +45,7 @@ struct tg_mover {
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src comes from memory, not from a cache: prefetch */
-    bool           sparing;   /* tg_cpu_sparing */
+    bool           sparing;   /* tg_cpu_sparing; family transpose: also tg_cpu_few_streams */
     bool           few_streams; /* tg_cpu_few_streams */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */

@@ -14,7 +14,8 @@
  *
  * In memory. Whole 64-byte lines are loaded, and so each line of a square is needed only once: source lines are often a
  * power of two apart, and would push each other out of the first-level cache before their next use. Squares make
- * tiles of a stick (128 bytes) of columns, by 64 rows, or 128 of one byte; 16 bytes of a line are the least. The last
+ * tiles of a stick (128 bytes) of columns, by another stick where lines are near and evenly spaced, else by 64 rows, or
+ * 128 of one byte; 16 bytes of a line are the least. The last
  * tile begins a little earlier where that helps, and writes some rows twice. Where columns are missing, lines of
  * padding are read instead, or any, and what is too much is not written.
  *
@@ -22,9 +23,10 @@
  * too many for the prefetchers of the processor, and one burst of fetches stalls everything else.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
- * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other.
- * There, whatever comes from memory and goes around the caches is done in small steps; in each of them four things
- * happen side by side, for some 8 lines or sticks:
+ * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
+ * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
+ * in turn. There, whatever comes from memory and goes around the caches is done in small steps; in each of them four
+ * things happen side by side, for some 8 lines or sticks:
  *
  *     lines of 128 bytes are fetched from memory         AHEAD lines before
  *     those before them are copied into a stage          one tile before
@@ -183,7 +185,7 @@ static inline source_tile tile_ahead(const work *w, unsigned slot, int64_t at, i
 /* ---- a pipeline of tiles of 128 bytes of the lines of one stick ---- */
 
 enum {
-    AHEAD = 64,         /* lines are fetched so many lines before they are copied */
+    AHEAD = 80,         /* lines are fetched so many lines before they are copied */
     RING = 4 * MAX_SIDE /* lines of three tiles of bytes, and rows of the tile before */
 };
 

@@ -35,8 +35,12 @@ static bool is_wished(const tg_nest *nest, int32_t i, const wish *w) {
     return tg_encoding_same(m->dst, w->dst) && tg_encoding_same(m->src, w->src);
 }
 
-/* Reads so many lines side by side that no cache's prefetchers follow. */
-static bool many_lines(const wish *w) { return w->family == TG_FAMILY_TRANSPOSE && w->width < 8; }
+/* Detours are for what comes from memory, and for a processor with few places for lines on their way also for what
+ * reads so many lines side by side that no cache's prefetchers follow. */
+static bool is_sparing(const tg_draft *d, const tg_mover *m, const wish *w) {
+    const bool many_lines = w->family == TG_FAMILY_TRANSPOSE && w->width < 8;
+    return m->sparing && (d->plan->bytes >= d->pair->tuning->memory_bytes || (many_lines && !m->few_streams));
+}
 
 /* A mover that another box has already, or a new one; false if there is none. */
 static bool find_mover(tg_draft *d, int32_t *out, const wish *w) {
@@ -48,7 +52,7 @@ static bool find_mover(tg_draft *d, int32_t *out, const wish *w) {
     if (i == TG_PLAN_MOVERS || !make_mover(&nest->mover[i], w, d->pair->cpu)) return false;
     nest->family[i] = w->family;
     nest->width[i] = w->width;
-    if (d->plan->bytes < d->pair->tuning->memory_bytes && !many_lines(w)) nest->mover[i].sparing = false;
+    nest->mover[i].sparing = is_sparing(d, &nest->mover[i], w);
     nest->nmovers++;
     return true;
 }
