@@ -520,7 +520,8 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
     uint32_t         hint;      /* one of tg_hint, or 0 */
     uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
     int32_t          threads;   /* at least so many tasks, where the work is large enough; how many run at once is the
-                                 * executor's affair. 0: no wish */
+                                 * executor's affair. 0: no wish. More than 1 also tells that threads share the caches
+                                 * and the memory, which on some processors is a reason to write into the caches */
     bool convert; /* the element types may differ: f32, f16, bf16, f8e4m3fn and f8e5m2 become each other or pred,
                    * pred becomes one of them, integers of any width and sign become integers */
 } tg_plan_params;

@@ -55,8 +55,9 @@ struct tg_mover {
 /* What the processor can do, as TG_CPU_* bits of tegula.h. */
 uint32_t tg_cpu_features(void);
 
-/* From how many bytes on, read and written together, stores around the caches win. After tg_cpu_features. */
-int64_t tg_cpu_stream_bytes(void);
+/* From how many bytes on, read and written together, stores around the caches win; `alone`: of one thread. After
+ * tg_cpu_features. */
+int64_t tg_cpu_stream_bytes(bool alone);
 
 /* Whether loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared,
  * and what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
