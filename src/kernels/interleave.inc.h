@@ -143,7 +143,7 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
     const bool    stream = m->stream && at_lines(d, b->dst_outer, back ? row : 0);
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
         if (stream)
-            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 1024 : 0, m->few_streams, true);
+            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 2048 : 0, m->few_streams, true);
         else
             V(take_turns)(width, ways, back, d, s, row, n, 0, false, false);
 }

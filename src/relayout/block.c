@@ -112,14 +112,14 @@ static void choose_rows(tg_draft *d) {
 
 /* ---- transposes ---- */
 
-/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst (or
- * rows in src), that side is one run already, and is walked on. */
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst, or
+ * rows in src, that side is one run already, and src is walked on. */
 static int32_t find_long_walk(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
-    int32_t         o = few_cols && !few_rows ? tg_draft_find_dst(d, b->cols * width) : NONE;
-    if (few_cols && b->dst_row == b->cols * width) o = tg_draft_find_dst(d, b->rows * b->dst_row);
-    else if (few_rows && b->src_col == b->rows * width) o = tg_draft_find_src(d, b->cols * b->src_col);
+    const bool      take_turns = few_cols && b->dst_row == b->cols * width;
+    int32_t         o = few_cols && !few_rows && !take_turns ? tg_draft_find_dst(d, b->cols * width) : NONE;
+    if (few_rows && !take_turns && b->src_col == b->rows * width) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, b->rows * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->cols * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->rows * b->dst_row);
