@@ -7,6 +7,7 @@ typedef struct V(step) {
     const uint8_t        *ready;        /* sticks of the step before, which go to row */
     const uint8_t *const *next, *const *later; /* lines that come in, lines that are fetched */
     uint8_t *const       *row;
+    bool                  near; /* fetched into the first-level cache */
 } V(step);
 
 TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s, bool stream) {
@@ -19,8 +20,8 @@ TG_NO_CHECKS INLINE void V(carry)(const V(step) *t, int first, int end) {
     TG_UNROLL
     for (int j = first; j < end; j++) {
         V(copy_stick)(t->fill + j * STICK, t->next[j], false);
-        TG_FETCH(t->later[j] + STICK / 2 - 1);
-        TG_FETCH(t->later[j] + STICK - 1);
+        TG_FETCH_AS(t->later[j] + STICK / 2 - 1, t->near);
+        TG_FETCH_AS(t->later[j] + STICK - 1, t->near);
         V(copy_stick)(t->row[j], t->ready + j * STICK, true);
     }
 }
@@ -97,6 +98,7 @@ INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
     V(step)       t;
     w->o = w->c = 0;
     p.at = a->dst.n;
+    t.near = a->near;
     for (int64_t i = 0; i < known; i++) next_tile(&p, a, w, i, count);
     for (int i = 0; i < side; i++) V(copy_stick)(p.stage[0] + i * STICK, p.line[i], false);
     for (int i = 0; i < n; i++) p.row[RING - n + i] = p.nowhere + i * STICK;

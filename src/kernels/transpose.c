@@ -109,6 +109,7 @@ typedef struct matrix {
     bool           even;     /* src is in a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
+    bool           near;     /* which fetches into the first-level cache */
 } matrix;
 
 /* The columns of one stick, or fewer. */
@@ -242,6 +243,14 @@ INLINE bool find_groups(matrix *a, int64_t n) {
     return even || l->inner == n || l->inner == 2 * n;
 }
 
+/* Do n lines have no place in the first-level cache together? It tells 4 KiB by their addresses and holds each
+ * remainder 8 times (or 12), and what it fetches on its own account next to n lines is gone before it is used. */
+INLINE bool is_crowded(int64_t step, int64_t n) {
+    enum { TOLD_APART = 4096, TIMES = 8 };
+    const int64_t alike = step & -step; /* the largest power of two that divides it */
+    return n * tg_min(alike, TOLD_APART) > TOLD_APART * TIMES;
+}
+
 /* Matrices that make one matrix are one. */
 INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                       const tg_block *b) {
@@ -267,14 +276,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
     }
     a->even = !a->far && !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
-}
-
-/* Do n lines have no place in the first-level cache together? It tells 4 KiB by their addresses and holds each
- * remainder 8 times (or 12), and what it fetches on its own account next to n lines is gone before it is used. */
-INLINE bool is_crowded(int64_t step, int64_t n) {
-    enum { TOLD_APART = 4096, TIMES = 8 };
-    const int64_t alike = step & -step; /* the largest power of two that divides it */
-    return n * tg_min(alike, TOLD_APART) > TOLD_APART * TIMES;
+    a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }
 
 /* ---- where a square is ---- */
