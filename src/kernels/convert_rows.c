@@ -37,6 +37,7 @@
 #include <string.h>
 
 enum {
+    STICK = 128,
     BATCH = 16, /* short rows at once */
     WIDEST = 8  /* source bytes for one byte of dst, at most */
 };

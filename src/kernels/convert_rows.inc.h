@@ -318,31 +318,35 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
     for (int64_t i = 0; i < n; i += VEC) V(stream)(dst + i, V(load)(src + i));
 }
 
-/* The loops; PUT stores one vector. What lies AHEAD bytes further on in src is fetched, if that is not 0. */
-#define LINES(NAME, STEP, PUT, AHEAD)                                                                                 \
+/* The loops; PUT stores one vector, of which a row has so many. What lies AHEAD bytes further on in src is fetched, if
+ * that is not 0. */
+#define LINES(NAME, STEP, VECTORS, PUT, AHEAD)                                                                        \
     for (int64_t o = 0; o < g.outer; o++) {                                                                           \
         uint8_t       *d_row = dst + o * g.dst_outer;                                                                 \
         const uint8_t *s_row = src + o * g.src_outer;                                                                 \
         for (int64_t r = g.rows; r > 0; r--, d_row += g.dst_row, s_row += g.src_row) {                                \
             uint8_t       *d = d_row;                                                                                 \
             const uint8_t *s = s_row;                                                                                 \
-            for (int64_t n = g.lines * (TG_LINE_BYTES / VEC); n > 0; n--, d += VEC, s += STEP) {                      \
+            for (int64_t n = VECTORS; n > 0; n--, d += VEC, s += STEP) {                                              \
                 for (int i = 0; (AHEAD) > 0 && i < STEP; i += TG_LINE_BYTES) TG_FETCH(s + (AHEAD) + i);               \
                 PUT(d, V(one_##NAME)(s, &bad));                                                                       \
             }                                                                                                         \
         }                                                                                                             \
     }
 
+/* In a cache, rows of one stick are the most frequent, and the shortest. */
 #if defined(TG_SANITIZED)
-#  define GRIDS(NAME, STEP) LINES(NAME, STEP, (stream ? V(stream) : V(store)), (stream && g.fetch ? 256 : 0))
+#  define GRIDS(NAME, STEP) LINES(NAME, STEP, vectors, (stream ? V(stream) : V(store)), (stream && g.fetch ? 256 : 0))
 #else
 #  define GRIDS(NAME, STEP)                                                                                           \
       if (stream && g.fetch) {                                                                                        \
-          LINES(NAME, STEP, V(stream), 256)                                                                           \
+          LINES(NAME, STEP, vectors, V(stream), 256)                                                                  \
       } else if (stream) {                                                                                            \
-          LINES(NAME, STEP, V(stream), 0)                                                                             \
+          LINES(NAME, STEP, vectors, V(stream), 0)                                                                    \
+      } else if (vectors == STICK / VEC) {                                                                            \
+          LINES(NAME, STEP, STICK / VEC, V(store), 0)                                                                 \
       } else {                                                                                                        \
-          LINES(NAME, STEP, V(store), 0)                                                                              \
+          LINES(NAME, STEP, vectors, V(store), 0)                                                                     \
       }
 #endif
 
@@ -354,8 +358,9 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
         return EXPR;                                                                                                  \
     }                                                                                                                 \
     static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
-        const grid g = *grid_; /* a copy, since stores might change the other */                                      \
-        V(vec)     bad = {0};                                                                                         \
+        const grid    g = *grid_; /* a copy, since stores might change the other */                                   \
+        const int64_t vectors = g.lines * (TG_LINE_BYTES / VEC);                                                      \
+        V(vec)        bad = {0};                                                                                      \
         GRIDS(NAME, VEC * (SRC) / (DST))                                                                              \
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
