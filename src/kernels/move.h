@@ -64,7 +64,7 @@ int64_t tg_cpu_stream_bytes(bool alone);
 bool tg_cpu_sparing(void);
 
 /* Whether memory is read fastest in one long walk, wherever its pieces are to be written, and in any case with fetches
- * into the first-level cache. */
+ * into the first-level cache; and the second-level cache is written so, wherever the pieces come from. */
 bool tg_cpu_few_streams(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no

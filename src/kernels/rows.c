@@ -76,7 +76,8 @@ INLINE void fetch_stick(const uint8_t *p, bool near) {
 /* One loop only: no bands. A few streams of dst, and src goes on from one to the next: src is walked
  * from end to end, or nearly. */
 static inline int64_t band_of(const walk *w, const tg_mover *m) {
-    if (w->across.n == 1) return w->along.n;
+    const bool one_walk = m->few_streams && !m->far && !m->stream; /* in the second-level cache: of dst */
+    if (w->across.n == 1 || one_walk) return w->along.n;
     const int64_t left = w->along.src - w->across.n * w->across.src;
     const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
     if (m->stream && m->few_streams && goes_on) return 1;
