@@ -5,28 +5,31 @@
  * layout may still be right: tg_layout_validate knows, and says why if not. */
 #include "layout/layout.h"
 
-/* How far offsets reach below and above l->offset: of data, and of all positions. */
+/* How far offsets of data reach below and above l->offset, and how much further those of padding do. */
 typedef struct reach {
-    int64_t low, high, all_low, all_high;
+    int64_t low, high, pad_low, pad_high;
 } reach;
+
+static inline bool stretch(int64_t *low, int64_t *high, int64_t by) {
+    return by < 0 ? tg_add(low, *low, by) : tg_add(high, *high, by);
+}
 
 static inline bool widen(reach *r, const tg_mode *m) {
     int64_t all;
     if (m->stride == INT64_MIN) return false;
     if (m->size <= 1) return m->size >= 0;
     if (!tg_mul(&all, m->size - 1, m->stride)) return false;
-    const int64_t data = m->count == m->size ? all : m->count > 1 ? (m->count - 1) * m->stride : 0;
-    int64_t *const reach_all = all < 0 ? &r->all_low : &r->all_high;
-    if (!tg_add(reach_all, *reach_all, all)) return false;
-    *(all < 0 ? &r->low : &r->high) += data; /* between 0 and that: fits */
-    return true;
+    if (m->count == m->size) return stretch(&r->low, &r->high, all);
+    const int64_t data = m->count > 1 ? (m->count - 1) * m->stride : 0; /* between 0 and `all`: fits */
+    return stretch(&r->low, &r->high, data) && stretch(&r->pad_low, &r->pad_high, all - data);
 }
 
-/* The digits of dimension d, from chain position *at on; each of `seen` is a mode that was met. */
+/* The digits of dimension d, from chain position *at on, down to that of weight 1; each of `seen` is a mode that was
+ * met. */
 static inline bool check_dim(const tg_layout *l, int32_t d, int32_t *at, uint64_t *seen, reach *r) {
     int64_t bound = l->shape[d], before = INT64_MAX;
     int32_t i = *at;
-    for (; i < l->nmodes; i++) {
+    for (; before != 1 && i < l->nmodes; i++) {
         const uint8_t number = l->chain[i];
         if (number >= TG_MAX_MODES) return false;
         const tg_mode *m = &l->mode[number];
@@ -72,31 +75,29 @@ bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
     }
     if (at < l->nmodes && !check_others(l, at, &seen, &r)) return false;
     if (seen != ((uint64_t)1 << l->nmodes) - 1) return false; /* some mode twice, or of no axis */
-    if (!tg_add(&high, l->offset, r.all_high) || !tg_add(&low, l->offset, r.all_low) || !tg_sub(&bits, high, low) ||
-        bits == INT64_MAX)
-        return false;
+    if (!tg_add(&out->high, l->offset, r.high) || !tg_add(&high, out->high, r.pad_high)) return false;
+    if (!tg_add(&out->low, l->offset, r.low) || !tg_add(&low, out->low, r.pad_low)) return false;
+    if (!tg_sub(&bits, high, low) || bits == INT64_MAX) return false;
     if (!tg_mul(&bits, l->span, l->elem_bits)) return false; /* stricter than need be */
-    out->low = l->offset + r.low;
-    out->high = l->offset + r.high;
     out->numel = numel;
     return out->low >= 0 && out->high < l->span;
 }
 
+/* Each mode goes on where those before it end. Tiled layouts stand outermost first: one round. */
 bool tg_layout_dense(int64_t *span, const tg_layout *l) {
-    const tg_mode *sorted[TG_MAX_MODES];
-    int32_t        n = 0;
+    int32_t left = 0;
     *span = 1;
     if (l->offset != 0) return false;
-    for (int32_t i = l->nmodes; i-- > 0;) { /* tiled layouts stand outermost first: sorted already */
-        const tg_mode *m = &l->mode[i];
-        if (!tg_is_memory(m) || m->size == 1) continue;
-        int32_t j = n++;
-        for (; j > 0 && sorted[j - 1]->stride > m->stride; j--) sorted[j] = sorted[j - 1];
-        sorted[j] = m;
+    for (int32_t i = 0; i < l->nmodes; i++) left += tg_is_memory(&l->mode[i]) && l->mode[i].size != 1;
+    while (left > 0) {
+        const int32_t before = left;
+        for (int32_t i = l->nmodes; i-- > 0;) {
+            const tg_mode *m = &l->mode[i];
+            if (m->stride != *span || m->size == 1 || !tg_is_memory(m)) continue;
+            if (m->size == 0 || !tg_mul(span, *span, m->size)) return false;
+            left--;
+        }
+        if (left == before) return false;
     }
-    for (int32_t i = 0; i < n; i++) {
-        if (sorted[i]->stride != *span) return false;
-        if (!tg_mul(span, *span, sorted[i]->size)) return false;
-    }
-    return *span > 0 && *span <= l->span;
+    return *span <= l->span;
 }
