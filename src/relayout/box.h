@@ -49,6 +49,21 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->n = 0;
 }
 
+/* The next box of the same draft begins like `common`, which has loops of data. */
+static inline void tg_draft_again(tg_draft *d, const tg_draft *common) {
+    d->dst = common->dst;
+    d->src = common->src;
+    d->tail = 0;
+    d->n = common->n;
+    for (int32_t i = 0; i < d->n; i++) {
+        const tg_loop *l = &common->loop[i];
+        d->loop[i].n = l->n;
+        d->loop[i].dst = l->dst;
+        d->loop[i].src = d->fill ? 0 : l->src;
+        d->loop[i].chunks_of = TG_NO_LOOP;
+    }
+}
+
 /* The box begins so many elements further on. */
 static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
     d->dst += dst * d->dst_unit;

@@ -44,6 +44,7 @@ typedef struct segment {
 /* A dimension of several segments. */
 typedef struct dim {
     int64_t               begin, end, size;
+    int64_t               positions; /* in dst; `size` if its padding is not wanted here */
     const tg_both_digits *dst;
     int32_t               data, ndata; /* segments of coordinates in [begin, end) */
     int32_t               pads, npads; /* and of padding, if end is the dimension's end */
@@ -140,15 +141,11 @@ static bool cut(refinement *r, const tg_both_digits *g, int32_t level, int64_t b
 
 /* ---- padding of one dimension ---- */
 
-/* Is every position one of `size` coordinates? */
-static bool is_full(const tg_both_digits *g, int64_t size) {
-    int64_t above = size;
-    for (int32_t i = 0; i < g->n; i++) {
-        const int64_t n = g->at[i].size, w = g->at[i].weight;
-        if (n != count_of(g, i, above) || n * w != above) return false; /* fits: about `above` */
-        above = w;
-    }
-    return true;
+/* No more than coordinates: then there is no padding, since each of these has a position of its own. */
+static int64_t count_positions(const tg_both_digits *dst) {
+    int64_t n = 1;
+    for (int32_t i = 0; i < dst->n; i++) n *= dst->at[i].size; /* fits: dst is dense where padding is wanted */
+    return n;
 }
 
 typedef struct pad_walk {
@@ -212,7 +209,7 @@ static bool make_padding(refinement *r, dim *d) {
     w.dst = d->dst;
     w.nouter = 0;
     w.has_tail = d->has_tail = tail > 0;
-    if (!is_full(d->dst, d->size + tail) && !pad_level(r, &w, 0, d->size, 0)) return false;
+    if (d->positions > d->size + tail && !pad_level(r, &w, 0, d->size, 0)) return false;
     if (tail > 0 && !make_tail(r, d, tail)) return false;
     d->npads = r->nsegments - d->pads;
     return true;
@@ -235,11 +232,22 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
     return true;
 }
 
-static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begin, int64_t end, int64_t size) {
+/* One step on either side for all of them. */
+static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int64_t end) {
+    tg_draft *d = &r->common;
+    if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
+    tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
+    if (end - begin > 1) tg_draft_loop(d, end - begin, dst, src);
+    return true;
+}
+
+static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begin, int64_t end, int64_t size,
+                         int64_t positions) {
     dim *d = &r->dims[r->ndims];
     d->begin = begin;
     d->end = end;
     d->size = size;
+    d->positions = positions;
     d->dst = &r->dst[r->ndims++];
     d->data = r->nsegments;
     if (begin < end && !cut(r, both, 0, begin, end)) return false;
@@ -248,19 +256,21 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->npads = 0;
     d->has_tail = false;
     d->all = NONE;
-    return !r->pair->pad || end < size || make_padding(r, d);
+    return positions == size || make_padding(r, d);
 }
 
 /* The next dimension; its digits in dst are the next of r->dst. Most dimensions are one segment without padding. */
 static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
     const tg_both_digits *dst = &r->dst[r->ndims];
-    const bool            padded = r->pair->pad && end == size && !is_full(dst, size);
+    const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
     tg_both_digits        both;
+    if (positions == size && begin < end && tg_is_even(dst) && tg_is_even(src))
+        return add_even(r, tg_even_step(dst), tg_even_step(src), begin, end);
     if (!tg_refine(&both, dst, src)) return refuse(r, "the tiles of both sides do not nest");
     const int64_t w = both.at[0].weight;
     const bool    whole = w == 1 || (begin % w == 0 && end % w == 0);
-    return whole && !padded && begin < end ? add_common(r, &both, begin, end)
-                                           : add_segments(r, &both, begin, end, size);
+    return whole && positions == size && begin < end ? add_common(r, &both, begin, end)
+                                                     : add_segments(r, &both, begin, end, size, positions);
 }
 
 /* Paddings and copies, which no coordinate names; only copies hold data. */
@@ -301,39 +311,30 @@ static bool draft_box(refinement *r, tg_draft *d) {
     return tg_nest_add_box(d) || refuse(r, r->plan->why != NULL ? r->plan->why : "there are too many ragged edges");
 }
 
-static bool add_box(refinement *r, const choice *chosen, bool fill) {
-    const tg_draft *common = &r->common;
-    tg_draft        d;
-    tg_draft_begin(&d, r->plan, r->pair, 0, 0, fill);
-    d.dst = common->dst;
-    d.src = common->src;
-    d.n = common->n;
-    for (int32_t i = 0; i < d.n; i++) {
-        d.loop[i] = common->loop[i];
-        if (fill) d.loop[i].src = 0;
-    }
+static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
+    tg_draft_again(d, &r->common);
     for (int32_t i = 0; i < r->ndims; i++) {
         const segment *s = &r->segments[chosen[i].at];
-        if (d.n + s->nloops > MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
-        tg_draft_shift(&d, s->dst, s->src);
-        d.tail += fill ? 0 : s->tail;
+        if (d->n + s->nloops > MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
+        tg_draft_shift(d, s->dst, s->src);
+        d->tail += d->fill ? 0 : s->tail;
         for (int32_t k = 0; k < s->nloops; k++) {
             const loop *l = &r->loops[s->first + k];
-            tg_draft_loop(&d, l->n, l->dst, l->src);
+            tg_draft_loop(d, l->n, l->dst, l->src);
         }
     }
-    return draft_box(r, &d);
+    return draft_box(r, d);
 }
 
 /* A box for every choice of one segment for each dimension. */
-static bool add_boxes(refinement *r, choice *c, bool fill) {
+static bool add_boxes(refinement *r, tg_draft *draft, choice *c) {
     const int32_t n = r->ndims;
     for (int32_t d = 0; d < n; d++) {
         if (c[d].n == 0) return true;
         c[d].at = c[d].first;
     }
     for (;;) {
-        if (!add_box(r, c, fill)) return false;
+        if (!add_box(r, draft, c)) return false;
         int32_t d = n;
         while (d-- > 0) {
             if (++c[d].at < c[d].first + c[d].n) break;
@@ -373,7 +374,7 @@ static bool anywhere(refinement *r, choice *out, dim *d) {
 }
 
 /* Dimension d at padding, those before it at data and those behind it anywhere. */
-static bool add_padding_boxes(refinement *r, const choice *data, int32_t d) {
+static bool add_padding_boxes(refinement *r, tg_draft *draft, const choice *data, int32_t d) {
     const dim *const at = &r->dims[d];
     const choice     pads = {at->pads, at->npads - at->has_tail, 0}; /* tails are the movers' */
     choice           c[MAX_DIMS];
@@ -382,19 +383,22 @@ static bool add_padding_boxes(refinement *r, const choice *data, int32_t d) {
     c[d] = pads;
     for (int32_t e = d + 1; e < r->ndims; e++)
         if (!anywhere(r, &c[e], &r->dims[e])) return false;
-    return add_boxes(r, c, true);
+    return add_boxes(r, draft, c);
 }
 
 static bool make_boxes(refinement *r) {
-    choice data[MAX_DIMS];
+    choice   data[MAX_DIMS];
+    tg_draft draft;
     if (r->ndims == 0) return draft_box(r, &r->common);
     for (int32_t d = 0; d < r->ndims; d++) {
         data[d].first = r->dims[d].data;
         data[d].n = r->dims[d].ndata;
     }
-    if (!add_boxes(r, data, false)) return false;
+    tg_draft_begin(&draft, r->plan, r->pair, 0, 0, false);
+    if (!add_boxes(r, &draft, data)) return false;
+    draft.fill = true;
     for (int32_t d = 0; d < r->ndims && r->pair->pad; d++)
-        if (!add_padding_boxes(r, data, d)) return false;
+        if (!add_padding_boxes(r, &draft, data, d)) return false;
     return true;
 }
 

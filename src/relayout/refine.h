@@ -48,32 +48,33 @@ static inline bool tg_append_digit(tg_both_digits *list, int64_t weight, int64_t
     list->n++;
     g->weight = weight;
     g->dst = stride;
-    g->src = 0;
     g->size = size;
     return true;
 }
 
-/* The memory digits of one axis, from chain position *at on. */
+/* The memory digits of one axis, from chain position *at on, down to that of weight 1. */
 static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t axis, int32_t *at, bool padded) {
-    int32_t i = *at;
     out->n = 0;
-    for (; i < l->nmodes; i++) {
-        const tg_mode *m = &l->mode[l->chain[i]];
+    while (*at < l->nmodes) {
+        const tg_mode *m = &l->mode[l->chain[*at]];
         if (m->axis != axis) break;
         const int64_t size = padded ? m->size : m->count; /* src's own padding is nobody's */
         if (size > 1 && !tg_append_digit(out, m->weight, m->stride, size)) return false;
+        ++*at;
+        if (m->weight == 1) break;
     }
-    *at = i;
     return true;
 }
 
 /* Most sides are a single walk. */
 static inline bool tg_is_even(const tg_both_digits *g) { return g->n == 0 || (g->n == 1 && g->at[0].weight == 1); }
 
+static inline int64_t tg_even_step(const tg_both_digits *even) { return even->n == 0 ? 0 : even->at[0].dst; }
+
 /* Then a step of any weight is so many of its steps; `cut` are the digits of the other side, at least one. */
 static inline bool tg_refine_even(tg_both_digits *out, const tg_both_digits *cut, const tg_both_digits *even,
                                   bool cut_is_dst) {
-    const int64_t step = even->n == 0 ? 0 : even->at[0].dst;
+    const int64_t step = tg_even_step(even);
     out->n = cut->n;
     for (int32_t i = 0; i < cut->n; i++) {
         const int64_t w = cut->at[i].weight;
