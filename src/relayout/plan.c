@@ -55,9 +55,11 @@ static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool con
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    for (int32_t m = 0; m < dst->nmodes; m++)
+    for (int32_t i = dst->nmodes; i-- > 0 && dst->mode[dst->chain[i]].axis < 0;) {
+        const int32_t m = dst->chain[i];
         if (dst->mode[m].axis == TG_AXIS_COPY && dst->mode[m].size < 1)
             return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
+    }
     if (dst->dtype != src->dtype && !convert)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ, and `convert` is not set: dst %s, src %s",
                        tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
@@ -88,8 +90,8 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
 
 /* How many positions hold data, as a dense layout has it: the elements and their copies. */
 static int64_t filled(const tg_layout *l, int64_t numel) {
-    for (int32_t m = 0; m < l->nmodes; m++)
-        if (l->mode[m].axis == TG_AXIS_COPY) numel *= l->mode[m].size; /* fits: a dense span holds them */
+    for (int32_t i = l->nmodes; i-- > 0 && l->mode[l->chain[i]].axis < 0;)
+        if (l->mode[l->chain[i]].axis == TG_AXIS_COPY) numel *= l->mode[l->chain[i]].size; /* fits: a dense span does */
     return numel;
 }
 
@@ -140,16 +142,14 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
         if (tg_bits_movable(d->elem_bits)) return TG_OK;
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: elements of %d bits cannot be moved", (int64_t)d->elem_bits);
     }
-    plan->dst_encoding = tg_encoding_of(d->dtype, d->format, d->elem_bits);
-    plan->src_encoding = tg_encoding_of(s->dtype, s->format, s->elem_bits);
-    const bool bits = d->dtype != s->dtype &&
-                      (plan->dst_encoding.kind == TG_KIND_BITS || plan->src_encoding.kind == TG_KIND_BITS);
-    const bool same = tg_encoding_same(plan->dst_encoding, plan->src_encoding) && tg_bits_movable(d->elem_bits) &&
-                      plan->dst_encoding.kind != TG_KIND_NONE;
+    const tg_encoding to = tg_encoding_of(d->dtype, d->format, d->elem_bits);
+    const tg_encoding from = tg_encoding_of(s->dtype, s->format, s->elem_bits);
+    const bool bits = d->dtype != s->dtype && (to.kind == TG_KIND_BITS || from.kind == TG_KIND_BITS);
+    if (!bits && tg_encoding_same(to, from) && tg_bits_movable(d->elem_bits) && to.kind != TG_KIND_NONE) return TG_OK;
     tg_kernel kernel;
-    if (bits || (!same && !tg_kernel_convert(&kernel, plan->dst_encoding, plan->src_encoding)))
-        return fail_conversion(d, s, err);
-    if (same) plan->dst_encoding = plan->src_encoding = none;
+    if (bits || !tg_kernel_convert(&kernel, to, from)) return fail_conversion(d, s, err);
+    plan->dst_encoding = to;
+    plan->src_encoding = from;
     return TG_OK;
 }
 
