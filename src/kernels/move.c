@@ -1,4 +1,5 @@
 /* Which mover: the family is the caller's, the rest follows from the processor. */
+#include "kernels/lines.h"
 #include "kernels/move.h"
 #include "kernels/stream.h"
 #include "kernels/variants.h"
@@ -58,26 +59,30 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
     return true;
 }
 
-/* Twice the pattern holds a whole pattern from every phase. */
-void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream) {
+/* At least a pattern around the caches: twice the pattern holds a whole one from every phase. */
+static void stream_pattern(uint8_t *dst, int64_t n, const uint8_t *pattern) {
     uint8_t twice[2 * TG_PAD_PATTERN];
-    if (n < TG_PAD_PATTERN) {
-        if (n > 0) memcpy(dst, pattern, (size_t)n);
-        return;
-    }
     memcpy(twice, pattern, TG_PAD_PATTERN);
     memcpy(twice + TG_PAD_PATTERN, pattern, TG_PAD_PATTERN);
     const int64_t  lead = (int64_t)(-(uintptr_t)dst % TG_PAD_PATTERN);
     const uint8_t *line = twice + lead;
-    memcpy(dst, pattern, (size_t)lead);
-    int64_t i = lead;
-    if (stream) {
-        tg_vec16 v[4];
-        memcpy(v, line, sizeof v);
-        for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN)
-            for (int k = 0; k < 4; k++) tg_stream_16((tg_vec16 *)(void *)(dst + i) + k, v[k]);
-    } else {
-        for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN) memcpy(dst + i, line, TG_PAD_PATTERN);
+    int64_t        i = lead;
+    tg_vec16       v[4];
+    memcpy(v, line, sizeof v);
+    tg_copy_short(dst, pattern, lead);
+    for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN)
+        for (int k = 0; k < 4; k++) tg_stream_16((tg_vec16 *)(void *)(dst + i) + k, v[k]);
+    tg_copy_short(dst + i, line, n - i);
+}
+
+void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream) {
+    tg_vec16 v[4];
+    int64_t  i = 0;
+    if (stream && n >= TG_PAD_PATTERN) {
+        stream_pattern(dst, n, pattern);
+        return;
     }
-    if (n > i) memcpy(dst + i, line, (size_t)(n - i));
+    memcpy(v, pattern, sizeof v);
+    for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN) memcpy(dst + i, v, sizeof v);
+    tg_copy_short(dst + i, pattern, n - i);
 }

@@ -186,21 +186,22 @@ ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, walk w) {
 
 /* ---- one stick in each row, partly padding ---- */
 
-/* The padding where it belongs; twice as long as a stick, so that two whole patterns have place behind any columns. */
-INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
-    memset(stick, 0, STICK);
-    memcpy(stick + b->cols, b->pad, TG_PAD_PATTERN);
-    memcpy(stick + b->cols + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
+#if VEC == 64
+/* The padding of either line of a stick, where it belongs: it begins behind the columns. */
+INLINE __m512i V(pad_line)(const tg_block *b) {
+    static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    const __m512i places = _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)b->cols));
+    return _mm512_permutexvar_epi8(places, _mm512_loadu_si512(b->pad)); /* of a place the low six bits count */
 }
 
-#if VEC == 64
 /* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
  * those of a whole line nearly always do. */
 INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few, bool stream) {
-    uint8_t p[2 * STICK];
-    V(padded_stick)(p, b);
-    const __m512i   low = _mm512_loadu_si512(p), high = _mm512_loadu_si512(p + 64);
-    const __m128i   first = _mm512_castsi512_si128(low);
+    const __m512i   pad = V(pad_line)(b);
+    const __m128i   first = _mm512_castsi512_si128(pad);
     const uint64_t  all = ~(uint64_t)0;
     const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
                     in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
@@ -209,9 +210,9 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
         const uint8_t *from = s + o * w->across.src;
         for (int64_t i = 0; i < w->along.n; i++, to += w->along.dst, from += w->along.src) {
             const __m128i some = _mm_mask_loadu_epi8(first, (__mmask16)in_low, from);
-            const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(low, some, 0)
-                                          : _mm512_mask_loadu_epi8(low, in_low, from));
-            const V(vec) c = (V(vec))(few ? high : _mm512_mask_loadu_epi8(high, in_high, from + 64));
+            const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(pad, some, 0)
+                                          : _mm512_mask_loadu_epi8(pad, in_low, from));
+            const V(vec) c = (V(vec))(few ? pad : _mm512_mask_loadu_epi8(pad, in_high, from + 64));
             if (stream) {
                 V(stream)(to, a);
                 V(stream)(to + 64, c);
@@ -230,6 +231,13 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
         V(padded_sticks_of)(d, s, b, w, false, stream);
 }
 #else
+/* The padding where it belongs; twice as long as a stick, so that two whole patterns have place behind any columns. */
+INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
+    memset(stick, 0, STICK);
+    memcpy(stick + b->cols, b->pad, TG_PAD_PATTERN);
+    memcpy(stick + b->cols + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
+}
+
 INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
     switch (n) {
     case 1: *d = *s; break;
@@ -307,8 +315,11 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
 
 INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b) {
     for (int64_t o = 0; o < b.outer; o++)
-        for (int64_t r = 0; r < b.rows; r++)
-            V(copy)(d + o * b.dst_outer + r * b.dst_row, s + o * b.src_outer + r * b.src_row, b.cols);
+        for (int64_t r = 0; r < b.rows; r++) {
+            uint8_t *const to = d + o * b.dst_outer + r * b.dst_row;
+            V(copy)(to, s + o * b.src_outer + r * b.src_row, b.cols);
+            if (b.tail > 0) V(pad)(to + b.cols, b.tail, b.pad, false);
+        }
 }
 
 ALONE void V(large)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
@@ -330,10 +341,10 @@ ALONE void V(large)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_bl
 }
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const bool small = !m->stream && b->tail == 0 && b->outer * b->rows * b->cols <= SMALL;
-    if (small && b->cols == STICK)
+    const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
+    if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
-    else if (small)
+    else if (small && (b->cols + b->tail != STICK || b->tail == 0))
         V(small_rows)(d, s, *b);
     else
         V(large)(m, d, s, b);
