@@ -141,6 +141,7 @@ bool tg_nest_add_box(tg_draft *d) {
     if (!tg_draft_route(d)) return false;
     tg_draft_chunks(d);
     if (!keep_loops(d)) return false;
+    if (d->box->nloops > 0 || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
     nest->nboxes++;
     return true;
 }

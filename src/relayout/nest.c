@@ -423,6 +423,7 @@ bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair) {
     r.ndims = r.nsegments = r.nloops = 0;
     tg_draft_begin(&r.common, plan, pair, pair->dst->offset, pair->src->offset, false);
     plan->as.nest.nboxes = plan->as.nest.nloops = plan->as.nest.nmovers = 0;
+    plan->as.nest.single = true;
     plan->why = NULL;
     bool done = make_dims(&r);
     if (done && pair->pad) put_tail_last(&r);

@@ -92,13 +92,19 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
 
 /* ---- boxes ---- */
 
+const uint8_t *tg_nest_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src) {
+    tg_block b = box->block;
+    b.pad = p->pad;
+    return run_block(p, box, dst + box->dst, src + box->src, &b);
+}
+
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               int64_t first, int64_t end) {
     const tg_loop *loop = &p->as.nest.loop[box->first];
     tg_block       b = box->block;
     odometer       o;
+    if (box->nloops == 0) return first < end ? tg_nest_block(p, box, dst, src) : NULL;
     b.pad = p->pad;
-    if (box->nloops == 0) return first < end ? run_block(p, box, dst + box->dst, src + box->src, &b) : NULL;
     odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         clip(&b, box, loop, &o);

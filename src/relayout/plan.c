@@ -187,9 +187,7 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
 }
 
 static bool is_direct(const tg_plan_private *p) {
-    const tg_box *box = p->as.nest.box;
-    return p->way == TG_WAY_NEST && !p->fill_first && !p->stream_turned && p->groups == 1 &&
-           p->as.nest.nboxes == 1 && box->nloops == 0 && box->route == TG_ROUTE_MOVE && box->block.tail == 0;
+    return p->way == TG_WAY_NEST && !p->fill_first && !p->stream_turned && p->groups == 1 && p->as.nest.single;
 }
 
 /* ---- init ---- */

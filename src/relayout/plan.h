@@ -66,6 +66,7 @@ typedef struct tg_box {
 
 typedef struct tg_nest {
     int32_t  nboxes, nloops, nmovers;
+    bool     single; /* each box is one block, of the same bits or of padding */
     tg_family family[TG_PLAN_MOVERS]; /* what mover was made for */
     int32_t  width[TG_PLAN_MOVERS];
     tg_mover mover[TG_PLAN_MOVERS];
@@ -97,7 +98,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     bool        stream;     /* movers of runs write around the caches */
     bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
     bool        far;        /* src is not in a cache */
-    bool        direct;     /* one block, straight by one mover into the caches: nothing to decide when run */
+    bool        direct;     /* a nest of single blocks, into the caches: nothing to decide when run */
     const char *why;        /* of way walk: what a nest could not do */
     int32_t     threads;
     int32_t     dst_bits, src_bits;
@@ -165,6 +166,9 @@ typedef struct tg_pair {
 bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair);
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
+
+/* The one block of a box without loops; as a mover. */
+const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
 /* stage_run.c: blocks of routes gather, scatter and tile; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,

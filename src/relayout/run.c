@@ -100,12 +100,23 @@ static tg_status run_groups(const tg_plan_private *p, int64_t first, int64_t end
     return j.bad < 0 ? TG_OK : fail_misfit(p, src, j.bad, err);
 }
 
+static void run_direct(const tg_plan_private *p, uint8_t *dst, const uint8_t *src) {
+    const tg_nest *nest = &p->as.nest;
+    for (int32_t i = 0; i < nest->nboxes; i++) {
+        const tg_box *box = &nest->box[i];
+        if (box->route == TG_ROUTE_MOVE && box->block.tail == 0) {
+            const tg_mover *mover = &nest->mover[box->mover];
+            (void)mover->move(mover, dst + box->dst, src + box->src, &box->block);
+        } else {
+            (void)tg_nest_block(p, box, dst, src);
+        }
+    }
+}
+
 tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor, tg_error *err) {
     const tg_plan_private *p = tg_plan_see(plan);
     if (p->direct) {
-        const tg_box   *box = p->as.nest.box;
-        const tg_mover *mover = &p->as.nest.mover[box->mover];
-        (void)mover->move(mover, (uint8_t *)dst + box->dst, (const uint8_t *)src + box->src, &box->block);
+        run_direct(p, dst, src);
         return TG_OK;
     }
     if (p->fill_first) fill_all(p, dst, executor);
