@@ -55,21 +55,24 @@ static tg_kind native_kind(tg_dtype dtype) {
 }
 
 /* Elements as wide as their type or packed; bool also in lanes of 16 and 32 bits. */
-static tg_encoding native(tg_dtype dtype, int32_t elem_bits) {
-    tg_encoding e = {native_kind(dtype), elem_bits, tg_dtype_bits(dtype)};
-    const bool  lane = dtype == TG_PRED && (elem_bits == 16 || elem_bits == 32);
-    if (elem_bits != e.value_bits && elem_bits != tg_dtype_storage_bits(dtype) && !lane) e.kind = TG_KIND_NONE;
-    return e;
+static tg_kind kind_in_bits(tg_dtype dtype, int32_t elem_bits) {
+    const bool lane = dtype == TG_PRED && (elem_bits == 16 || elem_bits == 32);
+    const bool fits = elem_bits == tg_dtype_bits(dtype) || elem_bits == tg_dtype_storage_bits(dtype) || lane;
+    return fits ? native_kind(dtype) : TG_KIND_NONE;
 }
 
-tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32_t elem_bits) {
-    if (format == TG_FORMAT_NATIVE) return native(dtype, elem_bits);
+static const encoding_row *find_row(tg_dtype dtype, tg_format format, int32_t elem_bits) {
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const encoding_row *r = &rows[i];
-        if (r->dtype != dtype || r->format != format || r->bits != elem_bits) continue;
-        const tg_encoding e = {r->kind, r->bits, r->kind == TG_KIND_BOOL ? 1 : r->bits};
-        return e;
+        if (r->dtype == dtype && r->format == format && r->bits == elem_bits) return r;
     }
-    const tg_encoding none = {TG_KIND_NONE, elem_bits, 0};
-    return none;
+    return NULL;
+}
+
+void tg_encoding_find(tg_encoding *out, tg_dtype dtype, tg_format format, int32_t elem_bits) {
+    const bool          native = format == TG_FORMAT_NATIVE;
+    const encoding_row *row = native ? NULL : find_row(dtype, format, elem_bits);
+    out->bits = elem_bits;
+    out->kind = native ? kind_in_bits(dtype, elem_bits) : row != NULL ? row->kind : TG_KIND_NONE;
+    out->value_bits = native ? tg_dtype_bits(dtype) : row == NULL ? 0 : row->kind == TG_KIND_BOOL ? 1 : row->bits;
 }

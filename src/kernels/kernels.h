@@ -42,7 +42,15 @@ typedef struct tg_encoding {
 } tg_encoding;
 
 /* How elements of dtype are stored in `format` with elem_bits each; kind NONE if we do not know. */
-tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32_t elem_bits);
+void tg_encoding_find(tg_encoding *out, tg_dtype dtype, tg_format format, int32_t elem_bits);
+
+/* The same as a value, for callers that have time: compilers return three words by way of memory, in two loads that
+ * wait for three stores. */
+static inline tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32_t elem_bits) {
+    tg_encoding e;
+    tg_encoding_find(&e, dtype, format, elem_bits);
+    return e;
+}
 
 static inline bool tg_encoding_same(tg_encoding a, tg_encoding b) {
     return a.kind == b.kind && a.bits == b.bits && a.value_bits == b.value_bits;

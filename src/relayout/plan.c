@@ -135,15 +135,17 @@ static tg_status fail_conversion(const tg_layout *d, const tg_layout *s, tg_erro
 static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_error *err) {
     const tg_layout  *d = p->dst, *s = p->src;
     const tg_encoding none = {TG_KIND_NONE, 0, 0};
-    plan->dst_encoding = plan->src_encoding = none;
+    plan->dst_encoding = none;
+    plan->src_encoding = none;
     plan->dst_bits = d->elem_bits;
     plan->src_bits = s->elem_bits;
     if (d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits) {
         if (tg_bits_movable(d->elem_bits)) return TG_OK;
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: elements of %d bits cannot be moved", (int64_t)d->elem_bits);
     }
-    const tg_encoding to = tg_encoding_of(d->dtype, d->format, d->elem_bits);
-    const tg_encoding from = tg_encoding_of(s->dtype, s->format, s->elem_bits);
+    tg_encoding to, from;
+    tg_encoding_find(&to, d->dtype, d->format, d->elem_bits);
+    tg_encoding_find(&from, s->dtype, s->format, s->elem_bits);
     const bool bits = d->dtype != s->dtype && (to.kind == TG_KIND_BITS || from.kind == TG_KIND_BITS);
     if (!bits && tg_encoding_same(to, from) && tg_bits_movable(d->elem_bits) && to.kind != TG_KIND_NONE) return TG_OK;
     tg_kernel kernel;
