@@ -29,40 +29,36 @@ typedef struct tg_both_digits {
     tg_both_digit at[TG_BOTH_DIGITS]; /* by decreasing weight */
 } tg_both_digits;
 
-/* Below the others, or merged with the last one where both are one even walk. */
-static inline bool tg_append_digit(tg_both_digits *list, int64_t weight, int64_t stride, int64_t size) {
-    tg_both_digit *g = &list->at[list->n];
-    if (list->n > 0) {
-        tg_both_digit        *high = &g[-1];
-        const int64_t ratio = weight == 1 ? high->weight : high->weight / weight;
-        int64_t       step, whole;
-        if (ratio * weight == high->weight && size == ratio && tg_mul(&step, stride, ratio) && step == high->dst &&
-            tg_mul(&whole, high->size, ratio)) {
-            high->weight = weight;
-            high->dst = stride;
-            high->size = whole;
-            return true;
-        }
-    }
-    if (list->n == TG_BOTH_DIGITS) return false;
-    list->n++;
-    g->weight = weight;
-    g->dst = stride;
-    g->size = size;
+/* Does a digit below `high` walk on where one step of that ends? Then both are one. */
+static inline bool tg_merge_digit(tg_both_digit *high, int64_t weight, int64_t stride, int64_t size) {
+    const int64_t ratio = weight == 1 ? high->weight : high->weight / weight;
+    int64_t       step, whole;
+    if (size != ratio || ratio * weight != high->weight) return false;
+    if (!tg_mul(&step, stride, ratio) || step != high->dst || !tg_mul(&whole, high->size, ratio)) return false;
+    high->weight = weight;
+    high->dst = stride;
+    high->size = whole;
     return true;
 }
 
 /* The memory digits of one axis, from chain position *at on, down to that of weight 1. */
 static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t axis, int32_t *at, bool padded) {
-    out->n = 0;
-    while (*at < l->nmodes) {
-        const tg_mode *m = &l->mode[l->chain[*at]];
+    int32_t i = *at, n = 0;
+    int64_t weight = 0;
+    for (; weight != 1 && i < l->nmodes; i++) {
+        const tg_mode *m = &l->mode[l->chain[i]];
         if (m->axis != axis) break;
         const int64_t size = padded ? m->size : m->count; /* src's own padding is nobody's */
-        if (size > 1 && !tg_append_digit(out, m->weight, m->stride, size)) return false;
-        ++*at;
-        if (m->weight == 1) break;
+        weight = m->weight;
+        if (size <= 1 || (n > 0 && tg_merge_digit(&out->at[n - 1], weight, m->stride, size))) continue;
+        if (n == TG_BOTH_DIGITS) return false;
+        tg_both_digit *g = &out->at[n++];
+        g->weight = weight;
+        g->dst = m->stride;
+        g->size = size;
     }
+    out->n = n;
+    *at = i;
     return true;
 }
 
