@@ -19,6 +19,7 @@
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
 #include "copies.h"
+#include "listing.h"
 #include "machine.h"
 #include "onednn.h"
 #include "pinning.h"
@@ -32,7 +33,7 @@
 #include <string.h>
 
 enum { POOL_NONE, POOL_OURS, POOL_OPENMP };
-enum { TEXT_MAX = 96, FLUSH_BYTES = 256 << 20 };
+enum { FLUSH_BYTES = 256 << 20 };
 
 typedef struct options {
     bool        quick, list, lines;
@@ -68,7 +69,7 @@ typedef struct row {
 
 static void row_layouts(row *x, const stage *st) {
     const uint32_t all = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
-    char           src[TEXT_MAX], dst[TEXT_MAX];
+    char           src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
     workload_text(src, sizeof src, x->w->src, x->w, x->size);
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
     subject_layouts(&x->tegula, src, dst, all & ~st->opt.cpu);
@@ -217,7 +218,7 @@ static void print_row(const row *x) {
 }
 
 static void json_row(FILE *f, const row *x, bool first) {
-    char shape[TEXT_MAX], src[TEXT_MAX], dst[TEXT_MAX];
+    char shape[WORKLOAD_TEXT], src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
     workload_shape(shape, sizeof shape, x->w, x->size);
     workload_text(src, sizeof src, x->w->src, x->w, x->size);
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
@@ -263,11 +264,6 @@ static void run_case(stage *st, const workload *w, int size) {
     }
 }
 
-static bool chosen(const options *opt, const workload *w, int size) {
-    return strchr(opt->sizes, size_letters[size]) != NULL
-        && (opt->filter == NULL || strstr(w->name, opt->filter) != NULL);
-}
-
 /* What the largest chosen case needs on one side; 0 if none is chosen. */
 static size_t largest_side(const options *opt) {
     row    x;
@@ -277,7 +273,7 @@ static size_t largest_side(const options *opt) {
         memset(&x, 0, sizeof x);
         x.w = &workloads[i / SIZES];
         x.size = i % SIZES;
-        if (!chosen(opt, x.w, x.size)) continue;
+        if (!workload_chosen(x.w, x.size, opt->sizes, opt->filter)) continue;
         row_layouts(&x, &st);
         if ((size_t)x.tegula.src_bytes > most) most = (size_t)x.tegula.src_bytes;
         if ((size_t)x.tegula.dst_bytes > most) most = (size_t)x.tegula.dst_bytes;
@@ -288,49 +284,7 @@ static size_t largest_side(const options *opt) {
 static void run_all(stage *st) {
     for (int size = 0; size < SIZES; size++)
         for (int32_t i = 0; i < workload_count; i++)
-            if (chosen(&st->opt, &workloads[i], size)) run_case(st, &workloads[i], size);
-}
-
-/* ---- the list of cases, for bench_peers.py ---- */
-
-static void list_side(const char *name, const char *text, const tg_layout *l, int64_t bytes) {
-    const char *format = tg_format_name(l->format);
-    printf("\"%s\": {\"text\": \"%s\", \"bytes\": %lld, \"dtype\": \"%s\", \"format\": \"%s\", \"modes\": [", name,
-           text, (long long)bytes, tg_dtype_name(l->dtype), format == NULL ? "" : format);
-    for (int32_t i = 0; i < l->nmodes; i++)
-        printf("%s[%d, %lld, %lld, %lld]", i == 0 ? "" : ", ", (int)l->mode[i].axis, (long long)l->mode[i].weight,
-               (long long)l->mode[i].size, (long long)l->mode[i].stride);
-    printf("]}");
-}
-
-static void list_case(const options *opt, const workload *w, int size) {
-    const stage st = {.opt = *opt};
-    row         x = {.w = w, .size = size};
-    char        shape[TEXT_MAX], src[TEXT_MAX], dst[TEXT_MAX];
-    row_layouts(&x, &st);
-    workload_shape(shape, sizeof shape, w, size);
-    workload_text(src, sizeof src, w->src, w, size);
-    workload_text(dst, sizeof dst, w->dst, w, size);
-    printf("{\"workload\": \"%s\", \"size\": \"%c\", \"shape\": [%s],\n  ", w->name, size_letters[size], shape);
-    list_side("src", src, &x.tegula.src_layout, x.tegula.src_bytes);
-    printf(",\n  ");
-    list_side("dst", dst, &x.tegula.dst_layout, x.tegula.dst_bytes);
-    printf("}");
-}
-
-/* The sizes of our structs let a caller without a C compiler reserve room for them. */
-static void list_all(const options *opt) {
-    bool first = true;
-    printf("{\"sizeof\": {\"tg_plan\": %zu, \"tg_desc\": %zu, \"tg_error\": %zu}, \"desc_layout\": %zu, \"cases\": [",
-           sizeof(tg_plan), sizeof(tg_desc), sizeof(tg_error), offsetof(tg_desc, layout));
-    for (int size = 0; size < SIZES; size++)
-        for (int32_t i = 0; i < workload_count; i++) {
-            if (!chosen(opt, &workloads[i], size)) continue;
-            printf("%s\n ", first ? "" : ",");
-            list_case(opt, &workloads[i], size);
-            first = false;
-        }
-    printf("\n]}\n");
+            if (workload_chosen(&workloads[i], size, st->opt.sizes, st->opt.filter)) run_case(st, &workloads[i], size);
 }
 
 /* ---- command line ---- */
@@ -407,7 +361,7 @@ static void make_buffers(stage *st, size_t most) {
 int main(int argc, char **argv) {
     stage st = {.rows = 0};
     if (!read_options(&st.opt, argc, argv)) return usage();
-    if (st.opt.list) return list_all(&st.opt), 0;
+    if (st.opt.list) return list_cases(st.opt.sizes, st.opt.filter), 0;
     const size_t most = largest_side(&st.opt);
     if (most == 0) return fprintf(stderr, "bench_relayout: no workload has such a name\n"), 2;
     tg_threads *threads = NULL;

@@ -15,6 +15,7 @@
 #include "workloads.h"
 
 #include <stdio.h>
+#include <string.h>
 
 const char size_letters[SIZES + 1] = "LNMST";
 
@@ -89,6 +90,10 @@ const workload workloads[] = {
      {{16384, 8192}, {8192, 4096}, {2048, 2048}, {512, 512}, {16, 128}}},
 };
 const int32_t workload_count = sizeof workloads / sizeof workloads[0];
+
+bool workload_chosen(const workload *w, int size, const char *sizes, const char *filter) {
+    return strchr(sizes, size_letters[size]) != NULL && (filter == NULL || strstr(w->name, filter) != NULL);
+}
 
 void workload_shape(char *buf, size_t cap, const workload *w, int size) {
     size_t used = 0;

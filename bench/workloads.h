@@ -10,12 +10,14 @@
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 
-#include <tegula/tegula.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 enum { SIZE_L, SIZE_N, SIZE_M, SIZE_S, SIZE_T, SIZES };
 extern const char size_letters[SIZES + 1]; /* "LNMST" */
 
-enum { WORKLOAD_NDIM = 3 };
+enum { WORKLOAD_NDIM = 3, WORKLOAD_TEXT = 96 };
 
 typedef struct workload {
     const char *name;
@@ -31,7 +33,10 @@ extern const int32_t  workload_count;
 /* "16384,8192" */
 void workload_shape(char *buf, size_t cap, const workload *w, int size);
 
-/* One of w's two texts with the shape filled in. */
+/* sizes: letters. filter: part of the name, or NULL. */
+bool workload_chosen(const workload *w, int size, const char *sizes, const char *filter);
+
+/* One of w's two texts with the shape filled in; WORKLOAD_TEXT is enough for any of ours. */
 void workload_text(char *buf, size_t cap, const char *text, const workload *w, int size);
 
 #endif /* BENCH_WORKLOADS_H */
