@@ -2,7 +2,7 @@
 """The workloads of bench_relayout with NumPy and PyTorch, in one process with Tegula, in turns.
 
     bench_peers.py --bench build/bench/bench_relayout --lib build/libtegula.so --json FILE
-                   [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK]
+                   [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK]
 
  numpy      numpy.copyto of a permuted view of the source into a view of a buffer that exists: its best case
  torch      the same with Tensor.copy_
@@ -34,7 +34,7 @@ import sys
 import time
 from pathlib import Path
 
-ROUNDS = {"L": 5, "N": 7, "M": 15, "S": 15, "T": 15}
+ROUNDS = {"L": 5, "N": 7, "M": 15, "S": 15, "H": 15, "T": 15}
 SAMPLE_SECONDS = 3e-3
 ROW_SECONDS = 5.0      # no new round after that, but at least three
 FLUSH_BYTES = 256 << 20
@@ -475,7 +475,7 @@ def options():
     parser.add_argument("--rounds", type=int, default=0)
     parser.add_argument("--cpu", type=lambda text: int(text, 0), default=7)
     opt = parser.parse_args()
-    opt.size = opt.size or ("ST" if opt.quick else "LNMST")
+    opt.size = opt.size or ("ST" if opt.quick else "LNMSHT")
     opt.rounds = opt.rounds or (1 if opt.quick else 0)
     return opt
 

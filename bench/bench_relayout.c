@@ -1,6 +1,6 @@
 /* How fast moves are, against memcpy and against a copy that goes around the caches, in the same run.
  *
- *   bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
+ *   bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
  *                  [--json FILE]
  *   bench_relayout --list
  *
@@ -290,10 +290,11 @@ static void run_all(stage *st) {
 /* ---- command line ---- */
 
 static int usage(void) {
-    fprintf(stderr, "usage: bench_relayout [--quick] [--size LNMST] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
+    fprintf(stderr, "usage: bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
                     "                      [--cpu MASK] [--lines] [--json FILE]\n"
                     "       bench_relayout --list\n"
-                    "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, T 4 KiB; --filter: part of the name\n"
+                    "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, H 256 KiB,\n"
+                    "  T 4 KiB; --filter: part of the name\n"
                     "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
                     "--lines: also copy the lines that a move touches, without work on elements, and do\n"
                     "  the work of transposes without them\n");
@@ -314,7 +315,7 @@ static bool set_option(options *o, const char *name, const char *value) {
 }
 
 static bool read_options(options *o, int argc, char **argv) {
-    const options defaults = {false, false, false, "LNMST", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
+    const options defaults = {false, false, false, "LNMSHT", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
     bool          sizes_given = false;
     *o = defaults;
     for (int i = 1; i < argc; i++) {

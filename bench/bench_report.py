@@ -18,6 +18,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+SIZES = "LNMSHT"
 PEERS = ("onednn", "numpy", "torch", "torch new")
 RATIOS = ("memcpy", "ntcopy", "limit", "onednn", "numpy", "torch")
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
@@ -27,14 +28,14 @@ TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
 
 
 def read_targets(path):
-    """Lines of (pattern, size, threads, measure, bar); bar None: no target although a later line fits."""
+    """Lines of (pattern, sizes, threads, measure, bar); bar None: no target although a later line fits."""
     lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
     return [(p, s, t, m, None if bar == "none" else float(bar)) for p, s, t, m, bar in filter(None, lines)]
 
 
 def target_of(targets, row, measures):
-    for pattern, size, threads, measure, bar in targets:
-        if measure in measures and size == row["size"] and threads in ("*", str(row["threads"])) \
+    for pattern, sizes, threads, measure, bar in targets:
+        if measure in measures and row["size"] in sizes and threads in ("*", str(row["threads"])) \
                 and fnmatchcase(row["workload"], pattern):
             return None if bar is None else (measure, bar)
     return None
@@ -91,11 +92,11 @@ def scalings(rows, targets):
     """Per size: median speed of two threads over one, and its bar."""
     by_key = {key(row): row for row in rows}
     found = []
-    for size in "LNMS":
+    for size in SIZES:
         ratios = [row["gb_per_s"] / by_key[w, size, 1]["gb_per_s"] for (w, s, t), row in by_key.items()
                   if s == size and t == 2 and (w, size, 1) in by_key]
         if ratios:
-            bar = next((b for _, s, _, m, b in targets if m == "scaling" and s == size), None)
+            bar = next((b for _, s, _, m, b in targets if m == "scaling" and size in s), None)
             found.append({"size": size, "scaling": statistics.median(ratios), "bar": bar})
     return found
 

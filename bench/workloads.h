@@ -1,12 +1,13 @@
 /* The moves that are measured, as notation text.
  *
- * A workload is two layouts and five shapes. In the text, $ stands for the whole shape ("16384,8192")
+ * A workload is two layouts and six shapes. In the text, $ stands for the whole shape ("16384,8192")
  * and $0, $1 for one dimension of it, so that a layout that depends on the shape can be said once:
  *
  *     a.stick.u8    u8[$]    ->  u8[$]{1,0:T($0,128)}    tiles as high as the tensor: [C/128][R][128]
  *
  * Sizes are those of the larger side: L 256 MiB (memory), N 64 MiB, M 8 MiB (third-level cache), S 512 KiB
- * (second-level cache), T 4 KiB (8 KiB for d, 16 KiB for d.restick.u8: its one tile). */
+ * (a quarter of a second-level cache of 2 MiB), H 256 KiB (of one of 1 MiB), T 4 KiB (8 KiB for d, 16 KiB for
+ * d.restick.u8: its one tile). */
 #ifndef BENCH_WORKLOADS_H
 #define BENCH_WORKLOADS_H
 
@@ -14,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SIZE_L, SIZE_N, SIZE_M, SIZE_S, SIZE_T, SIZES };
-extern const char size_letters[SIZES + 1]; /* "LNMST" */
+enum { SIZE_L, SIZE_N, SIZE_M, SIZE_S, SIZE_H, SIZE_T, SIZES };
+extern const char size_letters[SIZES + 1]; /* "LNMSHT" */
 
 enum { WORKLOAD_NDIM = 3, WORKLOAD_TEXT = 96 };
 
