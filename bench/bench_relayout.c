@@ -12,20 +12,20 @@
  * verified by tg_plan_verify before it is timed, on one thread; on more threads, and from oneDNN, it must be the
  * same bytes.
  *
- * --lines adds, on one thread, a copy of the lines that the move touches, in its order and without any work on
- * elements (touched.h), and for transposes the work alone, in the first-level cache (turned.h). x limit is to the
- * slower of both: what is left to win.
+ * --lines adds copies of the lines that the move touches, without any work on elements, in the three fastest of
+ * several ways (line_copies.h), and the work on elements alone, in the first-level cache (work.h). x limit is to the
+ * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h).
  *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
 #include "copies.h"
+#include "limits.h"
 #include "listing.h"
 #include "machine.h"
 #include "onednn.h"
 #include "pinning.h"
 #include "rounds.h"
 #include "subject.h"
-#include "touched.h"
 #include "workloads.h"
 
 #include <stdio.h>
@@ -33,7 +33,7 @@
 #include <string.h>
 
 enum { POOL_NONE, POOL_OURS, POOL_OPENMP };
-enum { FLUSH_BYTES = 256 << 20 };
+enum { FLUSH_BYTES = 256 << 20, EDGE_BYTES = 4 << 10 };
 
 typedef struct options {
     bool        quick, list, lines;
@@ -47,7 +47,7 @@ typedef struct options {
 typedef struct stage {
     options           opt;
     uint8_t          *src, *dst, *flush;
-    size_t            side, flush_bytes; /* of src, and of dst; of flush */
+    size_t            side, flush_bytes; /* of src, and of dst, with some more for tiles at edges; of flush */
     const tg_executor *executor;
     FILE             *json;
     int               rows, wrong;
@@ -61,7 +61,7 @@ typedef struct row {
     int32_t         threads;
     subject         tegula;
     onednn         *peer;
-    lines          *lines;
+    limits          limits;
     bool            verified;
     uint64_t        sum; /* of the right result */
     rounds          r;
@@ -112,7 +112,7 @@ static void row_onednn(row *x, const stage *st) {
     x->peer = NULL;
 }
 
-static void add_contenders(row *x, copy_job *jobs) {
+static void add_contenders(row *x, const stage *st, copy_job *jobs) {
     rounds *const  r = &x->r;
     const int      ours = x->threads == 1 ? POOL_NONE : POOL_OURS;
     const bool     tiny = x->size == SIZE_T;
@@ -136,11 +136,7 @@ static void add_contenders(row *x, copy_job *jobs) {
     }
     if (tiny) rounds_add(r, "plan", subject_plan, &x->tegula, POOL_NONE);
     if (tiny) rounds_add(r, "plan+run", subject_plan_and_run, &x->tegula, POOL_NONE);
-    if (x->lines != NULL) {
-        rounds_add(r, "lines", lines_run, x->lines, POOL_NONE);
-        rounds_add(r, "lines around", lines_run_around, x->lines, POOL_NONE);
-        if (lines_turn(x->lines)) rounds_add(r, "turned", lines_run_turned, x->lines, POOL_NONE);
-    }
+    if (st->opt.lines) limits_add(&x->limits, r, &x->tegula, x->w, st->side, ours);
     if (x->peer != NULL) rounds_add(r, "onednn", onednn_run, x->peer, x->threads == 1 ? POOL_NONE : POOL_OPENMP);
 }
 
@@ -158,17 +154,13 @@ static void row_measure(row *x, const stage *st) {
     copy_job jobs[4];
     memset(&x->r, 0, sizeof x->r);
     if (!st->opt.quick || x->threads == 1) row_onednn(x, st);
-    if (st->opt.lines && x->threads == 1)
-        x->lines = lines_create(&x->tegula.dst_layout, &x->tegula.src_layout, st->dst, st->src, st->side);
-    add_contenders(x, jobs);
-    pin_threads(x->threads);
     set_method(x, st);
+    pin_threads(x->threads);
+    add_contenders(x, st, jobs);
     rounds_run(&x->r);
     pin_threads(1);
     onednn_destroy(x->peer);
     x->peer = NULL;
-    lines_destroy(x->lines);
-    x->lines = NULL;
 }
 
 /* ---- output ---- */
@@ -182,12 +174,6 @@ static double ratio_to(const row *x, const char *name) {
 static double ratio_to_both(const row *x, const char *name, const char *other) {
     const double a = ratio_to(x, name), b = ratio_to(x, other);
     return b > 0 && b < a ? b : a;
-}
-
-/* To the lines and the shuffles, whichever takes longer. */
-static double ratio_to_limit(const row *x) {
-    const double touched = ratio_to_both(x, "lines", "lines around"), turned = ratio_to(x, "turned");
-    return touched > turned ? touched : turned;
 }
 
 static double row_bytes(const row *x) { return (double)(x->tegula.src_bytes + x->tegula.dst_bytes); }
@@ -210,7 +196,7 @@ static void print_row(const row *x) {
            row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
     print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
-    print_ratio(ratio_to_limit(x));
+    print_ratio(limits_ratio(&x->r, "tegula"));
     print_ratio(ratio_to(x, "onednn"));
     printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
            x->r.noisy > 0 ? ", noisy" : "");
@@ -297,7 +283,7 @@ static int usage(void) {
                     "  T 4 KiB; --filter: part of the name\n"
                     "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
                     "--lines: also copy the lines that a move touches, without work on elements, and do\n"
-                    "  the work of transposes without them\n");
+                    "  the work on elements alone\n");
     return 2;
 }
 
@@ -352,9 +338,9 @@ static bool close_json(stage *st) {
 
 static void make_buffers(stage *st, size_t most) {
     const bool cold = strpbrk(st->opt.sizes, "LN") != NULL && !st->opt.quick;
-    st->side = most;
-    st->src = buffer_make(most);
-    st->dst = buffer_make(most);
+    st->side = most + EDGE_BYTES;
+    st->src = buffer_make(st->side);
+    st->dst = buffer_make(st->side);
     st->flush_bytes = cold ? FLUSH_BYTES : 0;
     st->flush = cold ? buffer_make(FLUSH_BYTES) : NULL;
 }

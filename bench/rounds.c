@@ -25,6 +25,8 @@
 
 static const double GROUP_SECONDS = 0.4, OTHERS_LIMIT = 0.06, REPEAT_SECONDS = 150;
 
+enum { PROBES = 3, PROBE_PART = 10 };
+
 static double now(void) {
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
@@ -106,6 +108,19 @@ static void calibrate(const rounds *r, contender *c) {
         const double each = (now() - t) / (double)c->repeats;
         c->repeats = 1 + (int64_t)(r->sample_seconds / (each > 1e-9 ? each : 1e-9) / (i == 0 ? 10 : 1));
     }
+}
+
+double rounds_probe(const rounds *r, void (*run)(void *), void *context) {
+    rounds    brief = *r;
+    contender c = {.run = run, .context = context};
+    double    best = 0;
+    brief.sample_seconds = r->sample_seconds / PROBE_PART;
+    calibrate(&brief, &c);
+    for (int i = 0; i < PROBES; i++) {
+        const double seconds = sample(&brief, &c);
+        if (i == 0 || seconds < best) best = seconds;
+    }
+    return best;
 }
 
 void rounds_run(rounds *r) {

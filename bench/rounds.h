@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 10 };
+enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 12 };
 
 typedef struct contender {
     const char *name;
@@ -35,6 +35,9 @@ typedef struct rounds {
 
 /* Add a contender and return it; the first one added is what ratios usually are taken to. */
 contender *rounds_add(rounds *r, const char *name, void (*run)(void *), void *context, int pool);
+
+/* Seconds per call, the best of a few short samples: to choose who is to be a contender. */
+double rounds_probe(const rounds *r, void (*run)(void *), void *context);
 
 void rounds_run(rounds *r);
 

@@ -1,185 +1,181 @@
 #include "touched.h"
 
-#include "turned.h"
-
-#include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__)
-#  include <immintrin.h>
-#endif
+enum { PIECE = 128 };
 
-enum { STICK = 128, MOST = 128, NO_DIM = -1 };
+/* ---- places ---- */
 
-typedef struct tile {
-    int64_t dst, src; /* bytes */
-} tile;
+/* Positions along a dimension, padding included. */
+static int64_t range_of(const tg_layout *l, int32_t d) {
+    int64_t range = 1;
+    for (int32_t i = 0; i < l->nmodes; i++)
+        if (l->mode[i].axis == d && l->mode[i].weight * l->mode[i].size > range)
+            range = l->mode[i].weight * l->mode[i].size;
+    return range;
+}
 
-struct lines {
-    uint8_t       *dst;
-    const uint8_t *src;
-    int64_t        n, ntiles;            /* sticks of a tile, tiles */
-    int64_t        to[MOST], from[MOST]; /* of its sticks, from where the tile begins */
-    tile          *tile;                 /* and one more than ntiles, which is the last again */
-};
-
-/* ---- which lines ---- */
-
-/* The first dimension along which elements follow each other. */
-static int32_t contiguous_dim(const tg_layout *l) {
-    int64_t zero[TG_MAX_NDIM] = {0}, one[TG_MAX_NDIM] = {0};
-    for (int32_t d = 0; d < l->ndim; d++) {
-        one[d] = 1;
-        if (l->shape[d] > 1 && tg_layout_offset(l, one) - tg_layout_offset(l, zero) == 1) return d;
-        one[d] = 0;
+/* What coordinate x along d adds to the place of an element, in bytes. The first digit goes on past its range. */
+static int64_t place(const tg_layout *l, int32_t d, int64_t x) {
+    const int64_t range = range_of(l, d);
+    int64_t       offset = 0;
+    for (int32_t i = 0; i < l->nmodes; i++) {
+        const tg_mode *m = &l->mode[i];
+        if (m->axis != d) continue;
+        const int64_t digit = x / m->weight;
+        offset += (m->weight * m->size == range ? digit : digit % m->size) * m->stride;
     }
-    return NO_DIM;
+    return offset * l->elem_bits / 8;
 }
 
-static int64_t byte_at(const tg_layout *l, const int64_t *coord) {
-    return tg_layout_offset(l, coord) * l->elem_bits / 8;
+static bool has_places(const tg_layout *l) {
+    for (int32_t i = 0; i < l->nmodes; i++)
+        if (l->mode[i].into != TG_TO_MEMORY || l->mode[i].stride < 0 || l->mode[i].axis >= l->ndim) return false;
+    return l->elem_bits % 8 == 0 && l->elem_bits <= 64;
 }
 
-/* Whether n elements along d, from the first one on, are one stick. */
-static bool is_stick(const tg_layout *l, int32_t d, int64_t n) {
-    int64_t coord[TG_MAX_NDIM] = {0};
-    const int64_t first = byte_at(l, coord);
-    coord[d] = n - 1;
-    return l->shape[d] >= n && byte_at(l, coord) - first == STICK - l->elem_bits / 8;
+/* ---- pieces ---- */
+
+/* How many steps of the piece along d lie side by side behind each other. */
+static int64_t run_along(const piece *p, const tg_layout *l, int32_t d) {
+    const int64_t extent = p->extent[d], most = range_of(l, d) / extent;
+    int64_t       n = 1;
+    while (n < most && (n + 1) * p->bytes <= PIECE && place(l, d, n * extent) == n * p->bytes) n++;
+    return n;
 }
 
-static int by_dst(const void *a, const void *b) {
-    const int64_t x = ((const tile *)a)->dst, y = ((const tile *)b)->dst;
+/* Where the next piece begins, as far as it can be seen along one dimension. */
+static int64_t next_piece(const piece *p, const tg_layout *l) {
+    int64_t next = INT64_MAX;
+    for (int32_t d = 0; d < l->ndim; d++) {
+        const int64_t step = range_of(l, d) > p->extent[d] ? place(l, d, p->extent[d]) : INT64_MAX;
+        if (step >= p->bytes && step < next) next = step;
+    }
+    return next;
+}
+
+static void find_piece(piece *p, const tg_layout *l, bool padded) {
+    memset(p, 0, sizeof *p);
+    p->bytes = l->elem_bits / 8;
+    for (int32_t d = 0; d < l->ndim; d++) p->extent[d] = 1;
+    for (int32_t d = 0; d < l->ndim && p->nruns < MOST_RUNS; d++) {
+        const int64_t n = run_along(p, l, d);
+        if (n == 1) continue;
+        p->dim[p->nruns] = d;
+        p->n[p->nruns++] = n;
+        p->extent[d] *= n;
+        p->bytes *= n;
+        d = -1; /* and again from the first dimension */
+    }
+    const int64_t next = next_piece(p, l);
+    if (padded && p->bytes < PIECE && next <= PIECE) p->bytes = next;
+}
+
+/* ---- the tile ---- */
+
+static int64_t least_common_multiple(int64_t a, int64_t b) {
+    int64_t x = a, y = b;
+    while (y != 0) {
+        const int64_t rest = x % y;
+        x = y;
+        y = rest;
+    }
+    return a / x * b;
+}
+
+static int by_value(const void *a, const void *b) {
+    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
     return (x > y) - (x < y);
 }
 
-/* Tiles begin at multiples of step. Returns whether all of their sticks lie in room. */
-static bool find_tiles(lines *l, const tg_layout *dst, const tg_layout *src, const int64_t *step, int64_t room) {
-    int64_t coord[TG_MAX_NDIM] = {0}, most_to = 0, most_from = 0;
-    for (int64_t k = 0; k < l->n; k++) {
-        if (l->to[k] < 0 || l->from[k] < 0) return false;
-        most_to = l->to[k] > most_to ? l->to[k] : most_to;
-        most_from = l->from[k] > most_from ? l->from[k] : most_from;
-    }
-    for (int64_t i = 0; i < l->ntiles; i++) {
-        const tile t = {byte_at(dst, coord), byte_at(src, coord)};
-        l->tile[i] = t;
-        if (t.dst + most_to + STICK > room || t.src + most_from + STICK > room) return false;
-        for (int32_t d = dst->ndim - 1; d >= 0; d--) {
-            coord[d] += step[d];
-            if (coord[d] < dst->shape[d]) break;
+/* The lines of all pieces of a box. Returns how many, or 0 if they are too many. */
+static int32_t find_lines(int64_t *line, const piece *p, const tg_layout *l, const int64_t *box) {
+    int64_t coord[TG_MAX_NDIM] = {0};
+    int32_t n = 0, d = 0;
+    while (d >= 0) {
+        int64_t first = 0;
+        for (d = 0; d < l->ndim; d++) first += place(l, d, coord[d]);
+        for (int64_t i = 0; i < p->bytes; i += LINE) {
+            if (n == MOST_LINES) return 0;
+            line[n++] = first + i;
+        }
+        for (d = l->ndim - 1; d >= 0; d--) {
+            coord[d] += p->extent[d];
+            if (coord[d] < box[d]) break;
             coord[d] = 0;
         }
     }
-    qsort(l->tile, (size_t)l->ntiles, sizeof *l->tile, by_dst);
-    l->tile[l->ntiles] = l->tile[l->ntiles - 1];
+    qsort(line, (size_t)n, sizeof line[0], by_value);
+    return n;
+}
+
+/* ---- the loops ---- */
+
+/* Positions of the tile along a dimension as digits: the longest even run, then runs of it. */
+static bool add_loops(nest *n, const tg_layout *dst, const tg_layout *src, int32_t d, int64_t step, int64_t count) {
+    while (count > 1) {
+        const int64_t to = place(dst, d, step), from = place(src, d, step);
+        int64_t       even = 1;
+        while (even < count && place(dst, d, even * step) == even * to && place(src, d, even * step) == even * from)
+            even++;
+        if (count % even != 0 || n->nloops == MOST_LOOPS) return false;
+        const loop found = {even, to, from};
+        n->loop[n->nloops++] = found;
+        step *= even;
+        count /= even;
+    }
     return true;
 }
 
-static bool find_lines(lines *l, const tg_layout *dst, const tg_layout *src, int64_t room) {
-    const int32_t a = contiguous_dim(src), b = contiguous_dim(dst);
-    const int64_t n = STICK * 8 / dst->elem_bits;
-    int64_t       step[TG_MAX_NDIM], coord[TG_MAX_NDIM] = {0};
-    if (a == NO_DIM || b == NO_DIM || n > MOST || !is_stick(src, a, n) || !is_stick(dst, b, n)) return false;
-    l->ntiles = 1;
+/* Every nest so far, once more with the tile at the end of d. */
+static bool add_end(touched *t, const tg_layout *dst, const tg_layout *src, int32_t d, int64_t first) {
+    const int32_t n = t->nnests;
+    if (2 * n > MOST_NESTS) return false;
+    for (int32_t i = 0; i < n; i++) {
+        nest *const end = &t->nest[t->nnests++];
+        *end = t->nest[i];
+        end->dst += place(dst, d, first);
+        end->src += place(src, d, first);
+    }
+    return true;
+}
+
+static bool find_nests(touched *t, const tg_layout *dst, const tg_layout *src, const int64_t *box) {
+    const nest start = {.dst = dst->offset * dst->elem_bits / 8, .src = src->offset * src->elem_bits / 8};
+    t->nest[0] = start;
+    t->nnests = 1;
     for (int32_t d = 0; d < dst->ndim; d++) {
-        step[d] = d == a || d == b ? n : 1;
-        l->ntiles *= (dst->shape[d] + step[d] - 1) / step[d];
+        const int64_t to = range_of(dst, d), from = range_of(src, d), range = to > from ? to : from;
+        if (box[d] > range) return false;
+        const int32_t n = t->nnests;
+        if (range % box[d] != 0 && !add_end(t, dst, src, d, range - box[d])) return false;
+        for (int32_t i = 0; i < n; i++)
+            if (!add_loops(&t->nest[i], dst, src, d, box[d], range / box[d])) return false;
     }
-    l->n = a == b ? 1 : n;
-    for (int64_t k = 0; k < l->n; k++) {
-        coord[a] = a == b ? 0 : k;
-        l->to[k] = byte_at(dst, coord);
-        coord[a] = 0;
-        coord[b] = a == b ? 0 : k;
-        l->from[k] = byte_at(src, coord);
-        coord[b] = 0;
+    return true;
+}
+
+static bool within(const touched *t, int64_t room) {
+    for (int32_t i = 0; i < t->nnests; i++) {
+        int64_t to = t->nest[i].dst + t->to[t->nto - 1], from = t->nest[i].src + t->from[t->nfrom - 1];
+        for (int32_t k = 0; k < t->nest[i].nloops; k++) {
+            to += (t->nest[i].loop[k].n - 1) * t->nest[i].loop[k].dst;
+            from += (t->nest[i].loop[k].n - 1) * t->nest[i].loop[k].src;
+        }
+        if (to + LINE > room || from + LINE > room) return false;
     }
-    l->tile = malloc((size_t)(l->ntiles + 1) * sizeof *l->tile);
-    if (l->tile == NULL) {
-        fprintf(stderr, "bench_relayout: no memory for a list of lines\n");
-        exit(1);
-    }
-    return find_tiles(l, dst, src, step, room);
+    return true;
 }
 
-/* ---- the copies ---- */
-
-#if defined(__x86_64__)
-
-#  define COPY_LINES(NAME, STORE, FETCH)                                                                          \
-      __attribute__((target("avx512f"))) static void NAME(const lines *l) {                                      \
-          for (int64_t i = 0; i < l->ntiles; i++) {                                                              \
-              uint8_t *const       d = l->dst + l->tile[i].dst;                                                  \
-              const uint8_t *const s = l->src + l->tile[i].src, *const later = l->src + l->tile[i + 1].src;      \
-              for (int64_t k = 0; k < l->n; k++) {                                                               \
-                  FETCH(later + l->from[k]);                                                                     \
-                  STORE((void *)(d + l->to[k]), _mm512_loadu_si512((const void *)(s + l->from[k])));             \
-                  STORE((void *)(d + l->to[k] + 64), _mm512_loadu_si512((const void *)(s + l->from[k] + 64)));   \
-              }                                                                                                  \
-          }                                                                                                      \
-          _mm_sfence();                                                                                          \
-      }
-#  define FETCH_STICK(p)                                   \
-      do {                                                 \
-          _mm_prefetch((const char *)(p), _MM_HINT_T1);      \
-          _mm_prefetch((const char *)(p) + 64, _MM_HINT_T1); \
-      } while (0)
-#  define FETCH_NOTHING(p) ((void)(p))
-
-COPY_LINES(copy_plain, _mm512_storeu_si512, FETCH_NOTHING)
-COPY_LINES(copy_around, _mm512_stream_si512, FETCH_STICK)
-
-static bool can_copy(const lines *l) {
-    int64_t bits = 0;
-    for (int64_t k = 0; k < l->n; k++) bits |= l->to[k];
-    for (int64_t i = 0; i < l->ntiles; i++) bits |= l->tile[i].dst;
-    return bits % 64 == 0 && __builtin_cpu_supports("avx512f");
-}
-
-/* A tile is two squares wide and high. */
-void lines_run_turned(void *context) {
-    const lines *const l = context;
-    (void)turn_squares(STICK / l->n, 4 * l->ntiles);
-}
-
-bool lines_turn(const lines *l) { return l->n > 1; }
-
-void lines_run(void *context) { copy_plain(context); }
-void lines_run_around(void *context) { copy_around(context); }
-
-#else
-
-static bool can_copy(const lines *l) {
-    (void)l;
-    return false;
-}
-
-bool lines_turn(const lines *l) {
-    (void)l;
-    return false;
-}
-
-void lines_run_turned(void *context) { (void)context; }
-void lines_run(void *context) { (void)context; }
-void lines_run_around(void *context) { (void)context; }
-
-#endif
-
-lines *lines_create(const tg_layout *dst_layout, const tg_layout *src_layout, void *dst, const void *src, size_t room) {
-    if (dst_layout->elem_bits != src_layout->elem_bits || dst_layout->elem_bits % 8 != 0) return NULL;
-    lines *l = calloc(1, sizeof *l);
-    if (l == NULL) return NULL;
-    l->dst = dst;
-    l->src = src;
-    if (find_lines(l, dst_layout, src_layout, (int64_t)room) && can_copy(l)) return l;
-    lines_destroy(l);
-    return NULL;
-}
-
-void lines_destroy(lines *l) {
-    if (l != NULL) free(l->tile);
-    free(l);
+bool touched_find(touched *t, const tg_layout *dst, const tg_layout *src, size_t room) {
+    int64_t box[TG_MAX_NDIM];
+    memset(t, 0, sizeof *t);
+    if (!has_places(dst) || !has_places(src)) return false;
+    find_piece(&t->of_dst, dst, true);
+    find_piece(&t->of_src, src, false);
+    for (int32_t d = 0; d < dst->ndim; d++) box[d] = least_common_multiple(t->of_dst.extent[d], t->of_src.extent[d]);
+    t->nto = find_lines(t->to, &t->of_dst, dst, box);
+    t->nfrom = find_lines(t->from, &t->of_src, src, box);
+    return t->nto > 0 && t->nfrom > 0 && find_nests(t, dst, src, box) && within(t, (int64_t)room);
 }

@@ -1,32 +1,61 @@
-/* What a move would take if elements needed no work: the lines that it has to touch, copied as they are.
+/* Which lines of 64 bytes a move has to touch, and in which loops: what is left of it without work on elements.
  *
- * A stick is 128 bytes. Where src and dst are contiguous along the same dimension, every stick of dst is loaded from
- * where its first element lies in src. Where they are not, n = 128 / width lines of src and as many sticks of dst
- * belong together: the n x n elements of a tile. Then n sticks of src are loaded and stored as the n sticks of dst,
- * without being transposed. Both in the order of dst. The result is not the move's; its time is what loads and
- * stores of this pattern cost on a machine, and no mover that reads each line once can be much faster. */
+ * A piece is what lies side by side in memory, 128 bytes at most: of dst with its padding, of src without. The
+ * smallest box of elements that is whole pieces of both sides makes a tile:
+ *
+ *     from                    to                         box                   lines read   written
+ *     row-major               sticks of f16              1 x 64                     2           2
+ *     row-major               sticks along rows          64 x 64                  128         128
+ *     row-major bf16          T(8,128)(2,1)              2 x 64                     4           4
+ *     row-major f32           sticks of bf16             1 x 64                     4           2
+ *     one f16 per stick       f16 side by side           64                        64           2
+ *     f16 side by side        one f16 per stick          64                         2         128
+ *
+ * The tile is the same everywhere; loops say where it begins. A dimension that the box does not divide ends with a
+ * tile that begins earlier, in a nest of its own. Where padding of dst has no counterpart, src is read as if it went
+ * on; where a row of dst ends within a piece, the rest of that piece is written into the next row. */
 #ifndef BENCH_TOUCHED_H
 #define BENCH_TOUCHED_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include <tegula/tegula.h>
 
-typedef struct lines lines;
+enum { LINE = 64, MOST_LINES = 256, MOST_LOOPS = 8, MOST_NESTS = 8, MOST_RUNS = 4 };
 
-/* room: bytes that may be touched of dst and of src, from their starts. NULL where no such pattern fits: element sizes
- * that differ or are no whole bytes, sparse sticks, tiles of several levels, an edge past the room, other machines
- * than x86-64 with AVX-512. Exits if there is no memory. */
-lines *lines_create(const tg_layout *dst_layout, const tg_layout *src_layout, void *dst, const void *src, size_t room);
-void   lines_destroy(lines *l);
+/* n steps of so many bytes. */
+typedef struct loop {
+    int64_t n, dst, src;
+} loop;
 
-/* The argument is a lines *. */
-void lines_run(void *l);        /* plain stores */
-void lines_run_around(void *l); /* stores around the caches; the lines of the next tile are fetched meanwhile */
-void lines_run_turned(void *l); /* no lines: as many tiles turned in the first-level cache (turned.h) */
+/* Loops, outermost first, from where the first tile begins. */
+typedef struct nest {
+    int32_t nloops;
+    loop    loop[MOST_LOOPS];
+    int64_t dst, src;
+} nest;
 
-/* Whether src and dst are contiguous along different dimensions. */
-bool lines_turn(const lines *l);
+/* Elements side by side, innermost first: n along a dimension, then as many such runs along the next one. */
+typedef struct piece {
+    int32_t nruns;
+    int32_t dim[MOST_RUNS];
+    int64_t n[MOST_RUNS];
+    int64_t extent[TG_MAX_NDIM]; /* the product of its n */
+    int64_t bytes;
+} piece;
+
+typedef struct touched {
+    piece   of_dst, of_src;
+    int32_t nto, nfrom;
+    int64_t to[MOST_LINES], from[MOST_LINES]; /* bytes from where a tile begins, ascending */
+    int32_t nnests;
+    nest    nest[MOST_NESTS];                 /* loops by dimension */
+} touched;
+
+/* room: bytes that may be touched of dst and of src, from their starts. False where elements are no whole bytes, places
+ * are no sums over dimensions, digits do not nest, or a line lies past the room. */
+bool touched_find(touched *t, const tg_layout *dst, const tg_layout *src, size_t room);
 
 #endif /* BENCH_TOUCHED_H */

@@ -1,0 +1,26 @@
+/* What the machine allows for a move: the fastest way to copy the lines that it touches (line_copies.h), and its work
+ * on elements alone (work.h), whichever takes longer. */
+#ifndef BENCH_LIMITS_H
+#define BENCH_LIMITS_H
+
+#include "line_copies.h"
+#include "rounds.h"
+#include "subject.h"
+#include "work.h"
+#include "workloads.h"
+
+typedef struct limits {
+    touched touched;
+    lines   way[MOST_LINES_WAYS];
+    work    work;
+} limits;
+
+/* Try all ways on as many threads as *s has, and add the fastest three to the rounds, and the work; nothing where a
+ * limit is not known. room: bytes that may be touched of dst and of src. pool: of the executor. *l must stay, and the
+ * settings of *r must be made. */
+void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool);
+
+/* How many times faster the contender of that name is than the limit; 0 if there is none. */
+double limits_ratio(const rounds *r, const char *name);
+
+#endif /* BENCH_LIMITS_H */

@@ -1,0 +1,277 @@
+#include "line_copies.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const order_names[TOUR_ORDERS] = {"dst", "src", "bands"};
+static const char *const stores_names[LINES_STORES] = {"plain", "around", "next", "512", "1024"};
+
+/* ---- copies ---- */
+
+#if defined(__x86_64__)
+#  include <immintrin.h>
+
+#  if defined(__clang__)
+#    define UNROLL _Pragma("clang loop unroll(full)")
+#  else
+#    define UNROLL _Pragma("GCC unroll 4")
+#  endif
+#  define TARGET __attribute__((target("avx512f")))
+#  define INLINE TARGET __attribute__((always_inline)) static inline
+
+INLINE __m512i get(const uint8_t *s) { return _mm512_loadu_si512((const void *)s); }
+
+INLINE void put(uint8_t *d, __m512i v, bool around) {
+    if (around) _mm512_stream_si512((void *)d, v);
+    else _mm512_store_si512((void *)d, v);
+}
+
+/* A load that is not stored. */
+INLINE void only_get(const uint8_t *s) { __asm__ volatile("" : : "v"(get(s))); }
+
+INLINE void fetch(const uint8_t *s) { _mm_prefetch((const char *)s, _MM_HINT_T1); }
+
+/* Two lines of those that a group of `wide` tiles fetches, row by row, beginning with number l. */
+INLINE void fetch_ahead(const touched *t, const uint8_t *later, int64_t l, int64_t wide) {
+    const uint8_t *const s = later + t->from[l / (2 * wide) * 2] + l % (2 * wide) * LINE;
+    fetch(s);
+    fetch(s + LINE);
+}
+
+/* Where a tile is, what is to be fetched meanwhile, and if that is for a group of `wide` tiles, which of them it is. */
+typedef struct spot {
+    uint8_t       *d;
+    const uint8_t *s, *later; /* NULL: nothing */
+    int64_t        wide, at;
+} spot;
+
+INLINE spot spot_at(uint8_t *d, const uint8_t *s, const uint8_t *later, int64_t wide, int64_t at) {
+    const spot x = {(uint8_t *)((uintptr_t)d & ~(uintptr_t)(LINE - 1)), s, later, wide, at};
+    return x;
+}
+
+/* Few lines: nto and nfrom are constants, and the places stay in registers. */
+INLINE void copy_few(const int64_t *to, const int64_t *from, int nto, int nfrom, spot x, bool around) {
+    const int both = nto < nfrom ? nto : nfrom;
+    UNROLL
+    for (int k = 0; k < nfrom; k++) {
+        if (x.later != NULL) fetch(x.later + from[k]);
+        if (k < both) put(x.d + to[k], get(x.s + from[k]), around);
+        else only_get(x.s + from[k]);
+    }
+}
+
+/* Sticks at even steps on both sides, in runs. */
+INLINE void copy_rows(const lines *l, spot x, bool around) {
+    const touched *const t = l->touched;
+    for (int64_t k = 0; k < t->nfrom; k += 2 * l->rows) {
+        uint8_t       *d = x.d + t->to[k];
+        const uint8_t *s = x.s + t->from[k];
+        for (int64_t i = 0; i < l->rows; i++, d += l->to_step, s += l->from_step) {
+            if (x.wide > 0) {
+                fetch_ahead(t, x.later, x.at * t->nfrom + k + 2 * i, x.wide);
+            } else if (x.later != NULL) {
+                fetch(x.later + (s - x.s));
+                fetch(x.later + (s - x.s) + LINE);
+            }
+            const __m512i v = get(s), w = get(s + LINE);
+            put(d, v, around);
+            put(d + LINE, w, around);
+        }
+    }
+}
+
+/* Sticks of one element and zeros, side by side, since memory may take lines of zeros faster than others. */
+INLINE void copy_spread(const touched *t, spot x, bool around) {
+    uint16_t element;
+    memcpy(&element, x.s, sizeof element);
+    const __m512i        first = _mm512_zextsi128_si512(_mm_cvtsi32_si128(element)), zeros = _mm512_setzero_si512();
+    const uint8_t *const end = x.d + t->nto * LINE;
+    for (int64_t k = 0; k < t->nfrom; k++) {
+        if (x.later != NULL) fetch(x.later + t->from[k]);
+        only_get(x.s + t->from[k]);
+    }
+    for (uint8_t *d = x.d; d < end; d += 2 * LINE) {
+        put(d, first, around);
+        put(d + LINE, zeros, around);
+    }
+}
+
+static bool is_spread(const touched *t) {
+    return t->of_dst.nruns == 0 && t->of_dst.bytes == 2 * LINE && t->to[t->nto - 1] == (t->nto - 1) * LINE;
+}
+
+/* Anything: what has no counterpart is only loaded, or stored once more. */
+INLINE void copy_uneven(const touched *t, spot x, bool around) {
+    const int64_t both = t->nto < t->nfrom ? t->nto : t->nfrom;
+    __m512i       v = _mm512_setzero_si512();
+    for (int64_t k = 0; k < both; k++) {
+        if (x.later != NULL) fetch(x.later + t->from[k]);
+        v = get(x.s + t->from[k]);
+        put(x.d + t->to[k], v, around);
+    }
+    for (int64_t k = both; k < t->nfrom; k++) {
+        if (x.later != NULL) fetch(x.later + t->from[k]);
+        only_get(x.s + t->from[k]);
+    }
+    for (int64_t k = both; k < t->nto; k++) put(x.d + t->to[k], v, around);
+}
+
+enum { SPREAD = -2, ROWS = -1, UNEVEN = 0 };
+
+/* few: SPREAD, ROWS, UNEVEN, or how many lines are stored, of nfrom. */
+INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next, int few,
+                       int nfrom) {
+    const loop outer = n->nest.loop[n->nest.nloops - 3], middle = n->nest.loop[n->nest.nloops - 2],
+               inner = n->nest.loop[n->nest.nloops - 1];
+    const int64_t ahead = n->next;
+    int64_t       to[4], from[4];
+    for (int k = 0; k < few; k++) to[k] = l->touched->to[k];
+    for (int k = 0; k < nfrom; k++) from[k] = l->touched->from[k];
+    for (int64_t i = 0; i < outer.n; i++)
+        for (int64_t j = 0; j < middle.n; j++) {
+            uint8_t       *d1 = d + i * outer.dst + j * middle.dst;
+            const uint8_t *s1 = s + i * outer.src + j * middle.src;
+            for (int64_t k = 0; k < inner.n; k++, d1 += inner.dst, s1 += inner.src) {
+                const spot x = spot_at(d1, s1, next ? s1 + ahead : NULL, 0, 0);
+                if (few == ROWS) copy_rows(l, x, around);
+                else if (few == SPREAD) copy_spread(l->touched, x, around);
+                else if (few == UNEVEN) copy_uneven(l->touched, x, around);
+                else copy_few(to, from, few, nfrom, x, around);
+            }
+        }
+}
+
+INLINE void copy_groups(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, int64_t wide) {
+    const loop *const in = &n->nest.loop[n->nest.nloops - LEAST_LOOPS], *const rows = &in[1], *const tiles = &in[2];
+    for (int64_t i = 0; i < in[0].n; i++, d += in[0].dst, s += in[0].src)
+        for (int64_t j = 0; j < rows->n; j++) {
+            uint8_t *const       d1 = d + j * rows->dst;
+            const uint8_t *const s1 = s + j * rows->src;
+            for (int64_t k = 0; k < tiles->n; k++) {
+                const int64_t        group = k - k % wide + wide;
+                const uint8_t *const later = group < tiles->n ? s1 + group * tiles->src : s1 + rows->src;
+                copy_rows(l, spot_at(d1 + k * tiles->dst, s1 + k * tiles->src, later, wide, k % wide), true);
+            }
+        }
+}
+
+#  define COPY(NAME, ...) \
+      TARGET static void NAME(const lines *l, uint8_t *d, const uint8_t *s, const tour *n) { __VA_ARGS__; }
+#  define COPIES(NAME, ...)                                              \
+      COPY(NAME##_plain, copy_tiles(l, d, s, n, false, false, __VA_ARGS__)) \
+      COPY(NAME##_around, copy_tiles(l, d, s, n, true, false, __VA_ARGS__)) \
+      COPY(NAME##_next, copy_tiles(l, d, s, n, true, true, __VA_ARGS__))
+COPIES(sticks, 2, 2)
+COPIES(halves, 2, 4)
+COPIES(pairs, 4, 4)
+COPIES(rows, ROWS, 0)
+COPIES(spread, SPREAD, 0)
+COPIES(uneven, UNEVEN, 0)
+COPY(rows_512, copy_groups(l, d, s, n, 4))
+COPY(rows_1024, copy_groups(l, d, s, n, 8))
+
+typedef void (*copy)(const lines *l, uint8_t *d, const uint8_t *s, const tour *n);
+
+static copy copy_of(const lines *l) {
+    static const copy sticks[] = {sticks_plain, sticks_around, sticks_next},
+                      halves[] = {halves_plain, halves_around, halves_next},
+                      pairs[] = {pairs_plain, pairs_around, pairs_next},
+                      rows[] = {rows_plain, rows_around, rows_next, rows_512, rows_1024},
+                      spread[] = {spread_plain, spread_around, spread_next},
+                      uneven[] = {uneven_plain, uneven_around, uneven_next};
+    const int32_t nto = l->touched->nto, nfrom = l->touched->nfrom;
+    return nto == 2 && nfrom == 2 ? sticks[l->stores] : nto == 2 && nfrom == 4 ? halves[l->stores]
+         : nto == 4 && nfrom == 4 ? pairs[l->stores] : l->rows > 0 ? rows[l->stores]
+         : is_spread(l->touched) ? spread[l->stores] : uneven[l->stores];
+}
+
+static bool can_copy(void) { return __builtin_cpu_supports("avx512f"); }
+
+static void walk(const lines *l, copy inner, const tour *t, int32_t depth, uint8_t *d, const uint8_t *s) {
+    if (depth == t->nest.nloops - LEAST_LOOPS) {
+        inner(l, d, s, t);
+        return;
+    }
+    const loop *const c = &t->nest.loop[depth];
+    for (int64_t i = 0; i < c->n; i++) walk(l, inner, t, depth + 1, d + i * c->dst, s + i * c->src);
+}
+
+static void run_part(void *arg, size_t i) {
+    const lines *const l = arg;
+    for (int32_t k = 0; k < l->ntours; k++) {
+        const tour *const t = &l->tour[i][k];
+        walk(l, copy_of(l), t, 0, l->dst + t->nest.dst, l->src + t->nest.src);
+    }
+    if (l->stores != STORES_PLAIN) _mm_sfence();
+}
+
+#else
+
+static bool can_copy(void) { return false; }
+static void run_part(void *arg, size_t i) {
+    (void)arg;
+    (void)i;
+}
+
+#endif
+
+void lines_run(void *context) {
+    lines *const l = context;
+    if (l->executor == NULL) run_part(l, 0);
+    else l->executor->run(l->executor->context, run_part, l, (size_t)l->executor->threads);
+}
+
+/* ---- ways ---- */
+
+/* Rows of a stick each, at even steps on both sides: how many until a step differs; 0 where tiles are not such rows. */
+static void find_rows(lines *l) {
+    const touched *const t = l->touched;
+    if (t->nfrom != t->nto || t->nfrom % 2 != 0 || t->nfrom < 4) return;
+    const int64_t to = t->to[2] - t->to[0], from = t->from[2] - t->from[0];
+    int64_t       rows = 0;
+    for (int32_t k = 0; k < t->nto; k += 2) {
+        if (t->to[k + 1] - t->to[k] != LINE || t->from[k + 1] - t->from[k] != LINE) return;
+        const bool even = k > 0 && t->to[k] - t->to[k - 2] == to && t->from[k] - t->from[k - 2] == from;
+        if (k > 0 && !even && rows == 0) rows = k / 2;
+        if (k > 0 && rows > 0 && even == (k / 2 % rows == 0)) return;
+    }
+    l->rows = rows > 0 ? rows : t->nto / 2;
+    if (t->nto / 2 % l->rows != 0) l->rows = 0;
+    l->to_step = to;
+    l->from_step = from;
+}
+
+/* Whether rows go on in the next tiles. */
+static bool has_groups(const lines *l) {
+    const nest *const n = &l->tour[0][0].nest;
+    const loop *const last = &n->loop[n->nloops - 1];
+    return l->rows >= 8 && l->from_step >= 1024 && last->src == 2 * LINE && last->n >= 16;
+}
+
+static bool whole_lines(const touched *t) {
+    for (int32_t k = 0; k < t->nto; k++)
+        if (t->to[k] % LINE != 0) return false;
+    return true;
+}
+
+/* False where the order is none of its own, or the way of its stores does not fit. */
+static bool make_way(lines *l, tour_order order) {
+    const int64_t threads = l->executor == NULL ? 1 : l->executor->threads;
+    for (int64_t i = 0; i < threads; i++) l->ntours = tours_find(l->tour[i], l->touched, order, i, threads);
+    find_rows(l);
+    snprintf(l->name, sizeof l->name, "lines %s %s", order_names[order], stores_names[l->stores]);
+    return l->ntours > 0 && (l->stores < STORES_512 || has_groups(l));
+}
+
+int lines_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor) {
+    int n = 0;
+    if (!can_copy() || !whole_lines(t) || (executor != NULL && executor->threads > MOST_THREADS)) return 0;
+    for (tour_order order = 0; order < TOUR_ORDERS; order++)
+        for (lines_stores stores = 0; stores < LINES_STORES; stores++) {
+            const lines way = {.stores = stores, .touched = t, .dst = dst, .src = src, .executor = executor};
+            out[n] = way;
+            if (make_way(&out[n], order)) n++;
+        }
+    return n;
+}

@@ -1,0 +1,47 @@
+/* Copying the lines that a move touches (touched.h), as they are, in several ways: no mover that reads and writes each
+ * of them once can be much faster than the fastest of these.
+ *
+ *     order   dst, src, bands, as in tours.h
+ *     stores  plain   with plain stores, nothing fetched
+ *             around  around the caches, nothing fetched
+ *             next    around the caches, and the tiles 8 KiB from here are fetched into the second-level cache
+ *             512     around the caches; of each row of a tile the next 512 bytes are fetched at a time, row by row,
+ *             1024    spread over the tiles until there; only where such tiles follow each other in src
+ *
+ * Stores go to the line in which a place lies, loads come from wherever the elements begin. */
+#ifndef BENCH_LINE_COPIES_H
+#define BENCH_LINE_COPIES_H
+
+#include "tours.h"
+
+enum { MOST_LINES_WAYS = 15, MOST_THREADS = 2 };
+
+typedef enum lines_stores {
+    STORES_PLAIN,
+    STORES_AROUND,
+    STORES_NEXT,
+    STORES_512,
+    STORES_1024,
+    LINES_STORES
+} lines_stores;
+
+typedef struct lines {
+    char               name[24]; /* "lines bands next" */
+    lines_stores       stores;
+    const touched     *touched;
+    int64_t            rows, to_step, from_step; /* if tiles are sticks at even steps, this many in a run; else 0 */
+    int32_t            ntours; /* of each thread */
+    tour               tour[MOST_THREADS][MOST_TOURS];
+    uint8_t           *dst;
+    const uint8_t     *src;
+    const tg_executor *executor; /* NULL: the calling thread */
+} lines;
+
+/* All ways to copy these lines, on as many threads as the executor has, MOST_THREADS at most: an outer loop is cut.
+ * Returns how many there are: 0 on other machines than x86-64 with AVX-512. *t must stay. */
+int lines_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor);
+
+/* The argument is a lines *. */
+void lines_run(void *l);
+
+#endif /* BENCH_LINE_COPIES_H */

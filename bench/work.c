@@ -1,0 +1,82 @@
+#include "work.h"
+
+#include "copies.h"
+#include "turned.h"
+
+#include <string.h>
+
+enum { SMALL = 8 << 10, SQUARE_PAIRS = 4 * LINE };
+
+/* ---- which work ---- */
+
+/* Elements that stay side by side, and the run of dst after them. */
+static void find_shuffles(work *w, const touched *t, const subject *s) {
+    const piece *const to = &t->of_dst, *const from = &t->of_src;
+    const int64_t      element = s->dst_layout.elem_bits / 8;
+    if (to->nruns == 0 || from->nruns == 0) return;
+    const bool    joint = to->dim[0] == from->dim[0];
+    const int64_t unit = !joint ? 1 : to->n[0] < from->n[0] ? to->n[0] : from->n[0];
+    w->width = unit * element;
+    if (w->width > 8) return;
+    const bool pairs = !joint && to->n[0] == 2 && to->nruns > 1 && to->dim[1] == from->dim[0];
+    w->name = pairs ? "interleaved" : "turned";
+    w->count = s->dst_bytes / (pairs ? SQUARE_PAIRS : LINE * LINE / w->width);
+    if (w->count == 0) w->count = 1;
+}
+
+/* ---- conversions ---- */
+
+/* The workload with rows of 128 elements, as many as fit. */
+static void small_subject(subject *small, const workload *of, const subject *s, int i) {
+    static uint8_t src[2][SMALL] __attribute__((aligned(64))), dst[2][SMALL] __attribute__((aligned(64)));
+    char           from[WORKLOAD_TEXT], to[WORKLOAD_TEXT];
+    workload       w = *of;
+    const int64_t  bytes = s->src_bytes < SMALL ? s->src_bytes : SMALL;
+    w.shape[SIZE_T][0] = bytes / (128 * s->src_layout.elem_bits / 8);
+    w.shape[SIZE_T][1] = 128;
+    workload_text(from, sizeof from, w.src, &w, SIZE_T);
+    workload_text(to, sizeof to, w.dst, &w, SIZE_T);
+    subject_layouts(small, from, to, s->params.without);
+    small->params.threads = 1;
+    buffer_fill(src[i], SMALL, small->src_layout.dtype);
+    small->src = src[i];
+    small->dst = dst[i];
+    small->executor = NULL;
+    subject_plan(small);
+}
+
+static void find_conversion(work *w, const subject *s, const workload *of) {
+    w->name = "work";
+    for (int i = 0; i < 2; i++) small_subject(&w->small[i], of, s, i);
+    w->count = s->src_bytes / w->small[0].src_bytes;
+}
+
+/* The plan of a layout refers to it: *w must not move after this. */
+bool work_find(work *w, const touched *t, const subject *s, const workload *of) {
+    memset(w, 0, sizeof *w);
+    w->executor = s->executor;
+    if (strchr(of->type, '>') != NULL) find_conversion(w, s, of);
+    else find_shuffles(w, t, s);
+    return w->name != NULL;
+}
+
+/* ---- doing it ---- */
+
+static void run_part(void *arg, size_t i) {
+    work *const   w = arg;
+    const int64_t n = w->executor == NULL ? 1 : w->executor->threads, at = (int64_t)i;
+    const int64_t count = w->count * (at + 1) / n - w->count * at / n;
+    if (w->name[0] == 't') {
+        (void)turn_squares(w->width, count);
+    } else if (w->name[0] == 'i') {
+        (void)interleave_pairs(count);
+    } else {
+        for (int64_t k = 0; k < count; k++) subject_run(&w->small[i]);
+    }
+}
+
+void work_run(void *context) {
+    work *const w = context;
+    if (w->executor == NULL) run_part(w, 0);
+    else w->executor->run(w->executor->context, run_part, w, (size_t)w->executor->threads);
+}
