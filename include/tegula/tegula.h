@@ -534,7 +534,7 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
  * Integers that do not fit are errors; of an s4 or u2 in a byte of its own only the low bits count, as in XLA. On
  * failure *out is not a plan, and need not be what it was: TG_ERR_ARGUMENT for layouts that are no layouts, of
  * different shapes or (without `convert`) types, with offsets outside their storage, for a dst that is not unique, and
- * for fields out of range. */
+ * for fields out of range. TG_ERR_OVERFLOW: a storage of 2^62 bytes or more. */
 TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err);
 
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each, also where only a box is moved. src points at

@@ -44,9 +44,18 @@ static tg_status check_slowly(tg_extent *out, const tg_layout *l, const char *na
     return TG_OK;
 }
 
+/* A loop's count times its step is less than twice the storage: so it always fits. */
+static tg_status check_storage(const tg_layout *l, const char *name, tg_error *err) {
+    if (l->span <= INT64_MAX / 2 / tg_max(l->elem_bits / 8, 1)) return TG_OK;
+    return tg_fail(err, TG_ERR_OVERFLOW,
+                   "plan: the storage of %s has %d elements of %d bits, and 2^62 bytes are too many", name, l->span,
+                   (int64_t)l->elem_bits);
+}
+
 static tg_status check_layout(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
     if (l == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "plan: %s is NULL", name);
-    return tg_layout_quick(out, l) ? TG_OK : check_slowly(out, l, name, err);
+    const tg_status s = tg_layout_quick(out, l) ? TG_OK : check_slowly(out, l, name, err);
+    return s != TG_OK ? s : check_storage(l, name, err);
 }
 
 static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool convert, tg_error *err) {

@@ -202,7 +202,7 @@ tg_step tg_side_step(const tg_side *s, int32_t d, const int64_t *x) {
     for (int32_t a = d;;) {
         const tg_digit *g = moving_digit(s, a, y[a], step, &r.length);
         if (g == NULL) return r;
-        step = step / g->weight * g->stride;
+        if (!tg_mul(&step, step / g->weight, g->stride)) return r; /* the step leaves the tensor: its length is 1 */
         if (g->into < 0) {
             r.slope = step;
             return r;

@@ -173,6 +173,25 @@ static void test_refusals(void **state) {
     assert_int_equal(tg_plan_init(&p, NULL, NULL), TG_ERR_ARGUMENT);
 }
 
+/* Steps so large that their products do not fit: a fold's step that leaves the tensor at once is none, and where 4
+ * steps of 2^61 bytes would be multiplied there is no plan. Both were signed overflows. */
+static void test_far_apart(void **state) {
+    (void)state;
+    static const char *const folded = "s8[137438953472,53153]{0,1:T(*,3)(4294967296,1)}",
+                            *const column = "s8[137438953472,53153]{0,1}";
+    static const char *const distant = "s8[4,180] strides=[2305843009213693952,1]";
+    const int64_t shape[] = {4, 180};
+    tg_desc       d, s;
+    tg_plan       p;
+    assert_int_equal(tg_desc_parse(&d, folded, strlen(folded), NULL), TG_OK);
+    assert_int_equal(tg_desc_parse(&s, column, strlen(column), NULL), TG_OK);
+    assert_int_equal(plan_of(&p, &d.layout, &s.layout)->way, TG_WAY_WALK);
+    assert_int_equal(tg_desc_parse(&d, distant, strlen(distant), NULL), TG_OK);
+    const tg_layout l = dense(TG_S8, 2, shape);
+    expect_refusal(&d.layout, &l, TG_ERR_OVERFLOW, "the storage of dst has 6917529027641082036 elements of 8 bits");
+    expect_refusal(&l, &d.layout, TG_ERR_OVERFLOW, "the storage of src");
+}
+
 static void test_overflow(void **state) {
     (void)state;
     const int64_t shape[] = {30, 40};
@@ -203,6 +222,7 @@ int main(void) {
         cmocka_unit_test(test_fusing),        cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
         cmocka_unit_test(test_steps_by_size), cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
         cmocka_unit_test(test_packed_rest),   cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_far_apart),
     };
     return cmocka_run_group_tests_name("relayout plan", tests, NULL, NULL);
 }
