@@ -67,11 +67,19 @@ static int check_raw_size(const job *j) {
     if (nbytes == j->source.nbytes) return CLI_OK;
     const bool npy = j->source.nbytes >= 6 && memcmp(j->source.data, "\x93NUMPY", 6) == 0;
     char      *text = cli_canonical_text(&j->from);
-    const int  status = cli_fail(CLI_USAGE, j->source.name, "has %lld bytes, but %s takes %lld%s",
-                                 (long long)j->source.nbytes, text, (long long)nbytes,
+    const int  status = cli_fail(CLI_USAGE, j->source.name, "has %s%lld bytes, but %s takes %lld%s",
+                                 j->source.goes_on ? "at least " : "", (long long)j->source.nbytes, text,
+                                 (long long)nbytes,
                                  npy ? "; it looks like an .npy file, whose name should end in .npy" : "");
     free(text);
     return status;
+}
+
+/* Of a file that is not .npy; 0 if nobody says. */
+static int64_t raw_bytes(const job *j) {
+    int64_t nbytes = 0;
+    if (j->has_from) (void)tg_layout_nbytes(&nbytes, &j->from.layout, NULL);
+    return nbytes;
 }
 
 static bool same_shape(const tg_layout *a, const tg_layout *b) {
@@ -290,7 +298,7 @@ static int run_job(job *j, const cli_args *args) {
     int status = read_options(j, args);
     if (status != CLI_OK) return status;
     mover_watch_signals();
-    status = tensor_open(&j->source, args->argument[0]);
+    status = tensor_open(&j->source, args->argument[0], raw_bytes(j));
     if (status == CLI_OK) status = resolve_source(j);
     if (status == CLI_OK) status = check_destination(j, args->option[CONVERT] != NULL);
     if (status == CLI_OK) status = make_plan(j);

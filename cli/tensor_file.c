@@ -16,9 +16,7 @@ static bool ends_in_npy(const char *path) {
     return len >= 4 && strcmp(path + len - 4, ".npy") == 0;
 }
 
-static bool begins_as_npy(tg_file *file) {
-    return tg_file_nbytes(file) >= 6 && memcmp(tg_file_bytes(file), "\x93NUMPY", 6) == 0;
-}
+static bool is_npy(const unsigned char *bytes, int64_t n) { return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0; }
 
 /* ---- temporary files ----------------------------------------------------------------------------- */
 
@@ -49,17 +47,35 @@ static int write_all(int fd, const unsigned char *bytes, size_t n, const char *n
 
 /* ---- reading --------------------------------------------------------------------------------------- */
 
-static int copy_standard_input(int to) {
+/* How many bytes of standard input are wanted, from its first ones. A bad header is complained of later. */
+static int64_t bytes_wanted(const unsigned char *first, size_t n, int64_t most) {
+    tg_npy npy;
+    if (!is_npy(first, (int64_t)n)) return most;
+    if (tg_npy_parse(&npy, first, n, NULL) != TG_OK || npy.data_bytes > INT64_MAX - npy.data_offset) return 0;
+    return npy.data_offset + npy.data_bytes;
+}
+
+/* The first chunk, which pipes give in pieces, tells how much is wanted. */
+static int copy_standard_input(int to, int64_t most, bool *goes_on) {
     static unsigned char chunk[CHUNK];
-    int                  status = CLI_OK;
-    while (status == CLI_OK) {
-        const ssize_t got = read(STDIN_FILENO, chunk, CHUNK);
-        if (mover_interrupted() != 0) status = mover_interrupted();
-        else if (got < 0 && errno != EINTR) status = cli_fail(CLI_IO, "standard input", "%s", strerror(errno));
-        else if (got == 0) break;
-        else if (got > 0) status = write_all(to, chunk, (size_t)got, "temporary file");
+    int64_t              wanted = INT64_MAX, total = 0;
+    size_t               n = 0;
+    while (total <= wanted) {
+        const ssize_t got = read(STDIN_FILENO, chunk + n, CHUNK - n);
+        if (mover_interrupted() != 0) return mover_interrupted();
+        if (got == 0) return CLI_OK;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return cli_fail(CLI_IO, "standard input", "%s", strerror(errno));
+        const int status = write_all(to, chunk + n, (size_t)got, "temporary file");
+        if (status != CLI_OK) return status;
+        n += (size_t)got;
+        total += got;
+        if (n < CHUNK) continue;
+        if (total == CHUNK) wanted = bytes_wanted(chunk, n, most);
+        n = 0;
     }
-    return status;
+    *goes_on = true;
+    return CLI_OK;
 }
 
 static int open_path(tg_file **out, const char *path) {
@@ -67,15 +83,15 @@ static int open_path(tg_file **out, const char *path) {
     return tg_file_open(out, path, &err) == TG_OK ? CLI_OK : cli_fail_error("input", &err);
 }
 
-static int open_standard_input(tg_file **out) {
+static int open_standard_input(tensor_source *source, int64_t most) {
     char path[PATH_ROOM];
     int  status = cli_claim_standard_input();
     if (status != CLI_OK) return status;
     const int fd = make_temporary(path);
     if (fd < 0) return CLI_IO;
-    status = copy_standard_input(fd);
+    status = copy_standard_input(fd, most, &source->goes_on);
     (void)close(fd);
-    if (status == CLI_OK) status = open_path(out, path);
+    if (status == CLI_OK) status = open_path(&source->file, path);
     (void)unlink(path); /* the map keeps the contents */
     return status;
 }
@@ -91,8 +107,8 @@ static int read_header(tensor_source *source) {
         return cli_fail(CLI_USAGE, source->name, "cut short: %lld bytes of elements, and the header promises %lld",
                         (long long)rest, (long long)need);
     if (rest > need)
-        return cli_fail(CLI_USAGE, source->name, "%lld bytes are left over after the last element",
-                        (long long)(rest - need));
+        return cli_fail(CLI_USAGE, source->name, "%s%lld bytes are left over after the last element",
+                        source->goes_on ? "at least " : "", (long long)(rest - need));
     if (source->npy.big_endian)
         return cli_fail(CLI_USAGE, source->name, "its elements are big-endian, and swapping bytes is no layout; save "
                         "it with a.astype(a.dtype.newbyteorder('<'))");
@@ -101,16 +117,16 @@ static int read_header(tensor_source *source) {
     return CLI_OK;
 }
 
-int tensor_open(tensor_source *out, const char *path) {
+int tensor_open(tensor_source *out, const char *path, int64_t most) {
     const bool    from_stdin = strcmp(path, "-") == 0;
     tensor_source source;
     memset(&source, 0, sizeof source);
     source.name = from_stdin ? "standard input" : path;
-    int status = from_stdin ? open_standard_input(&source.file) : open_path(&source.file, path);
+    int status = from_stdin ? open_standard_input(&source, most) : open_path(&source.file, path);
     if (status != CLI_OK) return status;
     source.data = tg_file_bytes(source.file);
     source.nbytes = tg_file_nbytes(source.file);
-    source.is_npy = from_stdin ? begins_as_npy(source.file) : ends_in_npy(path);
+    source.is_npy = from_stdin ? is_npy(source.data, source.nbytes) : ends_in_npy(path);
     if (source.is_npy) status = read_header(&source);
     if (status == CLI_OK) *out = source;
     else tg_file_destroy(&source.file);
