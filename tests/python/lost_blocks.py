@@ -3,10 +3,9 @@ import gc
 import sys
 
 
-def lost_blocks(work, warm, rounds):
-    """How many blocks of Python's memory `rounds` calls of work keep, once `warm` calls have filled Python's own
-    caches: the least of three times, since other threads of the process may allocate meanwhile."""
-    found = []
+def loses_blocks(work, warm, rounds, limit):
+    """Whether `rounds` calls of work keep `limit` blocks of Python's memory, once `warm` calls have filled Python's own
+    caches: each of three times, since other threads of the process may allocate meanwhile."""
     for _ in range(warm):
         work()
     for _ in range(3):
@@ -15,5 +14,6 @@ def lost_blocks(work, warm, rounds):
         for _ in range(rounds):
             work()
         gc.collect()
-        found.append(sys.getallocatedblocks() - before)
-    return min(found)
+        if sys.getallocatedblocks() - before < limit:
+            return False
+    return True

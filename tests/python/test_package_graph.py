@@ -14,7 +14,7 @@ from hypothesis import given, strategies as st
 import console
 import plan_oracle as o
 import tegula
-from lost_blocks import lost_blocks
+from lost_blocks import loses_blocks
 import tegula.hlo
 from tegula import Graph, Layout, SpyreTensorLayout
 from tegula._spyre_names import DataFormats
@@ -626,4 +626,4 @@ def test_no_reference_is_lost():
                 call(graph)
             except tegula.Error:
                 pass
-    assert lost_blocks(everything, 10, 30) < 100
+    assert not loses_blocks(everything, 10, 30, 100)
