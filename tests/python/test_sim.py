@@ -136,7 +136,7 @@ def test_published_graphs(model):
         if case["cost"] is None or "cpu_sin" in case["expr"]:
             continue
         with sim.Simulation(plan_hlo.text_of(case), model=model) as s:
-            s.run(*[rng.standard_normal(shape) / 4 for shape, _ in s.input_shapes()])
+            s.run(*[rng.random(shape, np.float32) - 0.5 for shape, _ in s.input_shapes()])  # of millions of elements
             d = s.difference(0)
         assert d.lost == 0 and d.largest <= 2**-6 * d.scale, case
         count += 1
