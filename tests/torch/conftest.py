@@ -3,6 +3,7 @@
 They run in .venv-torch with TEGULA_TORCH_TESTS=1 (`make check-torch`); elsewhere they are left out. The package is
 the one of the build folder, build/python, or what TEGULA_PACKAGE names.
 """
+import gc
 import os
 import sys
 from pathlib import Path
@@ -27,5 +28,18 @@ if os.environ.get("TEGULA_TORCH_TESTS") == "1":
     @pytest.fixture(autouse=True)
     def _same_numbers():
         torch.manual_seed(0)
+
+    frozen_modules = 0
+
+    @pytest.fixture(autouse=True)
+    def _modules_stay():
+        """The collector of cycles need not walk them each time that it walks all. The first test that compiles imports
+        hundreds."""
+        global frozen_modules
+        yield
+        if len(sys.modules) > frozen_modules + 100:
+            gc.collect()
+            gc.freeze()
+            frozen_modules = len(sys.modules)
 else:
     collect_ignore_glob = ["*"]
