@@ -90,8 +90,7 @@ INLINE void V(aim)(V(step) *t, pipeline *p, int width, int64_t tile, int64_t at)
     t->row = p->row + (at + RING - n) % RING;
 }
 
-/* All whole sticks of a matrix. */
-INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
+INLINE void V(pipeline_of)(int width, const matrix *a, work *w) {
     const int     n = PIECE(width) / width, side = STICK / width;
     const int64_t count = count_tiles(a), known = tg_ceil_div(AHEAD, side) + 1;
     pipeline      p;
@@ -111,4 +110,23 @@ INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
     }
     V(aim)(&t, &p, width, count, count * side);
     for (int i = 0; i < n; i++) V(copy_stick)(t.row[i], t.ready + i * STICK, true);
+}
+
+/* Functions of their own: the 40 KiB of a pipeline are not for moves that keep a stage on the stack besides. */
+#define DEFINE_PIPELINE(width) \
+    OUTLINE void V(pipeline_##width)(const matrix *a, work *w) { V(pipeline_of)(width, a, w); }
+DEFINE_PIPELINE(1)
+DEFINE_PIPELINE(2)
+DEFINE_PIPELINE(4)
+DEFINE_PIPELINE(8)
+DEFINE_PIPELINE(16)
+#undef DEFINE_PIPELINE
+
+/* All whole sticks of a matrix. */
+INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
+    if (width == 1) V(pipeline_1)(a, w);
+    else if (width == 2) V(pipeline_2)(a, w);
+    else if (width == 4) V(pipeline_4)(a, w);
+    else if (width == 8) V(pipeline_8)(a, w);
+    else V(pipeline_16)(a, w);
 }

@@ -373,7 +373,10 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     matrix_of(&a, w.pad, width, m, d, s, b);
     const bool narrow = a.cols % (STICK / width) != 0;
-    if (a.staged) V(run_pipeline)(width, &a, &w);
+    if (a.staged) {
+        const matrix all = a; /* a copy: no call can change the other */
+        V(run_pipeline)(width, &all, &w);
+    }
     if (a.even) V(run_even)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;
     w.o = 0;
