@@ -540,9 +540,9 @@ TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_err
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each, also where only a box is moved. src points at
  * offset 0 of its layout, dst likewise, at any byte address; layouts with negative offsets are refused by init.
  * executor == NULL runs on the calling thread; small moves do so in any case, and the executor may be called twice in
- * turn, each time to return when all tasks are done. dst and src may be NULL where they hold 0 bytes. Needs some 80 KiB
- * of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's format (one of them is named; the rest of
- * dst is then unspecified). */
+ * turn, each time to return when all tasks are done. dst and src may be NULL where they hold 0 bytes. Needs less than
+ * 96 KiB of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's format (one of them is named; the
+ * rest of dst is then unspecified). */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 
