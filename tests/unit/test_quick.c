@@ -119,6 +119,10 @@ static void test_dense(void **unused) {
         {"f32[3,5]{1,0:T(2,4)L(64)}", true, 32},
         {"f16[5,6] strides=[7,1]", false, 0},
         {"f16[5,6] strides=[1,5]", true, 30},
+        {"f16[2,3,5] strides=[1,2,6]", true, 30}, /* the innermost one is found last */
+        {"f16[3,5,2] strides=[2,6,1]", true, 30},
+        {"f16[4,2] strides=[1,2]", false, 0},
+        {"f16[2,2] strides=[1,1]", false, 0},
         {"f16[5,6] offset=3", false, 0},
         {"f16[5,6] strides=[6,-1] offset=5", false, 0},
         {"f16[5,6] strides=[0,1]", false, 0},
