@@ -64,7 +64,7 @@ static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool con
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    for (int32_t i = dst->nmodes; i-- > 0 && dst->mode[dst->chain[i]].axis < 0;) {
+    for (int32_t i = dst->nmodes; i-- > 0 && dst->mode[dst->chain[i]].axis < 0;) { /* modes without an axis are last */
         const int32_t m = dst->chain[i];
         if (dst->mode[m].axis == TG_AXIS_COPY && dst->mode[m].size < 1)
             return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
