@@ -313,12 +313,12 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
     }
 }
 
-INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b) {
+INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded) {
     for (int64_t o = 0; o < b.outer; o++)
         for (int64_t r = 0; r < b.rows; r++) {
             uint8_t *const to = d + o * b.dst_outer + r * b.dst_row;
             V(copy)(to, s + o * b.src_outer + r * b.src_row, b.cols);
-            if (b.tail > 0) V(pad)(to + b.cols, b.tail, b.pad, false);
+            if (padded) V(pad)(to + b.cols, b.tail, b.pad, false);
         }
 }
 
@@ -344,8 +344,10 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
     if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
-    else if (small && (b->cols + b->tail != STICK || b->tail == 0))
-        V(small_rows)(d, s, *b);
+    else if (small && b->tail == 0)
+        V(small_rows)(d, s, *b, false);
+    else if (small && b->cols + b->tail != STICK)
+        V(small_rows)(d, s, *b, true);
     else
         V(large)(m, d, s, b);
     return NULL;
