@@ -108,6 +108,7 @@ typedef struct matrix {
     bool           far;      /* src must be fetched early */
     bool           even;     /* src is in a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
+    bool           halves;   /* and its lines crowd each other: by half squares */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
     bool           near;     /* which fetches into the first-level cache */
 } matrix;
@@ -275,6 +276,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
         a->outer = 1;
     }
     a->even = !a->far && !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
+    a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }

@@ -328,7 +328,7 @@ INLINE void V(run_even)(int width, matrix *a) {
             if (a->dst.inner != a->dst.n)
                 V(run_even_stick)(width, true, a, d, s, a->done);
 #if VEC == 64
-            else if ((width == 2 || width == 4) && is_crowded(a->src.step, n))
+            else if ((width == 2 || width == 4) && a->halves)
                 V(run_crowded_stick)(width, a, d, s, a->done);
 #endif
             else
