@@ -349,6 +349,10 @@ int main(int argc, char **argv) {
     stage st = {.rows = 0};
     if (!read_options(&st.opt, argc, argv)) return usage();
     if (st.opt.list) return list_cases(st.opt.sizes, st.opt.filter), 0;
+    if (st.opt.threads[2] && pin_cpus() < 2) {
+        fprintf(stderr, "bench_relayout: there is one CPU to use; rows of two threads are left out\n");
+        st.opt.threads[2] = false;
+    }
     const size_t most = largest_side(&st.opt);
     if (most == 0) return fprintf(stderr, "bench_relayout: no workload has such a name\n"), 2;
     tg_threads *threads = NULL;

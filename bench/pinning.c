@@ -26,6 +26,8 @@ static bool nth(cpu_set_t *out, const cpu_set_t *set, int n) {
     return false;
 }
 
+int pin_cpus(void) { return allowed() == NULL ? 1 : CPU_COUNT(allowed()); }
+
 void pin_threads(int threads) {
     const cpu_set_t *all = allowed();
     cpu_set_t        first, second;

@@ -7,4 +7,7 @@
  * threads 1: every thread may run anywhere again. Pools must have started their threads. */
 void pin_threads(int threads);
 
+/* How many CPUs the process may use. */
+int pin_cpus(void);
+
 #endif /* BENCH_PINNING_H */

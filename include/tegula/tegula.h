@@ -532,7 +532,7 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
  * its largest (8573157376) as infinity and NaN to NINF, which reads back as NaN; to other formats to the
  * nearest, halves to even, past the largest to infinity (f8e4m3fn: NaN). tg_plan_losses counts what that loses.
  * Integers that do not fit are errors; of an s4 or u2 in a byte of its own only the low bits count, as in XLA. On
- * failure *out is not a plan, and need not be what it was: TG_ERR_ARGUMENT for layouts that are no layouts, of
+ * failure *out is a plan that moves nothing: TG_ERR_ARGUMENT for layouts that are no layouts, of
  * different shapes or (without `convert`) types, with offsets outside their storage, for a dst that is not unique, and
  * for fields out of range. TG_ERR_OVERFLOW: a storage of 2^62 bytes or more. */
 TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err);
@@ -574,8 +574,9 @@ TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg
 TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan_params *params,
                                 const void *dst, const void *src, tg_error *err);
 
-/* A pool of n threads (pthreadpool), n >= 1, as an executor. The calling thread is one of them. Runs that several
- * threads give to one pool queue; a task must not give it another. */
+/* A pool of n threads (pthreadpool), n >= 1, as an executor. The calling thread is one of them. They spin while they
+ * wait, so n should be no more than the processors that the process may use: two on one take milliseconds for each run.
+ * Runs that several threads give to one pool queue; a task must not give it another. */
 typedef struct tg_threads tg_threads;
 TG_API tg_status   tg_threads_create(tg_threads **out, int32_t n, tg_error *err);
 TG_API tg_executor tg_threads_executor(tg_threads *threads);

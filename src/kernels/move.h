@@ -45,7 +45,8 @@ struct tg_mover {
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src comes from memory, not from a cache: prefetch */
-    bool           sparing;   /* tg_cpu_sparing; family transpose: also tg_cpu_few_streams */
+    bool           sparing;   /* tg_cpu_sparing */
+    bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* tg_cpu_few_streams */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
@@ -63,8 +64,8 @@ int64_t tg_cpu_stream_bytes(bool alone);
  * and what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
 bool tg_cpu_sparing(void);
 
-/* Whether memory is read fastest in one long walk, wherever its pieces are to be written, and in any case with fetches
- * into the first-level cache; and the second-level cache is written so, wherever the pieces come from. */
+/* Whether memory is read fastest in one long walk, wherever its pieces are to be written, or else with fetches into the
+ * first-level cache; and the second-level cache is written so, wherever the pieces come from. */
 bool tg_cpu_few_streams(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no

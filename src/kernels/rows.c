@@ -14,7 +14,8 @@
  * The prefetchers follow some 16 streams: reading 64 halves the speed, and so does writing pieces of one stick far
  * apart from each other. Where the streams of dst are few and src goes on through all of them, src is simply walked
  * from end to end; or, by a processor that is sparing (move.h), in bands of 64, whole runs of 8 KiB of sticks, for
- * which src is read again from a cache. One that likes few streams (move.h) walks src so whatever dst is.
+ * which src is read again from a cache. One that likes few streams (move.h) walks src so however many those of dst are,
+ * and in the second-level cache walks dst from end to end.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */
@@ -73,20 +74,20 @@ INLINE void fetch_stick(const uint8_t *p, bool near) {
     TG_FETCH_AS(p + TG_LINE_BYTES, near);
 }
 
-/* One loop only: no bands. A few streams of dst, and src goes on from one to the next: src is walked
- * from end to end, or nearly. */
+/* One loop only: no bands. Where src goes on from the end of one walk to the next, and walks are short or the processor
+ * likes few streams, src is walked from end to end, or nearly. */
 static inline int64_t band_of(const walk *w, const tg_mover *m) {
     const bool one_walk = m->few_streams && !m->far && !m->stream; /* in the second-level cache: of dst */
     if (w->across.n == 1 || one_walk) return w->along.n;
     const int64_t left = w->along.src - w->across.n * w->across.src;
     const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
-    if (m->stream && m->few_streams && goes_on) return 1;
-    if (!m->stream || !goes_on || w->across.n > 2 * BAND) return BAND;
-    return m->sparing ? LONG_BAND : 1;
+    if (!m->stream || !goes_on) return BAND;
+    if (m->few_streams) return 1;
+    return w->across.n > 2 * BAND ? BAND : m->sparing ? LONG_BAND : 1;
 }
 
 static inline walk walk_of(const tg_mover *m, const tg_block *b) {
-    const int64_t reach = m->sparing ? STICK : FAR;
+    const int64_t reach = m->sparing ? STICK : FAR; /* fetched late it is not pushed out again */
     const int64_t total = b->cols + b->tail;
     const loop    outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
     const bool    swap = b->dst_outer == total && b->dst_row != total;

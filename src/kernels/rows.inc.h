@@ -150,7 +150,7 @@ INLINE void V(join_stick)(uint8_t *line, const uint8_t *stick, const uint8_t *be
 INLINE void V(join_sticks)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t n, int64_t k) {
     TG_UNROLL
     for (int64_t i = 0; i < n; i++, stick += w->along.src, line += STICK) {
-        fetch_stick(stick + w->ahead, w->near);
+        if (w->ahead > 0) fetch_stick(stick + w->ahead, w->near);
         V(join_stick)(line, stick, stick - w->along.src, k);
     }
 }

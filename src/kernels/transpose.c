@@ -15,9 +15,9 @@
  * In memory. Whole 64-byte lines are loaded, and so each line of a square is needed only once: source lines are often a
  * power of two apart, and would push each other out of the first-level cache before their next use. Squares make
  * tiles of a stick (128 bytes) of columns, by another stick where lines are near and evenly spaced, else by 64 rows, or
- * 128 of one byte; 16 bytes of a line are the least. The last
- * tile begins a little earlier where that helps, and writes some rows twice. Where columns are missing, lines of
- * padding are read instead, or any, and what is too much is not written.
+ * 128 of one byte; half squares read lines of which a whole square's share too few sets of the cache. 16 bytes of a
+ * line are the least. The last tile begins a little earlier where that helps, and writes some rows twice. Where columns
+ * are missing, lines of padding are read instead, or any, and what is too much is not written.
  *
  * From memory ("far") the lines of a later tile are fetched meanwhile, spread over the shuffles: 64 lines at a time are
  * too many for the prefetchers of the processor, and one burst of fetches stalls everything else.
@@ -244,12 +244,12 @@ INLINE bool find_groups(matrix *a, int64_t n) {
     return even || l->inner == n || l->inner == 2 * n;
 }
 
-/* Do n lines have no place in the first-level cache together? It tells 4 KiB by their addresses and holds each
- * remainder 8 times (or 12), and what it fetches on its own account next to n lines is gone before it is used. */
+/* Do n lines have no place in the first-level cache together? Its sets repeat every 4 KiB and have 8 ways (or 12), and
+ * what it fetches on its own account next to n lines is gone before it is used. */
 INLINE bool is_crowded(int64_t step, int64_t n) {
-    enum { TOLD_APART = 4096, TIMES = 8 };
+    enum { SETS_BYTES = 4096, WAYS = 8 };
     const int64_t alike = step & -step; /* the largest power of two that divides it */
-    return n * tg_min(alike, TOLD_APART) > TOLD_APART * TIMES;
+    return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
 /* Matrices that make one matrix are one. */
@@ -277,7 +277,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
     }
     a->even = !a->far && !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
-    a->staged = m->sparing && a->far && a->stream && count_tiles(a) > 0;
+    a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }
 

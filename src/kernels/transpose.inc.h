@@ -305,7 +305,7 @@ INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *
 }
 
 #if VEC == 64
-/* The same by half squares. */
+/* The same by half squares, whose 32 / width lines have place in the first-level cache together. */
 INLINE void V(run_crowded_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
     const int     n = VEC / width, side = STICK / width;
     const int64_t s_step = a->src.step, row = a->dst.step;

@@ -289,10 +289,20 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     return TG_OK;
 }
 
+/* Who runs a plan that was refused moves nothing. */
+static void be_nothing(tg_plan_private *plan) {
+    plan->way = TG_WAY_NOTHING;
+    plan->why = NULL;
+    plan->direct = plan->fill_first = plan->stream_turned = false;
+    plan->groups = plan->groups_per_step = plan->steps = 1;
+}
+
 tg_status tg_plan_tuned(tg_plan *out, const tg_plan_params *params, const tg_tuning *tuning, tg_error *err) {
-    const tg_status checked = check_params(out, params, err);
-    if (checked != TG_OK) return checked;
-    return fill_in((tg_plan_private *)(void *)out, params, tuning, err);
+    tg_plan_private *const plan = (void *)out;
+    tg_status              s = check_params(out, params, err);
+    if (s == TG_OK) s = fill_in(plan, params, tuning, err);
+    if (s != TG_OK && plan != NULL) be_nothing(plan);
+    return s;
 }
 
 tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err) {

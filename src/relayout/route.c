@@ -28,7 +28,9 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     const bool      many_lines = family == TG_FAMILY_TRANSPOSE && width < 8;
     nest->family[i] = family;
     nest->width[i] = width;
-    if (d->plan->bytes < d->pair->tuning->memory_bytes && (!many_lines || m->few_streams)) m->sparing = false;
+    if (d->plan->bytes >= d->pair->tuning->memory_bytes) return;
+    m->staged = m->staged && m->sparing && many_lines;
+    m->sparing = false;
 }
 
 /* A mover that another box has already, or a new one; false if there is none. */

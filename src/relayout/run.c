@@ -64,7 +64,7 @@ static void fill_task(void *arg, size_t index) {
 
 static void run_tasks(job *j, const tg_executor *e, void (*task)(void *, size_t), int64_t bytes) {
     const tg_plan_private *p = j->plan;
-    const int64_t          threads = e == NULL || p->serial ? 1 : e->threads;
+    const int64_t          threads = e == NULL || p->serial ? 1 : tg_max(e->threads, 1);
     const int64_t          each = bytes / threads >= p->shared_bytes ? TASKS_PER_THREAD : 1;
     int64_t                tasks = threads > 1 ? tg_min(threads * each, bytes / p->task_bytes) : 1;
     if (tasks > 1) tasks = tg_max(tasks, tg_min(p->threads, bytes / p->task_bytes));

@@ -167,7 +167,7 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             tg_mover m;
             if ((masks[i] & ~tg_cpu_features()) != 0) continue;
             assert_true(make_mover(&m, f, width, masks[i], (kind & 1) != 0, (kind & 2) != 0));
-            m.sparing = (kind & 4) != 0; /* whatever this processor is */
+            m.sparing = m.staged = (kind & 4) != 0; /* whatever this processor is */
             m.few_streams = (kind & 8) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
             assert_int_equal(m.dst_width, size);

@@ -168,7 +168,19 @@ static void test_refusals(void **state) {
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
     params.threads = 0;
     params.hint = 7;
+    memset(&p, 0xa5, sizeof p);
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
+    uint8_t             bytes[16] = {1};
+    const int64_t       beyond[] = {2, 4};
+    const tg_plan_params box = {.dst = &l, .src = &l, .end = beyond};
+    for (int i = 0; i < 2; i++) { /* what was refused moves nothing */
+        assert_int_equal(tg_plan_steps(&p), 1);
+        assert_int_equal(tg_plan_run(&p, bytes, bytes, NULL, NULL), TG_OK);
+        assert_int_equal(tg_plan_run_step(&p, 0, bytes, bytes, NULL, NULL), TG_OK);
+        assert_int_equal(bytes[0], 1);
+        memset(&p, 0xa5, sizeof p);
+        assert_int_equal(tg_plan_init(&p, &box, NULL), TG_ERR_ARGUMENT);
+    }
     assert_int_equal(tg_plan_init(NULL, &params, NULL), TG_ERR_ARGUMENT);
     assert_int_equal(tg_plan_init(&p, NULL, NULL), TG_ERR_ARGUMENT);
 }

@@ -116,9 +116,10 @@ static void check_executor(const tg_executor *e) {
 static void test_own_executor(void **state) {
     (void)state;
     int               calls = 0;
-    const tg_executor e = {crew_run, &calls, CREW};
+    const tg_executor e = {crew_run, &calls, CREW}, none = {.run = crew_run, .context = &calls};
     check_executor(&e);
     assert_true(calls > 0);
+    check_executor(&none); /* 0 threads are one */
 }
 
 static void test_pool(void **state) {
