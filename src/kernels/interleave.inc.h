@@ -127,10 +127,7 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
         V(turns)(width, ways, back, w, v);
         TG_UNROLL
         for (int k = 0; k < ways; k++)
-            if (stream)
-                V(stream)(d + k * d_step, w[k]);
-            else
-                V(store)(d + k * d_step, w[k]);
+            V(put)(d + k * d_step, w[k], stream);
     }
     for (; i < n; i++, d += back ? width : ways * width, s += back ? ways * width : width)
         for (int k = 0; k < ways; k++)

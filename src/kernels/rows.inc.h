@@ -30,11 +30,7 @@ INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
     TG_UNROLL
     for (int k = 0; k < STICK / VEC; k++) v[k] = V(load)(s + k * VEC);
     TG_UNROLL
-    for (int k = 0; k < STICK / VEC; k++)
-        if (stream)
-            V(stream)(d + k * VEC, v[k]);
-        else
-            V(store)(d + k * VEC, v[k]);
+    for (int k = 0; k < STICK / VEC; k++) V(put)(d + k * VEC, v[k], stream);
 }
 
 /* A long row around the caches. */
@@ -213,13 +209,8 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
             const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(pad, some, 0)
                                           : _mm512_mask_loadu_epi8(pad, in_low, from));
             const V(vec) c = (V(vec))(few ? pad : _mm512_mask_loadu_epi8(pad, in_high, from + 64));
-            if (stream) {
-                V(stream)(to, a);
-                V(stream)(to + 64, c);
-            } else {
-                V(store)(to, a);
-                V(store)(to + 64, c);
-            }
+            V(put)(to, a, stream);
+            V(put)(to + 64, c, stream);
         }
     }
 }

@@ -90,11 +90,6 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
 }
 #endif
 
-TG_NO_CHECKS INLINE void V(put)(uint8_t *d, V(vec) v, bool stream) {
-    if (stream) V(stream)(d, v);
-    else V(store)(d, v);
-}
-
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
 TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;

@@ -27,3 +27,8 @@ static inline void V(stream)(uint8_t *d, V(vec) v) {
     *to = v;
 #endif
 }
+
+static inline void V(put)(uint8_t *d, V(vec) v, bool stream) {
+    if (stream) V(stream)(d, v);
+    else V(store)(d, v);
+}
