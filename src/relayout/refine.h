@@ -57,6 +57,10 @@ static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t a
         g->dst = m->stride;
         g->size = size;
     }
+    if (n > 0 && out->at[n - 1].weight != 1) { /* one coordinate, with padding above it: it has a step all the same */
+        if (n == TG_BOTH_DIGITS) return false;
+        out->at[n++] = (tg_both_digit){.weight = 1, .size = 1};
+    }
     out->n = n;
     *at = i;
     return true;

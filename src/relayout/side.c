@@ -61,24 +61,24 @@ static bool merge_digits(tg_side *s) {
     return merged;
 }
 
-/* The last digit of a dimension: a dimension without digits walks nowhere. */
-static tg_digit last_digit(const tg_side *s, int32_t d, int32_t *count) {
+/* The last digit of a dimension, and whether there are others above it: a dimension without digits walks nowhere. */
+static tg_digit last_digit(const tg_side *s, int32_t d, bool *others) {
     tg_digit last = {1, 0, d, TG_TO_MEMORY};
-    *count = 0;
+    *others = false;
     for (int32_t i = 0; i < s->ndigits; i++) {
         if (s->digit[i].axis != d) continue;
-        ++*count;
         if (s->digit[i].weight == 1) last = s->digit[i];
+        else *others = true;
     }
     return last;
 }
 
 /* Is (i, j) to this side one dimension of size n_i * n_j, j running fastest? */
 static bool fusible(const tg_side *s, int32_t i, int32_t j, const int64_t *size) {
-    int32_t        ni, nj;
+    bool           above_i, above_j;
     int64_t        stride;
-    const tg_digit a = last_digit(s, i, &ni), b = last_digit(s, j, &nj);
-    if (nj > 1 || a.into != b.into || !tg_mul(&stride, b.stride, size[j]) || stride != a.stride) return false;
+    const tg_digit a = last_digit(s, i, &above_i), b = last_digit(s, j, &above_j);
+    if (above_j || a.into != b.into || !tg_mul(&stride, b.stride, size[j]) || stride != a.stride) return false;
     for (int32_t k = 0; k < s->ndigits; k++)
         if (s->digit[k].axis == i && !tg_mul(&stride, s->digit[k].weight, size[j])) return false;
     return true;

@@ -374,6 +374,50 @@ static void test_views(void **state) {
 }
 
 /* One run; and a walk, since tiles of 48 and 64 do not nest. */
+/* Modes as no notation writes them. */
+static tg_layout by_hand(const int64_t *shape, int32_t ndim, const tg_mode *mode, int32_t n, int64_t span) {
+    tg_layout l;
+    tg_error  err;
+    assert_int_equal(tg_layout_strided(&l, TG_U8, ndim, shape, NULL, 0, NULL), TG_OK);
+    l.nmodes = n;
+    l.span = span;
+    memcpy(l.mode, mode, (size_t)n * sizeof mode[0]);
+    for (int32_t i = 0; i < n; i++) l.chain[i] = (uint8_t)i;
+    if (tg_layout_validate(&l, &err) != TG_OK) fail_msg("%s", err.message);
+    return l;
+}
+
+/* A dimension of one coordinate with padding above its last digit. */
+static void test_padded_ones(void **state) {
+    (void)state;
+    const int64_t   one[] = {1}, three[] = {1, 3};
+    const tg_mode   above[] = {{4, 1, 2, 1, 0, TG_TO_MEMORY}, {1, 1, 1, 1, 0, TG_TO_MEMORY}};
+    const tg_mode two[] = {{4, 1, 2, 3, 0, TG_TO_MEMORY}, {1, 1, 1, 3, 0, TG_TO_MEMORY}, {3, 3, 1, 1, 1, TG_TO_MEMORY}};
+    const tg_layout d = by_hand(one, 1, above, 2, 4), e = by_hand(three, 2, two, 3, 12);
+    tg_layout       s;
+    assert_int_equal(tg_layout_strided(&s, TG_U8, 1, one, NULL, 0, NULL), TG_OK);
+    check_move(&d, &s);
+    check_move(&s, &d);
+    assert_int_equal(tg_layout_strided(&s, TG_U8, 2, three, NULL, 0, NULL), TG_OK);
+    check_move(&e, &s);
+    check_move(&s, &e);
+}
+
+/* Copies, whose dimension has no digits in src, do not take in two dimensions that stand still there. */
+static void test_copies_of_still_digits(void **state) {
+    (void)state;
+    const int64_t   shape[] = {6, 4};
+    const tg_mode to[] = {
+        {6, 6, 1, 8, 0, TG_TO_MEMORY}, {4, 4, 1, 2, 1, TG_TO_MEMORY}, {2, 2, 1, 1, TG_AXIS_COPY, TG_TO_MEMORY}};
+    const tg_mode from[] = {{2, 2, 3, 8, 0, TG_TO_MEMORY},
+                            {2, 2, 2, 4, 0, TG_TO_MEMORY},
+                            {2, 2, 1, 0, 0, TG_TO_MEMORY},
+                            {2, 2, 2, 1, 1, TG_TO_MEMORY},
+                            {2, 2, 1, 0, 1, TG_TO_MEMORY}};
+    const tg_layout d = by_hand(shape, 2, to, 3, 48), s = by_hand(shape, 2, from, 5, 20);
+    check_move(&d, &s);
+}
+
 static void test_both_ways(void **state) {
     (void)state;
     const int64_t   shape[] = {6, 5, 4, 3};
@@ -396,7 +440,8 @@ static void test_tail_of_chunks(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_pairs), cmocka_unit_test(test_sticks),         cmocka_unit_test(test_views),
-        cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),
+        cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
+        cmocka_unit_test(test_copies_of_still_digits),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
