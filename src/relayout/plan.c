@@ -177,11 +177,12 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 }
 
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
-    const int64_t limit =
-        p->tuning->stream_bytes >= 0 ? p->tuning->stream_bytes : tg_cpu_stream_bytes(plan->threads <= 1);
+    const bool    alone = plan->threads <= 1;
+    const int64_t limit = p->tuning->stream_bytes >= 0 ? p->tuning->stream_bytes : tg_cpu_stream_bytes(alone);
+    const int64_t turned = alone ? limit / 2 : limit; /* several threads share what memory takes, not their caches */
     const bool    never = p->hint == TG_HINT_CACHED, always = p->hint == TG_HINT_DEVICE;
     plan->stream = always || (plan->bytes >= limit && !never);
-    plan->stream_turned = always || (plan->bytes >= limit / 2 && !never);
+    plan->stream_turned = always || (plan->bytes >= turned && !never);
     plan->far = plan->bytes >= p->tuning->far_bytes;
 }
 
