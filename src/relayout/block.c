@@ -113,13 +113,14 @@ static void choose_rows(tg_draft *d) {
 /* ---- transposes ---- */
 
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst, or
- * rows in src, that side is one run already, and src is walked on. */
+ * rows in src, that side is one run already, and src is walked on; and where a tile is one run of src, as sticks are,
+ * src is walked on if it comes from memory. In a cache dst is. */
 static int32_t find_long_walk(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
-    const bool      take_turns = few_cols && b->dst_row == b->cols * width;
+    const bool      take_turns = few_cols && b->dst_row == b->cols * width, one_run = b->src_col == b->rows * width;
     int32_t         o = few_cols && !few_rows && !take_turns ? tg_draft_find_dst(d, b->cols * width) : NONE;
-    if (few_rows && !take_turns && b->src_col == b->rows * width) o = tg_draft_find_src(d, b->cols * b->src_col);
+    if ((few_rows || d->plan->far) && !take_turns && one_run) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, b->rows * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->cols * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->rows * b->dst_row);
