@@ -191,6 +191,9 @@ enum {
     RING = 4 * MAX_SIDE /* lines of three tiles of bytes, and rows of the tile before */
 };
 
+/* The lines of this tile, of the next ones and of the tile before have places of their own in the ring. */
+_Static_assert(AHEAD <= RING - 3 * MAX_SIDE, "the ring is too small");
+
 /* Bytes of each line that one step turns: 4 sticks or more. */
 #define PIECE(width) ((width) <= 4 ? 16 : (width) * 4)
 

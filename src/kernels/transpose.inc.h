@@ -283,8 +283,8 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
     *out = (source_tile){w->edge, STICK / width, 0, bytes};
 }
 
-/* The columns of a stick from src and dst on, in tiles of two squares by two: of each line, what a neighbour's fetch
- * brings with it. The last tile may be one square deep. */
+/* The columns of a stick from src and dst on, in tiles of a stick by a stick: whole sticks are written at once, and 128
+ * bytes of a line read, which caches fetch together. The last tile may be less deep, but is whole squares. */
 INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
     const int     n = VEC / width, side = STICK / width;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
