@@ -4,6 +4,7 @@
  * A loop of the block that is too long takes at most so many steps at a time; the chunks are counted by a loop around
  * the blocks. Runs are cut at multiples of what the padding's pattern and whole lines need. */
 #include "base/checked.h"
+#include "kernels/stream.h"
 #include "relayout/box.h"
 
 enum {
@@ -75,12 +76,21 @@ static bool reads_on(const tg_draft *d) {
     return d->src_width > 0 && b->outer > 1 && b->src_row == bytes_of_row(d);
 }
 
+/* Do runs of dst begin or end inside a line? Then blocks should be as long as runs are: what two blocks share of a line
+ * neither of them writes around the caches. */
+static bool shares_lines(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    const int64_t   total = (b->cols + b->tail) * width;
+    return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
+}
+
 /* Of a block of runs. */
 static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
     const tg_block *b = &d->box->block;
     const int64_t   least = d->pair->tuning->copy_rows;
     if (is_one_stream(d, width)) return fitting(room, b->rows, b->dst_row, LINE_PAIR);
-    if (reads_on(d)) return tg_max(least, fitting(room / TG_STREAMS, b->rows, bytes_of_row(d), LINE_PAIR));
+    if (reads_on(d) && !shares_lines(d, width))
+        return tg_max(least, fitting(room / TG_STREAMS, b->rows, bytes_of_row(d), LINE_PAIR));
     return least;
 }
 
