@@ -102,11 +102,10 @@ typedef struct matrix {
     int64_t        cols;     /* src.n and the padding */
     int64_t        outer, dst_outer, src_outer; /* so many matrices */
     int64_t        first;    /* columns before this one are done */
-    int64_t        done;     /* and of whole sticks behind it the first rows */
     const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
     bool           far;      /* src must be fetched early */
-    bool           even;     /* src is in a cache; lines are evenly spaced, and so are rows, or groups of them: */
+    bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and its lines crowd each other: by half squares */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
@@ -278,10 +277,36 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
         a->stream = m->stream && at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
-    a->even = !a->far && !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
+    a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
+}
+
+/* ---- evenly spaced lines ---- */
+
+/* A stick of them, and how many there are from this one on. */
+typedef struct even_stick {
+    uint8_t       *d;
+    const uint8_t *s;
+    int64_t        left;
+} even_stick;
+
+/* So many rows of a tile of lines that begin at s. */
+typedef struct even_tile {
+    const uint8_t *s;
+    int64_t        rows;
+} even_tile;
+
+/* What is fetched while the tile that begins at row `first` is turned: the tile LATER tiles later, of this stick or of
+ * one of the next, if there are so many. */
+static inline even_tile even_later(const matrix *a, const even_stick *k, int64_t first) {
+    enum { LATER = 2 };
+    const int64_t side = STICK / a->width, tiles = tg_ceil_div(a->dst.n, side);
+    int64_t       tile = first / side + LATER, sticks = 0;
+    for (; tile >= tiles; tile -= tiles) sticks++;
+    if (sticks >= k->left) return (even_tile){k->s, 0};
+    return (even_tile){k->s + sticks * side * a->src.step + tile * STICK, a->dst.n - tile * side};
 }
 
 /* ---- where a square is ---- */

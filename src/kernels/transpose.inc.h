@@ -198,23 +198,45 @@ DEFINE_HALF(4)
 
 /* Of wider elements a square has no more lines than a cache has ways, and of bytes halves gain nothing. */
 INLINE V(square_even_move) *V(half)(int width) { return width == 2 ? V(half_2) : V(half_4); }
+#else
+INLINE V(square_even_move) *V(half)(int width) { return V(square_even)(width); }
 #endif
 
 /* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
-TG_NO_CHECKS INLINE void V(strip)(int width, uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
-                                  bool stream) {
+TG_NO_CHECKS INLINE void V(strip_of)(int width, places at, bool stream) {
     const int n = 16 / width;
     V(vec)    in[16], out[16];
     TG_UNROLL
     for (int j = 0; j < n; j++) {
         const uint8_t *lane[LANES];
         TG_UNROLL
-        for (int l = 0; l < LANES; l++) lane[l] = line[l * n + j] + at;
+        for (int l = 0; l < LANES; l++) lane[l] = line_at(&at, l * n + j);
         in[j] = V(lanes)(lane);
     }
     V(turn)(width, out, in);
     TG_UNROLL
-    for (int i = 0; i < n; i++) V(put)(row[i] + to, out[i], stream);
+    for (int i = 0; i < n; i++) V(put)(row_at(&at, n, 0, i), out[i], stream);
+}
+
+/* The same of evenly spaced lines, to evenly spaced rows. */
+#define DEFINE_STRIP(width)                                                                                          \
+    TG_NO_CHECKS OUTLINE void V(strip_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {     \
+        V(strip_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);          \
+    }
+
+DEFINE_STRIP(1)
+DEFINE_STRIP(2)
+DEFINE_STRIP(4)
+DEFINE_STRIP(8)
+DEFINE_STRIP(16)
+#undef DEFINE_STRIP
+
+INLINE V(square_even_move) *V(strip_even)(int width) {
+    if (width == 1) return V(strip_even_1);
+    if (width == 2) return V(strip_even_2);
+    if (width == 4) return V(strip_even_4);
+    if (width == 8) return V(strip_even_8);
+    return V(strip_even_16);
 }
 
 /* ---- tiles ---- */
@@ -266,7 +288,7 @@ TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const sourc
     for (i = bytes / VEC * VEC; i < bytes; i += 16) {
         const int64_t j = i + 16 <= bytes ? i : bytes - 16; /* the last one may write rows once more */
         for (int p = 0; p < parts; p++)
-            V(strip)(width, row + j / width, p * VEC, t->line + p * n, t->at + j, stream);
+            V(strip_of)(width, listed(row + j / width, p * VEC, t->line + p * n, t->at + j), stream);
     }
 }
 
@@ -283,53 +305,69 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
     *out = (source_tile){w->edge, STICK / width, 0, bytes};
 }
 
-/* The columns of a stick from src and dst on, in tiles of a stick by a stick: whole sticks are written at once, and 128
- * bytes of a line read, which caches fetch together. The last tile may be less deep, but is whole squares. */
-INLINE void V(run_even_stick)(int width, bool groups, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
-    const int     n = VEC / width, side = STICK / width;
+/* Lines [first, first + n) of row `row` of a tile that is far. */
+INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, int64_t first, int64_t n) {
+    if (row >= t->rows) return;
+    const uint8_t *p = t->s + first * a->src.step + row * a->width;
+    for (int64_t i = 0; i < n; i++, p += a->src.step) TG_FETCH(p);
+}
+
+/* The first `rows` rows of a stick, whole squares, in tiles of a stick by a stick: whole sticks are written at once, and
+ * 128 bytes of a line read, which caches fetch together. By half squares where whole ones' lines have no place in the
+ * first-level cache together. */
+INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, const matrix *a, const even_stick *k,
+                                int64_t rows) {
+    const int     n = VEC / width, side = STICK / width, lines = halves ? n / 2 : n;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
-    for (int64_t first = 0; first < rows; first += side)
-        for (int p = 0; p < STICK / VEC; p++)
+    uint8_t *const       to = k->d;
+    const uint8_t *const from = k->s;
+    for (int64_t first = 0; first < rows; first += side) {
+        const even_tile later = far ? even_later(a, k, first) : (even_tile){NULL, 0};
+        for (int p = 0; p < side; p += lines)
             for (int64_t r = first; r < rows && r < first + side; r += n) {
-                const uint8_t *const s = src + p * n * s_step + r * width;
-                if (groups)
-                    V(square_groups)(width)(dst + line_offset(&a->dst, r) + p * VEC, s, s_step, row, group, pair);
-                else
-                    V(square_even)(width)(dst + r * row + p * VEC, s, s_step, row);
+                const uint8_t *const s = from + p * s_step + r * width;
+                uint8_t *const       d = to + p * width;
+                if (far) V(fetch_even)(a, &later, r - first, p, lines);
+                if (halves) V(half)(width)(d + r * row, s, s_step, row);
+                else if (groups) V(square_groups)(width)(d + line_offset(&a->dst, r), s, s_step, row, group, pair);
+                else V(square_even)(width)(d + r * row, s, s_step, row);
             }
+    }
 }
 
-#if VEC == 64
-/* The same by half squares, whose 32 / width lines have place in the first-level cache together. */
-INLINE void V(run_crowded_stick)(int width, const matrix *a, uint8_t *dst, const uint8_t *src, int64_t rows) {
-    const int     n = VEC / width, side = STICK / width;
-    const int64_t s_step = a->src.step, row = a->dst.step;
-    for (int64_t first = 0; first < rows; first += side)
-        for (int p = 0; p < STICK / 32; p++)
-            for (int64_t r = first; r < rows && r < first + side; r += n)
-                V(half)(width)(dst + r * row + p * 32, src + p * (n / 2) * s_step + r * width, s_step, row);
+INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const even_stick *k, int64_t rows) {
+    const bool halves = VEC == 64 && (width == 2 || width == 4) && a->halves;
+    if (a->dst.inner != a->dst.n) V(run_even_squares)(width, true, false, far, a, k, rows);
+    else if (halves) V(run_even_squares)(width, false, true, far, a, k, rows);
+    else V(run_even_squares)(width, false, false, far, a, k, rows);
 }
-#endif
 
-/* As many whole sticks and squares as there are. */
+/* The rows from `first` on, fewer than a square has; the last strip may write some rows once more. */
+INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, int64_t first) {
+    const int n = VEC / width, least = 16 / width;
+    for (int64_t r = first; r < a->dst.n; r += least) {
+        const int64_t        at = tg_min(r, a->dst.n - least);
+        const uint8_t *const s = k->s + at * width;
+        uint8_t *const       d = k->d + line_offset(&a->dst, at);
+        for (int p = 0; p < STICK / VEC; p++)
+            V(strip_even)(width)(d + p * VEC, s + p * n * a->src.step, a->src.step, a->dst.step);
+    }
+}
+
+/* As many whole sticks as there are. */
 INLINE void V(run_even)(int width, matrix *a) {
-    const int side = STICK / width, n = VEC / width;
-    const int64_t cols = a->src.n / side * side;
-    a->done = a->dst.n / n * n;
+    const int     side = STICK / width;
+    const int64_t sticks = a->src.n / side, squares = a->dst.n * width / VEC * VEC / width;
+    if (a->dst.n < 16 / width) return;
     for (int64_t o = 0; o < a->outer; o++)
-        for (int64_t c = 0; c < cols; c += side) {
-            uint8_t *const       d = a->d + o * a->dst_outer + c * width;
-            const uint8_t *const s = a->s + o * a->src_outer + c * a->src.step;
-            if (a->dst.inner != a->dst.n)
-                V(run_even_stick)(width, true, a, d, s, a->done);
-#if VEC == 64
-            else if ((width == 2 || width == 4) && a->halves)
-                V(run_crowded_stick)(width, a, d, s, a->done);
-#endif
-            else
-                V(run_even_stick)(width, false, a, d, s, a->done);
+        for (int64_t i = 0; i < sticks; i++) {
+            const even_stick k = {a->d + o * a->dst_outer + i * STICK,
+                                  a->s + o * a->src_outer + i * side * a->src.step, sticks - i};
+            if (a->far) V(run_even_stick)(width, true, a, &k, squares);
+            else V(run_even_stick)(width, false, a, &k, squares);
+            if (squares < a->dst.n) V(run_even_strips)(width, a, &k, squares);
         }
-    if (a->done == a->dst.n) a->first = cols;
+    a->first = sticks * side;
 }
 
 /* Columns of one stick, or fewer. */
@@ -337,7 +375,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
     const bool narrow = now->cols < STICK / width, stream = a->stream && !narrow;
     const int  parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
-    for (int64_t r = now->lines == STICK / width ? a->done : 0; r < a->dst.n; r += depth) {
+    for (int64_t r = 0; r < a->dst.n; r += depth) {
         const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
         const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
         const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
