@@ -138,10 +138,13 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
                            const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
     const bool    stream = m->stream && at_lines(d, b->dst_outer, back ? row : 0);
-    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
-        if (stream)
-            V(take_turns)(width, ways, back, d, s, row, n, m->far ? 2048 : 0, m->few_streams, true);
-        else
+    const int64_t ahead = m->far ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;
+    const bool    near = m->few_streams;
+    if (stream)
+        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
+            V(take_turns)(width, ways, back, d, s, row, n, ahead, near, true);
+    else
+        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, 0, false, false);
 }
 
