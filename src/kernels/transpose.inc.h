@@ -99,6 +99,10 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(vec) in[16];
         TG_UNROLL
         for (int j = 0; j < n; j++) in[j] = V(load)(line_at(&at, l * n + j));
+        if (stream && at.later != NULL) {
+            TG_UNROLL
+            for (int j = 0; j < n; j++) TG_FETCH(at.later[l * n + j] + at.later_at);
+        }
         V(turn)(width, &v[l * n], in);
     }
     TG_UNROLL
@@ -118,15 +122,19 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(square_of)(width, listed(row, to, line, at), false);                                                       \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,  \
-                                                       int64_t at) {                                                 \
-        V(square_of)(width, listed(row, to, line, at), true);                                                        \
+                                                       int64_t at, const uint8_t *const *later, int64_t later_at) {  \
+        places p = listed(row, to, line, at);                                                                        \
+        p.later = later;                                                                                             \
+        p.later_at = later_at;                                                                                       \
+        V(square_of)(width, p, true);                                                                                \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
         V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);         \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_groups_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,    \
                                                        int64_t group, int64_t pair) {                                \
-        V(square_of)(width, (places){GROUPS, NULL, NULL, d, s, row, s_step, group, pair}, false);                    \
+        V(square_of)(width, (places){.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row,                \
+                                     .group = group, .pair = pair}, false);                                          \
     }
 
 DEFINE_SQUARE(1)
@@ -137,16 +145,26 @@ DEFINE_SQUARE(16)
 #undef DEFINE_SQUARE
 
 typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
+typedef void V(square_stream_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
+                                   const uint8_t *const *later, int64_t later_at);
 typedef void V(square_even_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row);
 typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t group,
                                    int64_t pair);
 
-INLINE V(square_move) *V(square)(int width, bool stream) {
-    if (width == 1) return stream ? V(square_stream_1) : V(square_1);
-    if (width == 2) return stream ? V(square_stream_2) : V(square_2);
-    if (width == 4) return stream ? V(square_stream_4) : V(square_4);
-    if (width == 8) return stream ? V(square_stream_8) : V(square_8);
-    return stream ? V(square_stream_16) : V(square_16);
+INLINE V(square_move) *V(square)(int width) {
+    if (width == 1) return V(square_1);
+    if (width == 2) return V(square_2);
+    if (width == 4) return V(square_4);
+    if (width == 8) return V(square_8);
+    return V(square_16);
+}
+
+INLINE V(square_stream_move) *V(square_stream)(int width) {
+    if (width == 1) return V(square_stream_1);
+    if (width == 2) return V(square_stream_2);
+    if (width == 4) return V(square_stream_4);
+    if (width == 8) return V(square_stream_8);
+    return V(square_stream_16);
 }
 
 INLINE V(square_even_move) *V(square_even)(int width) {
@@ -269,6 +287,18 @@ INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at)
     for (int64_t i = first; i < end; i++) TG_FETCH(t->line[i] + t->at + at);
 }
 
+/* A square of a tile, p squares to the right and i bytes into its lines, around the caches; the same square of a later
+ * tile is fetched. */
+TG_NO_CHECKS INLINE void V(stream_square)(int width, uint8_t *const *row, const source_tile *t, int p, int64_t i,
+                                          const source_tile *later) {
+    const int  n = VEC / width;
+    const bool fetch = later != NULL && i % TG_LINE_BYTES == 0;
+    const bool inside = fetch && later->crowded && later->lines >= (p + 1) * n && later->at + i < later->end;
+    if (fetch && !inside) V(fetch)(later, p * n, n, i);
+    V(square_stream)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i, inside ? later->line + p * n : NULL,
+                            inside ? later->at + i : 0);
+}
+
 /* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
  * from memory, all of what rows get is written together. */
 TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
@@ -276,8 +306,12 @@ TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const sourc
     const int n = VEC / width; /* lines, and rows, of a square */
     int64_t   i = 0;
     for (int p = 0; p < parts && i + VEC <= bytes;) {
-        if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
-        V(square)(width, stream)(row + i / width, p * VEC, t->line + p * n, t->at + i);
+        if (stream) {
+            V(stream_square)(width, row, t, p, i, later);
+        } else {
+            if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
+            V(square)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
+        }
         if (later != NULL) {
             if (++p == parts) p = 0, i += VEC;
         } else {
@@ -302,7 +336,7 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
         w->edge[k] = w->stage + k * 16;
     }
     for (; k < STICK / width; k++) w->edge[k] = pad;
-    *out = (source_tile){w->edge, STICK / width, 0, bytes};
+    *out = (source_tile){w->edge, STICK / width, 0, bytes, t->crowded};
 }
 
 /* Lines [first, first + n) of row `row` of a tile that is far. */
@@ -312,9 +346,9 @@ INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, int6
     for (int64_t i = 0; i < n; i++, p += a->src.step) TG_FETCH(p);
 }
 
-/* The first `rows` rows of a stick, whole squares, in tiles of a stick by a stick: whole sticks are written at once, and
- * 128 bytes of a line read, which caches fetch together. By half squares where whole ones' lines have no place in the
- * first-level cache together. */
+/* The first `rows` rows of a stick, whole squares, in tiles of a stick by a stick: whole sticks are written at once,
+ * and 128 bytes of a line read, which caches fetch together. By half squares where whole ones' lines have no place in
+ * the first-level cache together. */
 INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, const matrix *a, const even_stick *k,
                                 int64_t rows) {
     const int     n = VEC / width, side = STICK / width, lines = halves ? n / 2 : n;
@@ -379,8 +413,8 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
         const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
         const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
-        source_tile t = {now->line, now->lines, first * width, a->dst.n * width};
-        const source_tile later = tile_ahead(w, slot, r * width + DEPTH(width), DEPTH(width), t.end);
+        source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->crowded};
+        const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
         target_addresses(w->row, now->d, &a->dst, first, n);
         for (int64_t i = 0; narrow && i < n; i++) w->to[i] = w->out + i * STICK;
         for (int64_t i = n; i < least; i++) w->row[i] = w->to[i] = w->out + i * STICK;
