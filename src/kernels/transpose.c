@@ -329,8 +329,8 @@ typedef struct places {
     uint8_t              *d;
     const uint8_t        *s;
     int64_t               d_step, s_step, group, pair;
-    const uint8_t *const *later; /* lines to fetch meanwhile, from later_at on, or NULL */
-    int64_t               later_at;
+    const uint8_t *const *later;    /* listed lines to fetch meanwhile, from later_at on, or NULL */
+    int64_t               later_at, ahead; /* of evenly spaced ones: so many bytes ahead, or 0 */
 } places;
 
 INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
@@ -339,6 +339,13 @@ INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line
 
 INLINE const uint8_t *line_at(const places *p, int i) {
     return p->kind == LISTED ? p->line[i] + p->s_step : p->s + i * p->s_step;
+}
+
+/* What is fetched when line i is loaded, if anything is. */
+INLINE bool fetches(const places *p) { return p->kind == LISTED ? p->later != NULL : p->ahead != 0; }
+
+INLINE const uint8_t *fetched_at(const places *p, int i) {
+    return p->kind == LISTED ? p->later[i] + p->later_at : line_at(p, i) + p->ahead;
 }
 
 /* Row i of lane l, in each of which there are n. */

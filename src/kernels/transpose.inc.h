@@ -99,9 +99,9 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(vec) in[16];
         TG_UNROLL
         for (int j = 0; j < n; j++) in[j] = V(load)(line_at(&at, l * n + j));
-        if (stream && at.later != NULL) {
+        if (fetches(&at)) {
             TG_UNROLL
-            for (int j = 0; j < n; j++) TG_FETCH(at.later[l * n + j] + at.later_at);
+            for (int j = 0; j < n; j++) TG_FETCH(fetched_at(&at, l * n + j));
         }
         V(turn)(width, &v[l * n], in);
     }
@@ -143,6 +143,11 @@ DEFINE_SQUARE(4)
 DEFINE_SQUARE(8)
 DEFINE_SQUARE(16)
 #undef DEFINE_SQUARE
+
+/* Of bytes a square has so many lines that fetching them at once holds it up. */
+TG_NO_CHECKS OUTLINE void V(square_far)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t ahead) {
+    V(square_of)(1, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row, .ahead = ahead}, false);
+}
 
 typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
 typedef void V(square_stream_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
@@ -353,6 +358,7 @@ INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, c
                                 int64_t rows) {
     const int     n = VEC / width, side = STICK / width, lines = halves ? n / 2 : n;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
+    const bool           inside = far && width == 1 && !groups && a->crowded;
     uint8_t *const       to = k->d;
     const uint8_t *const from = k->s;
     for (int64_t first = 0; first < rows; first += side) {
@@ -360,11 +366,12 @@ INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, c
         for (int p = 0; p < side; p += lines)
             for (int64_t r = first; r < rows && r < first + side; r += n) {
                 const uint8_t *const s = from + p * s_step + r * width;
-                uint8_t *const       d = to + p * width;
-                if (far) V(fetch_even)(a, &later, r - first, p, lines);
-                if (halves) V(half)(width)(d + r * row, s, s_step, row);
-                else if (groups) V(square_groups)(width)(d + line_offset(&a->dst, r), s, s_step, row, group, pair);
-                else V(square_even)(width)(d + r * row, s, s_step, row);
+                uint8_t *const       d = to + p * width + (groups ? line_offset(&a->dst, r) : r * row);
+                if (far && !inside) V(fetch_even)(a, &later, r - first, p, lines);
+                if (inside && r - first < later.rows) V(square_far)(d, s, s_step, row, later.s - (from + first));
+                else if (halves) V(half)(width)(d, s, s_step, row);
+                else if (groups) V(square_groups)(width)(d, s, s_step, row, group, pair);
+                else V(square_even)(width)(d, s, s_step, row);
             }
     }
 }
