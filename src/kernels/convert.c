@@ -138,7 +138,7 @@ DEFINE_FLOAT(f8e5m2_from_f32, unit8, unit32)
 
 /* ---- float16 <-> DLFloat16 ---- */
 
-enum { STICK = 64 };
+enum { CHUNK = 64 };
 
 /* Zero, or normal and finite on both sides: these have a code by shifting and adding. `others` gathers
  * the magnitudes that are not; the key puts the good interval at the bottom of the signed range, so that
@@ -181,8 +181,8 @@ static void f16_from_dlf16_any(unit16 *restrict d, const unit16 *restrict s, int
         const unit16 *s = src;                                                                                    \
         (void)k;                                                                                                  \
         int64_t i = 0;                                                                                            \
-        for (; n - i >= STICK; i += STICK)                                                                        \
-            if (!NAME##_block(d + i, s + i, STICK)) NAME##_any(d + i, s + i, STICK);                              \
+        for (; n - i >= CHUNK; i += CHUNK)                                                                        \
+            if (!NAME##_block(d + i, s + i, CHUNK)) NAME##_any(d + i, s + i, CHUNK);                              \
         if (i < n && !NAME##_block(d + i, s + i, n - i)) NAME##_any(d + i, s + i, n - i);                         \
         return n;                                                                                                 \
     }

@@ -37,7 +37,7 @@
 #include <string.h>
 
 enum {
-    STICK = 128,
+    STICK = TG_STICK_BYTES,
     BATCH = 16, /* short rows at once */
     WIDEST = 8  /* source bytes for one byte of dst, at most */
 };
@@ -307,7 +307,7 @@ static bool move_carried(uint8_t *dst, const uint8_t *src, const tg_block *b, co
 static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                           int64_t groups) {
     const int64_t bytes = groups * p->dst;
-    const bool    at_lines = ((uintptr_t)dst | (uintptr_t)b->dst_outer | (uintptr_t)b->dst_row) % TG_LINE_BYTES == 0;
+    const bool    at_lines = tg_at_lines(dst, b->dst_outer, b->dst_row);
     bool          bad = false;
     if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(m, dst, src, b, p, bytes, true);
     if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_in_pieces(m, dst, src, b, p);

@@ -137,7 +137,7 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
 INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
                            const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
-    const bool    stream = m->stream && at_lines(d, b->dst_outer, back ? row : 0);
+    const bool    stream = m->stream && tg_at_lines(d, b->dst_outer, back ? row : 0);
     const int64_t ahead = m->far ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;
     const bool    near = m->few_streams;
     if (stream)

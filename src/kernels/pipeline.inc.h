@@ -61,7 +61,7 @@ TG_NO_CHECKS INLINE void V(step_of)(int width, const V(step) *step) {
 }
 
 #define DEFINE_STEP(width) \
-    TG_NO_CHECKS OUTLINE void V(step_##width)(const V(step) *step) { V(step_of)(width, step); }
+    TG_NO_CHECKS OUTLINE void V(make_step_##width)(const V(step) *step) { V(step_of)(width, step); }
 DEFINE_STEP(1)
 DEFINE_STEP(2)
 DEFINE_STEP(4)
@@ -69,13 +69,8 @@ DEFINE_STEP(8)
 DEFINE_STEP(16)
 #undef DEFINE_STEP
 
-INLINE void V(make_step)(int width, const V(step) *step) {
-    if (width == 1) V(step_1)(step);
-    else if (width == 2) V(step_2)(step);
-    else if (width == 4) V(step_4)(step);
-    else if (width == 8) V(step_8)(step);
-    else V(step_16)(step);
-}
+typedef void V(step_move)(const V(step) *step);
+BY_WIDTH(V(step_move), make_step)
 
 /* Step number `at / n` of tile `tile`, which turns n sticks. */
 INLINE void V(aim)(V(step) *t, pipeline *p, int width, int64_t tile, int64_t at) {
@@ -105,7 +100,7 @@ INLINE void V(pipeline_of)(int width, const matrix *a, work *w) {
         next_tile(&p, a, w, i + known, count);
         for (int64_t at = i * side; at < (i + 1) * side; at += n) {
             V(aim)(&t, &p, width, i, at);
-            V(make_step)(width, &t);
+            V(make_step)(width)(&t);
         }
     }
     V(aim)(&t, &p, width, count, count * side);
@@ -123,10 +118,5 @@ DEFINE_PIPELINE(16)
 #undef DEFINE_PIPELINE
 
 /* All whole sticks of a matrix. */
-INLINE void V(run_pipeline)(int width, const matrix *a, work *w) {
-    if (width == 1) V(pipeline_1)(a, w);
-    else if (width == 2) V(pipeline_2)(a, w);
-    else if (width == 4) V(pipeline_4)(a, w);
-    else if (width == 8) V(pipeline_8)(a, w);
-    else V(pipeline_16)(a, w);
-}
+typedef void V(pipeline_move)(const matrix *a, work *w);
+BY_WIDTH(V(pipeline_move), pipeline)

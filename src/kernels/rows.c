@@ -29,7 +29,7 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = 128, BAND = TG_STREAMS, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
+enum { STICK = TG_STICK_BYTES, BAND = TG_STREAMS, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
 
 #define INLINE TG_INLINE
 /* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
@@ -98,9 +98,7 @@ static inline walk walk_of(const tg_mover *m, const tg_block *b) {
     return w;
 }
 
-static inline bool at_lines(const uint8_t *d, const walk *w) {
-    return (((uintptr_t)d | (uintptr_t)w->along.dst | (uintptr_t)w->across.dst) & (TG_LINE_BYTES - 1)) == 0;
-}
+static inline bool at_lines(const uint8_t *d, const walk *w) { return tg_at_lines(d, w->along.dst, w->across.dst); }
 
 /* ---- templates ---- */
 

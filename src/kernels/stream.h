@@ -8,11 +8,20 @@
 #ifndef TG_KERNELS_STREAM_H
 #define TG_KERNELS_STREAM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { TG_LINE_BYTES = 64 };
+enum {
+    TG_LINE_BYTES = 64,
+    TG_STICK_BYTES = 128 /* two lines, which caches fetch together; a stick of Spyre */
+};
+
+/* Do all of a grid of rows begin at lines? */
+static inline bool tg_at_lines(const uint8_t *d, int64_t step, int64_t other) {
+    return (((uintptr_t)d | (uintptr_t)step | (uintptr_t)other) & (TG_LINE_BYTES - 1)) == 0;
+}
 
 typedef long long tg_vec16 __attribute__((vector_size(16), may_alias));
 

@@ -50,7 +50,7 @@
 
 #define INLINE TG_INLINE
 
-enum { STICK = 128, MAX_SIDE = 128, DEEPEST = 1024 };
+enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128, DEEPEST = 1024 };
 
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
@@ -237,10 +237,6 @@ static inline void next_tile(pipeline *p, const matrix *a, work *w, int64_t tile
 
 /* ---- matrices ---- */
 
-static inline bool at_lines(const uint8_t *d, int64_t step, int64_t other) {
-    return (((uintptr_t)d | (uintptr_t)step | (uintptr_t)other) & (TG_LINE_BYTES - 1)) == 0;
-}
-
 /* Each lane of a square has a group of n rows. Are all squares alike that begin at a multiple of theirs? */
 INLINE bool find_groups(matrix *a, int64_t n) {
     const loops *const l = &a->dst;
@@ -268,7 +264,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
     a->dst_outer = b->dst_outer;
     a->src_outer = b->src_outer;
     a->far = m->far;
-    a->stream = m->stream && at_lines(d, b->dst_row, b->dst_outer);
+    a->stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
     for (int i = 0; b->tail > 0 && i < DEPTH(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
     if (b->outer > 1 && b->src_outer == b->rows * width) {
         a->dst.n *= b->outer;
@@ -278,7 +274,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
-        a->stream = m->stream && at_lines(d, b->dst_row, 0);
+        a->stream = m->stream && tg_at_lines(d, b->dst_row, 0);
         a->outer = 1;
     }
     a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);

@@ -1,6 +1,13 @@
 /* Transposes with vectors of VEC bytes; see transpose.c. */
 #include "kernels/vector.inc.h"
 
+/* The one of name_1 to name_16 that is for elements of so many bytes. */
+#define BY_WIDTH(TYPE, name)                                                                       \
+    INLINE TYPE *V(name)(int width) {                                                              \
+        return width == 1 ? V(name##_1) : width == 2 ? V(name##_2) : width == 4 ? V(name##_4)      \
+             : width == 8 ? V(name##_8) : V(name##_16);                                            \
+    }
+
 /* ---- in registers ---- */
 
 /* One 16-byte piece of each of LANES lines. Inserting from memory does the work across lanes while loading. */
@@ -156,37 +163,10 @@ typedef void V(square_even_move)(uint8_t *d, const uint8_t *s, int64_t s_step, i
 typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t group,
                                    int64_t pair);
 
-INLINE V(square_move) *V(square)(int width) {
-    if (width == 1) return V(square_1);
-    if (width == 2) return V(square_2);
-    if (width == 4) return V(square_4);
-    if (width == 8) return V(square_8);
-    return V(square_16);
-}
-
-INLINE V(square_stream_move) *V(square_stream)(int width) {
-    if (width == 1) return V(square_stream_1);
-    if (width == 2) return V(square_stream_2);
-    if (width == 4) return V(square_stream_4);
-    if (width == 8) return V(square_stream_8);
-    return V(square_stream_16);
-}
-
-INLINE V(square_even_move) *V(square_even)(int width) {
-    if (width == 1) return V(square_even_1);
-    if (width == 2) return V(square_even_2);
-    if (width == 4) return V(square_even_4);
-    if (width == 8) return V(square_even_8);
-    return V(square_even_16);
-}
-
-INLINE V(square_groups_move) *V(square_groups)(int width) {
-    if (width == 1) return V(square_groups_1);
-    if (width == 2) return V(square_groups_2);
-    if (width == 4) return V(square_groups_4);
-    if (width == 8) return V(square_groups_8);
-    return V(square_groups_16);
-}
+BY_WIDTH(V(square_move), square)
+BY_WIDTH(V(square_stream_move), square_stream)
+BY_WIDTH(V(square_even_move), square_even)
+BY_WIDTH(V(square_groups_move), square_groups)
 
 #if VEC == 64
 /* 64 bytes of each of 32 / width lines become half of what a square writes to each of its rows. */
@@ -254,13 +234,7 @@ DEFINE_STRIP(8)
 DEFINE_STRIP(16)
 #undef DEFINE_STRIP
 
-INLINE V(square_even_move) *V(strip_even)(int width) {
-    if (width == 1) return V(strip_even_1);
-    if (width == 2) return V(strip_even_2);
-    if (width == 4) return V(strip_even_4);
-    if (width == 8) return V(strip_even_8);
-    return V(strip_even_16);
-}
+BY_WIDTH(V(square_even_move), strip_even)
 
 /* ---- tiles ---- */
 
@@ -449,7 +423,7 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     const bool narrow = a.cols % (STICK / width) != 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
-        V(run_pipeline)(width, &all, &w);
+        V(pipeline)(width)(&all, &w);
     }
     if (a.even) V(run_even)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;
@@ -483,6 +457,7 @@ static const uint8_t *V(transpose_16)(const tg_mover *m, uint8_t *d, const uint8
     return V(run_block)(16, m, d, s, b);
 }
 
+#undef BY_WIDTH
 #undef EACH_LANE
 #undef LANES
 #undef UNPACK
