@@ -18,11 +18,12 @@ static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
     return packed ? n * bits / 8 : n * step;
 }
 
-/* The loop `which` of the block takes at most `most` steps at a time. */
+/* The loop `which` of the block takes at most `most` steps at a time, if it is longer. */
 static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     tg_block      *b = &d->box->block;
     const bool     outer = which == TG_BLOCK_OUTER, rows = which == TG_BLOCK_ROWS, cols = which == TG_BLOCK_COLS;
     int64_t *const n = outer ? &b->outer : rows ? &b->rows : &b->cols;
+    if (*n <= most) return;
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
     const bool     along_src = d->box->route == TG_ROUTE_TILE ? rows : cols; /* where src may be packed */
@@ -35,18 +36,6 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     *n = most;
 }
 
-static void cut_outer(tg_draft *d, int64_t most) {
-    if (d->box->block.outer > most) cut(d, TG_BLOCK_OUTER, most);
-}
-
-static void cut_rows(tg_draft *d, int64_t most) {
-    if (d->box->block.rows > most) cut(d, TG_BLOCK_ROWS, most);
-}
-
-static void cut_cols(tg_draft *d, int64_t most) {
-    if (d->box->block.cols > most) cut(d, TG_BLOCK_COLS, most);
-}
-
 /* A multiple of `grain` near what fits into `room`. */
 static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
     if (n <= grain || n * each <= room) return n; /* fits: these are bytes of dst */
@@ -56,8 +45,8 @@ static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
 
 static void cut_tile(tg_draft *d) {
     const int64_t side = tg_tile_side(d->box->width);
-    if (d->ncols == 1) cut_cols(d, side);
-    if (d->nrows == 1) cut_rows(d, side);
+    if (d->ncols == 1) cut(d, TG_BLOCK_COLS, side);
+    if (d->nrows == 1) cut(d, TG_BLOCK_ROWS, side);
 }
 
 /* Rows that follow each other on both sides, with nothing but padding between them in dst. */
@@ -105,15 +94,15 @@ void tg_draft_chunks(tg_draft *d) {
         return;
     }
     if (box->family == TG_FAMILY_ROWS) {
-        cut_cols(d, fitting(room, b->cols, width, t->run_grain));
-        cut_rows(d, rows_at_once(d, width, room));
+        cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
+        cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
-        cut_cols(d, tg_max(t->transpose_bytes / width, 1));
-        cut_rows(d, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
+        cut(d, TG_BLOCK_COLS, tg_max(t->transpose_bytes / width, 1));
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
-        cut_cols(d, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
-        cut_rows(d, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
+        cut(d, TG_BLOCK_COLS, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
     }
-    cut_outer(d, fitting(room, b->outer, b->rows * b->cols * width, 1));
+    cut(d, TG_BLOCK_OUTER, fitting(room, b->outer, b->rows * b->cols * width, 1));
 }
