@@ -1,10 +1,16 @@
-/* Verifying from the definition: for every coordinate, what tg_layout_offset says on both sides and
- * the scalar conversion; nothing here knows of runs, rectangles or kernels.
+/* Verifying from the definition: for every coordinate, what tg_layout_offset says on both sides and the scalar
+ * conversion; nothing here knows of rectangles, plans or kernels.
+ *
+ * tg_layout_offset is asked where a line of elements begins: neighbours along the last dimension that differ, on both
+ * sides, in the last digit only, so that each offset is the one before and a step. Tiles of 64, a row of 150:
+ *
+ *     coordinate    0 .. 63    64 .. 127    128 .. 149      the digit of weight 64 changes at 64 and at 128
  *
  * Within a box only its elements are looked at. Otherwise padding is checked by counting: in a unique layout the
  * elements that differ from the pad are as many as the places of the storage that do, or some padding differs too. Only
  * then, and for a replicating destination, of which tg_layout_offset knows the first copy only, every offset is asked
  * in turn. */
+#include "base/checked.h"
 #include "base/error.h"
 #include "kernels/kernels.h"
 #include "layout/layout.h"
@@ -13,17 +19,33 @@
 
 typedef struct check {
     const tg_layout *dst_layout, *src_layout;
-    const void      *dst, *src, *pad; /* pad: NULL if padding does not count */
+    const void      *dst, *src;
     tg_encoding      dst_encoding, src_encoding;
-    bool             copies; /* bits are compared as they are */
+    bool             copies;    /* bits are compared as they are */
+    bool             looks_pad; /* there is padding, and it counts */
+    tg_word          pad;
 } check;
 
 static bool same_bits(tg_word a, tg_word b) { return a.lo == b.lo && a.hi == b.hi; }
 
+/* tg_ref_load, at once for the widths that most elements have. */
+static inline tg_word load(const void *base, int64_t index, int32_t bits) {
+    const uint8_t *p = (const uint8_t *)base + index * (bits / 8);
+    tg_word        w = {0, 0};
+    if (bits == 8) w.lo = p[0];
+    else if (bits == 16) w.lo = (uint32_t)(p[0] | p[1] << 8);
+    else if (bits == 32) w.lo = p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    else w = tg_ref_load(base, index, bits);
+    return w;
+}
+
+static inline tg_word dst_word(const check *c, int64_t offset) {
+    return load(c->dst, offset, c->dst_layout->elem_bits);
+}
+
 /* An integer that does not fit has no right result. */
-static bool element_equal(const check *c, int64_t dst_offset, int64_t src_offset) {
-    const tg_word got = tg_ref_load(c->dst, dst_offset, c->dst_layout->elem_bits);
-    tg_word       want = tg_ref_load(c->src, src_offset, c->src_layout->elem_bits);
+static inline bool element_equal(const check *c, tg_word got, int64_t src_offset) {
+    tg_word want = load(c->src, src_offset, c->src_layout->elem_bits);
     if (!c->copies && !tg_ref_convert(&want, c->dst_encoding, c->src_encoding, want)) return false;
     return same_bits(got, want);
 }
@@ -32,11 +54,6 @@ static bool has_copies(const tg_layout *l) {
     for (int32_t m = 0; m < l->nmodes; m++)
         if (l->mode[m].axis == TG_AXIS_COPY && l->mode[m].size > 1) return true;
     return false;
-}
-
-static bool is_pad(const check *c, int64_t dst_offset) {
-    const int32_t bits = c->dst_layout->elem_bits;
-    return same_bits(tg_ref_load(c->dst, dst_offset, bits), tg_ref_load(c->pad, 0, bits));
 }
 
 /* The next coordinate of [begin, end) in row-major order; false after the last one. */
@@ -48,25 +65,88 @@ static bool next_in_box(int64_t *coord, const int64_t *begin, const int64_t *end
     return false;
 }
 
+/* Elements that follow each other in both layouts, from an offset each. */
+typedef struct line {
+    int64_t n, dst, dst_step, src, src_step;
+} line;
+
+/* How many coordinates, from this one on along the last dimension, keep all digits but those of weight 1; *step
+ * receives what each adds to the offset. As in tg_layout_offset the digits are taken from each axis in turn; `moves` is
+ * what one more of the coordinate adds to the axis. There is a dimension. */
+static int64_t steady(int64_t *step, const tg_layout *l, const int64_t *coord) {
+    int64_t rest[TG_MAX_AXES] = {0}, moves[TG_MAX_AXES] = {0}, n = INT64_MAX;
+    moves[l->ndim - 1] = 1;
+    memcpy(rest, coord, (size_t)l->ndim * sizeof rest[0]);
+    *step = 0;
+    for (int32_t i = 0; i < l->nmodes && n > 1 && l->mode[l->chain[i]].axis >= 0; i++) {
+        const tg_mode *m = &l->mode[l->chain[i]];
+        int64_t        q = rest[m->axis], moved = moves[m->axis];
+        if (m->weight != 1) {
+            q /= m->weight;
+            rest[m->axis] -= q * m->weight;
+            if (moved > 0) n = tg_min(n, (m->weight - rest[m->axis] - 1) / moved + 1);
+            moved = 0;
+        }
+        if (m->into == TG_TO_MEMORY) {
+            *step += moved * m->stride;
+        } else {
+            rest[m->into] += q * m->stride;
+            moves[m->into] += moved * m->stride;
+        }
+    }
+    return n;
+}
+
+/* The line from a coordinate on, which ends before `end` of the last dimension, where it now is `at`. */
+static void line_from(line *x, const check *c, const int64_t *coord, int64_t at, int64_t end) {
+    enum { SHORT = 4 }; /* with fewer, asking for each offset takes less */
+    x->n = 1;
+    x->dst = tg_layout_offset(c->dst_layout, coord);
+    x->src = tg_layout_offset(c->src_layout, coord);
+    if (end - at < SHORT) return;
+    x->n = tg_min(end - at, steady(&x->dst_step, c->dst_layout, coord));
+    x->n = tg_min(x->n, steady(&x->src_step, c->src_layout, coord));
+}
+
+/* How many elements of a line are right before the first wrong one; *unlike grows by those that differ from the pad. */
+static int64_t line_equal(const check *c, const line *x, int64_t *unlike) {
+    int64_t i = 0, n = 0;
+    for (; i < x->n; i++) {
+        const tg_word got = dst_word(c, x->dst + i * x->dst_step);
+        if (!element_equal(c, got, x->src + i * x->src_step)) break;
+        n += !same_bits(got, c->pad);
+    }
+    *unlike += n;
+    return i;
+}
+
 /* *unlike receives how many elements of dst differ from the pad. */
 static bool coords_equal(const check *c, const int64_t *begin, const int64_t *end, int64_t *coord, int64_t *offset,
                          int64_t *unlike) {
-    const tg_layout *d = c->dst_layout, *s = c->src_layout;
+    const int32_t ndim = c->dst_layout->ndim, last = ndim > 0 ? ndim - 1 : 0;
+    const int64_t stop = ndim > 0 ? end[last] : 1; /* without dimensions there is one element */
     memset(coord, 0, TG_MAX_NDIM * sizeof coord[0]);
-    memcpy(coord, begin, (size_t)d->ndim * sizeof coord[0]);
+    memcpy(coord, begin, (size_t)ndim * sizeof coord[0]);
     *unlike = 0;
-    for (int32_t i = 0; i < d->ndim; i++)
+    for (int32_t i = 0; i < ndim; i++)
         if (begin[i] >= end[i]) return true;
     do {
-        *offset = tg_layout_offset(d, coord);
-        if (!element_equal(c, *offset, tg_layout_offset(s, coord))) return false;
-        if (c->pad != NULL) *unlike += !is_pad(c, *offset);
-    } while (next_in_box(coord, begin, end, d->ndim));
+        int64_t right = 0;
+        for (coord[last] = ndim > 0 ? begin[last] : 0; coord[last] < stop; coord[last] += right) {
+            line x = {0};
+            line_from(&x, c, coord, coord[last], stop);
+            right = line_equal(c, &x, unlike);
+            if (right == x.n) continue;
+            coord[last] += right;
+            *offset = x.dst + right * x.dst_step;
+            return false;
+        }
+    } while (next_in_box(coord, begin, end, last));
     return true;
 }
 
 static bool padding_equal(const check *c, int64_t unlike) {
-    for (int64_t at = 0; at < c->dst_layout->span; at++) unlike -= !is_pad(c, at);
+    for (int64_t at = 0; at < c->dst_layout->span; at++) unlike -= !same_bits(dst_word(c, at), c->pad);
     return unlike == 0;
 }
 
@@ -88,9 +168,9 @@ static tg_status offsets_equal(bool *equal, int64_t *coord, int64_t *offset, con
         *offset = at;
         if (slot == TG_SLOT_DATA) {
             if (data && in_box(coord, begin, end, d->ndim))
-                *equal = element_equal(c, at, tg_layout_offset(c->src_layout, coord));
-        } else if (c->pad != NULL) {
-            *equal = is_pad(c, at);
+                *equal = element_equal(c, dst_word(c, at), tg_layout_offset(c->src_layout, coord));
+        } else if (c->looks_pad) {
+            *equal = same_bits(dst_word(c, at), c->pad);
             if (!*equal) coord[0] = -1;
         }
     }
@@ -104,17 +184,19 @@ tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_
     const int64_t   *begin = params->begin != NULL ? params->begin : zeros;
     const int64_t   *end = params->end != NULL ? params->end : d->shape;
     const bool       whole = params->begin == NULL && params->end == NULL, replicated = has_copies(d);
-    const check c = {d,
-                     s,
-                     dst,
-                     src,
-                     whole ? params->pad : NULL,
-                     tg_encoding_of(d->dtype, d->format, d->elem_bits),
-                     tg_encoding_of(s->dtype, s->format, s->elem_bits),
-                     d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits};
+    check            c = {.dst_layout = d,
+                          .src_layout = s,
+                          .dst = dst,
+                          .src = src,
+                          .dst_encoding = tg_encoding_of(d->dtype, d->format, d->elem_bits),
+                          .src_encoding = tg_encoding_of(s->dtype, s->format, s->elem_bits),
+                          .looks_pad = whole && params->pad != NULL && tg_layout_numel(d) < d->span};
     int64_t          where[TG_MAX_NDIM] = {0}, at = 0, unlike = 0;
-    bool             same = replicated || coords_equal(&c, begin, end, where, &at, &unlike);
-    if (same && (replicated || (c.pad != NULL && !padding_equal(&c, unlike)))) {
+    c.copies = (d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits) ||
+               tg_encoding_same(c.dst_encoding, c.src_encoding);
+    if (c.looks_pad) c.pad = tg_ref_load(params->pad, 0, d->elem_bits);
+    bool same = replicated || coords_equal(&c, begin, end, where, &at, &unlike);
+    if (same && (replicated || (c.looks_pad && !padding_equal(&c, unlike)))) {
         const tg_status status = offsets_equal(&same, where, &at, &c, begin, end, replicated, err);
         if (status != TG_OK) return status;
     }

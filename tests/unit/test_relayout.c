@@ -341,6 +341,62 @@ static void test_random_pairs(void **state) {
     assert_true(shared_out > MOVES / 2); /* small as they are */
 }
 
+/* ---- the judge ---- */
+
+typedef struct verified {
+    const char *dst, *src;
+} verified;
+
+/* One wrong bit at any place is found, and is told by its coordinate; padding too, where it counts. */
+static void break_each_place(const tg_plan_params *params, buffer dst, buffer src) {
+    const tg_layout *d = params->dst;
+    for (int64_t at = 0; at < d->span; at++) {
+        int64_t       coord[TG_MAX_NDIM] = {0}, want[TG_MAX_NDIM] = {-1}, offset = -1;
+        tg_slot       slot;
+        bool          equal;
+        const tg_word right = tg_ref_load(dst.data, at, d->elem_bits), wrong = {right.lo ^ 1, right.hi};
+        assert_int_equal(tg_layout_coord(&slot, want, d, at, NULL), TG_OK);
+        tg_ref_store(dst.data, at, d->elem_bits, wrong);
+        assert_int_equal(tg_plan_verify(&equal, coord, &offset, params, dst.data, src.data, NULL), TG_OK);
+        tg_ref_store(dst.data, at, d->elem_bits, right);
+        assert_int_equal(equal, slot != TG_SLOT_DATA && params->pad == NULL);
+        if (equal) continue;
+        assert_int_equal(offset, at);
+        assert_memory_equal(coord, want, (size_t)(slot == TG_SLOT_DATA ? d->ndim : 1) * sizeof coord[0]);
+    }
+}
+
+static void test_each_place(void **state) {
+    (void)state;
+    static const verified rows[] = {
+        {"u8[]", "u8[]"},
+        {"f16[3,130] spyre", "f16[3,130]"}, /* converted */
+        {"f16[3,130]", "f16[3,130] spyre"},
+        {"f32[3,130] spyre dim_order=[1,0]", "f32[3,130]"},
+        {"bf16[9,130]{1,0:T(8,128)(2,1)}", "bf16[9,130]{0,1}"},
+        {"u8[7,5,3]{2,1,0:T(*,4)(3,1)}", "u8[7,5,3]{2,1,0:T(2,2)}"}, /* folded */
+        {"f32[7,5,3] strides=[-15,-3,-1] offset=104", "f32[7,5,3]{0,1,2:T(*,4)}"},
+        {"c128[2,9]{1,0:T(4)}", "c128[2,9]"},
+        {"s4[5,9]{1,0:T(2,4)E(4)}", "s4[5,9]"},
+    };
+    static const uint8_t pad[16] = {0x3a, 0x71, 0x55, 0xee, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tg_desc d, s;
+        tg_plan p;
+        assert_int_equal(tg_desc_parse(&d, rows[i].dst, strlen(rows[i].dst), NULL), TG_OK);
+        assert_int_equal(tg_desc_parse(&s, rows[i].src, strlen(rows[i].src), NULL), TG_OK);
+        tg_plan_params params = {.dst = &d.layout, .src = &s.layout, .pad = pad, .convert = true};
+        const buffer   src = buffer_make(&s.layout), dst = buffer_make(&d.layout);
+        make_plan(&p, &params, false);
+        assert_int_equal(tg_plan_run(&p, dst.data, src.data, NULL, NULL), TG_OK);
+        break_each_place(&params, dst, src);
+        params.pad = NULL;
+        break_each_place(&params, dst, src);
+        free(src.memory);
+        free(dst.memory);
+    }
+}
+
 /* ---- chosen moves ---- */
 
 static void test_sticks(void **state) {
@@ -441,7 +497,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_pairs), cmocka_unit_test(test_sticks),         cmocka_unit_test(test_views),
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
-        cmocka_unit_test(test_copies_of_still_digits),
+        cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
