@@ -3,6 +3,8 @@
 A tool that never refuses anything looks like a tree without faults, so each rule has a tree here that
 breaks it and a tree that keeps it.
 """
+import importlib.machinery
+import importlib.util
 import pathlib
 import re
 import subprocess
@@ -299,6 +301,54 @@ def test_requirements_are_exact():
         lines = (ROOT / "tools" / name).read_text().splitlines()
         wanted = [line for line in lines if line and not line.startswith("#")]
         assert wanted and all(line.count("==") == 1 and " " not in line for line in wanted)
+
+
+# ---- choosing steps ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def check(monkeypatch):
+    """tools/check as a module; it has no ending and runs nothing by itself."""
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    loader = importlib.machinery.SourceFileLoader("check", str(ROOT / "tools/check"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("check", loader))
+    monkeypatch.setitem(sys.modules, "check", module)  # for its dataclasses
+    loader.exec_module(module)
+    return module
+
+
+NEEDS = {"style": (), "symbols": ("compile build-gcc",), "compile build-gcc": (), "unit tests, gcc": (),
+         "unit tests, threads": (), "wheel": ("compile build-gcc",), "torch, installed": ("wheel",),
+         "fuzz fuzz_npy": ()}
+
+
+@pytest.mark.parametrize("words, names", [
+    ("", list(NEEDS)),
+    ("unit", ["unit tests, gcc", "unit tests, threads"]),
+    ("tests, gcc", ["unit tests, gcc"]),
+    ("style", ["style"]),
+    ("symbols", ["symbols", "compile build-gcc"]),
+    ("installed", ["compile build-gcc", "wheel", "torch, installed"]),
+    ("fuzz_npy", ["fuzz fuzz_npy"]),
+    ("s", []), ("symbol", []), ("gcc tests", []), ("unit tests, gcc and more", []),
+])
+def test_steps_are_chosen_by_whole_words(check, words, names):
+    steps = [check.Step(name, [], after) for name, after in NEEDS.items()]
+    assert [step.name for step in check.chosen(steps, words)] == names
+
+
+def test_steps_that_are_not_run_delete_no_build(check, monkeypatch, tmp_path):
+    monkeypatch.setattr(check, "ROOT", make_tree(tmp_path, {"build-gcc/kept": "",
+                                                           "build-clang/check-options": "other"}))
+    for build in ("build-gcc", "build-clang"):
+        assert check.if_not_set_up(build, ["set", "up"])[:2] == [["rm", "-rf", build], ["set", "up"]]
+    assert (tmp_path / "build-gcc/kept").exists() and (tmp_path / "build-clang/check-options").exists()
+
+
+def test_a_word_that_no_step_has_runs_nothing_and_lists_them():
+    done = run_tool("check", "--only", "s")
+    assert done.returncode == 2 and done.stdout == ""
+    assert "no step is called 's'; there are\n  style\n" in done.stderr and "\n  fuzz fuzz_npy\n" in done.stderr
 
 
 # ---- NEON --------------------------------------------------------------------------------------
