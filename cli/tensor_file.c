@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { CHUNK = 1 << 20, RELEASE_CHUNKS = 64, PATH_ROOM = 4096 };
@@ -17,6 +18,13 @@ static bool ends_in_npy(const char *path) {
 }
 
 static bool is_npy(const unsigned char *bytes, int64_t n) { return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0; }
+
+/* Of what is no file, such as a pipe of the shell, `<(zcat x.gz)`, the way to use it is told. */
+static int fail_open(const char *what, const char *path, const tg_error *err, const char *way) {
+    struct stat info;
+    const bool  is_stream = stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+    return is_stream ? cli_fail(CLI_IO, what, "%s; %s", err->message, way) : cli_fail_error(what, err);
+}
 
 /* ---- temporary files ----------------------------------------------------------------------------- */
 
@@ -80,7 +88,8 @@ static int copy_standard_input(int to, int64_t most, bool *goes_on) {
 
 static int open_path(tg_file **out, const char *path) {
     tg_error err;
-    return tg_file_open(out, path, &err) == TG_OK ? CLI_OK : cli_fail_error("input", &err);
+    if (tg_file_open(out, path, &err) == TG_OK) return CLI_OK;
+    return fail_open("input", path, &err, "- reads standard input, from a pipe too");
 }
 
 static int open_standard_input(tensor_source *source, int64_t most) {
@@ -178,7 +187,8 @@ static int make_header(unsigned char **bytes, size_t *nbytes, const char *path, 
 
 static int create_file(tg_file **out, const char *path, int64_t nbytes) {
     tg_error err;
-    return tg_file_create(out, path, nbytes, &err) == TG_OK ? CLI_OK : cli_fail_error("output", &err);
+    if (tg_file_create(out, path, nbytes, &err) == TG_OK) return CLI_OK;
+    return fail_open("output", path, &err, "- writes to standard output, to a pipe too");
 }
 
 /* A file that will never be committed, in the directory for temporary files. */
