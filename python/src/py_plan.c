@@ -352,11 +352,49 @@ static PyType_Spec spec = {
     .slots = slots,
 };
 
+static const char relayout_doc[] =
+    "relayout(src, to, *, out=None, src_layout=None, pad=0, convert=False, threads=1, begin=None, end=None, "
+    "hint=None)\n--\n\n"
+    "The tensor in another layout: a new Buffer, or written into out, which is returned.\n"
+    "\n"
+    "  src         an array: anything with the buffer protocol or DLPack (NumPy, PyTorch and\n"
+    "              JAX on the CPU, bytes, ...), read where it lies, with any strides; or a Buffer\n"
+    "  to          the Layout to write, or its text; of the shape of src, and of its element\n"
+    "              type unless convert is set. No two elements may share a place\n"
+    "  out         write into this array, or into memory of exactly the bytes of the layout;\n"
+    "              not where src lies\n"
+    "  src_layout  src is the storage of this layout; without it an array is what its strides\n"
+    "              say, and a Buffer knows its layout\n"
+    "  pad         what padding becomes: a number, bytes of one element, or None to leave it\n"
+    "  convert     element types may differ: f32, f16, bf16, f8e4m3fn and f8e5m2 become each\n"
+    "              other or pred, pred becomes one of them, integers become integers\n"
+    "  threads     how many a large move may use; they live as long as the call\n"
+    "  begin, end  move only coordinates in this box, a number for each dimension; the rest\n"
+    "              of out stays as it is, and is zero in a new Buffer\n"
+    "  hint        who reads it next: 'cached', the CPU, or 'device', a DMA engine\n"
+    "\n"
+    "A Spyre layout stores elements in its device format, f16 as DLFloat16 unless it says\n"
+    "another: they are converted on the way, there and back, and rounded.\n"
+    "\n"
+    "ArgumentError: another shape or element type, an array that is not what it should be, out\n"
+    "of another size or over src, numbers out of range. OverflowError: an integer that does not\n"
+    "fit; out is then written in part. Unsupported: a conversion or a box that there is no code\n"
+    "for. ParseError: a text that is no layout. TypeError: no array, or no number.\n"
+    "\n"
+    "    >>> import numpy, tegula\n"
+    "    >>> array = numpy.arange(12, dtype=numpy.float32).reshape(3, 4)\n"
+    "    >>> tiles = tegula.relayout(array, \"f32[3,4]{1,0:T(2,2)}\", pad=-1)\n"
+    "    >>> tiles.numpy()                       # the storage: tile by tile, with padding\n"
+    "    array([ 0.,  1.,  4.,  5.,  2.,  3.,  6.,  7.,  8.,  9., -1., -1., 10.,\n"
+    "           11., -1., -1.], dtype=float32)\n"
+    "    >>> back = tegula.relayout(tiles, \"f32[3,4]\", out=numpy.empty((3, 4), numpy.float32))\n"
+    "    >>> numpy.array_equal(back, array)\n"
+    "    True\n"
+    "\n"
+    "Moves that are done often are a Plan; docs/python.md tells more.";
+
 static PyMethodDef functions[] = {
-    {"relayout", CALL(relayout), METH_VARARGS | METH_KEYWORDS,
-     "relayout(src, to, *, out=None, src_layout=None, pad=0, convert=False, threads=1, begin=None, end=None, "
-     "hint=None)\n"
-     "--\n\nThe tensor in another layout: a new Buffer, or written into out, which is returned."},
+    {"relayout", CALL(relayout), METH_VARARGS | METH_KEYWORDS, relayout_doc},
     {NULL, NULL, 0, NULL},
 };
 
