@@ -196,11 +196,26 @@ static void print_row(const row *x) {
            row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
     print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
-    print_ratio(limits_ratio(&x->r, "tegula"));
+    print_ratio(limits_of(&x->limits, &x->r, "tegula").x);
     print_ratio(ratio_to(x, "onednn"));
     printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
            x->r.noisy > 0 ? ", noisy" : "");
     fflush(stdout);
+}
+
+static void json_limit(FILE *f, const row *x) {
+    const limit l = limits_of(&x->limits, &x->r, "tegula");
+    if (l.name == NULL) return;
+    fprintf(f, "   \"limit\": \"%s\", \"x_limit\": %.4f, \"x_machine\": %.4f,\n", l.name, l.x, l.x_machine);
+}
+
+static void json_seconds(FILE *f, const row *x) {
+    fprintf(f, "   \"seconds\": {");
+    for (int k = 0; k < x->r.ncontenders; k++)
+        fprintf(f, "%s\n    \"%s\": {\"median\": %.4g, \"best\": %.4g, \"x\": %.4f}", k == 0 ? "" : ",",
+                x->r.c[k].name, contender_median(&x->r.c[k], x->r.count), contender_best(&x->r.c[k], x->r.count),
+                ratio_to(x, x->r.c[k].name));
+    fprintf(f, "}");
 }
 
 static void json_row(FILE *f, const row *x, bool first) {
@@ -211,15 +226,13 @@ static void json_row(FILE *f, const row *x, bool first) {
     fprintf(f,
             "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [%s], \"threads\": %d,\n"
             "   \"src\": \"%s\", \"dst\": \"%s\", \"bytes_src\": %lld, \"bytes_dst\": %lld,\n"
-            "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f, \"seconds\": {",
+            "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f,\n",
             first ? "" : ",", x->w->name, x->w->type, size_letters[x->size], shape, (int)x->threads, src, dst,
             (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, x->verified ? "true" : "false",
             x->r.count, x->r.noisy, x->r.others);
-    for (int k = 0; k < x->r.ncontenders; k++)
-        fprintf(f, "%s\n    \"%s\": {\"median\": %.4g, \"best\": %.4g, \"x\": %.4f}", k == 0 ? "" : ",",
-                x->r.c[k].name, contender_median(&x->r.c[k], x->r.count), contender_best(&x->r.c[k], x->r.count),
-                ratio_to(x, x->r.c[k].name));
-    fprintf(f, "}}");
+    json_limit(f, x);
+    json_seconds(f, x);
+    fprintf(f, "}");
     fflush(f);
 }
 

@@ -29,8 +29,6 @@ HERE = Path(__file__).resolve().parent
 SIZES = "LNMSHT"
 PEERS = ("onednn", "numpy", "torch", "torch new")
 RATIOS = ("memcpy", "ntcopy", "onednn", "numpy", "torch")
-SHUFFLES = ("turned", "interleaved")
-OUR_WORK = ("work",)
 VERDICTS = ("met", "at limit", "below")
 AT_LIMIT = 0.95
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
@@ -74,25 +72,14 @@ def key(row):
     return row["workload"], row["size"], row["threads"]
 
 
-def limit_of(seconds, work):
-    """(name, ratio) of the fastest copy of lines or of such work, whichever takes longer; or (None, None)."""
-    lines = [(s["x"], name) for name, s in seconds.items() if name.startswith("lines ")]
-    if not lines:
-        return None, None
-    ratio, name = max([min(lines)] + [(seconds[name]["x"], name) for name in work if name in seconds])
-    return name.removeprefix("lines "), ratio
-
-
 def merged(row, peers, targets):
     """A row of bench_relayout with the peers' ratios and its targets."""
     seconds = row["seconds"]
     ratios = {name: seconds[name]["x"] for name in ("memcpy", "memset", "ntcopy", "onednn") if name in seconds}
     if "ntcopy8" in seconds:  # to the faster one
         ratios["ntcopy"] = min(ratios["ntcopy"], seconds["ntcopy8"]["x"])
-    limit, ratio = limit_of(seconds, SHUFFLES + OUR_WORK)
-    if limit is not None:
-        ratios["limit"] = ratio
-    of_machine = limit_of(seconds, SHUFFLES)[1]
+    if "x_limit" in row:
+        ratios["limit"] = row["x_limit"]
     peer = peers.get(key(row), {"seconds": {}, "noisy": False})
     for name in PEERS[1:]:
         if name in peer["seconds"]:
@@ -100,8 +87,9 @@ def merged(row, peers, targets):
             ratios[name] = s["median"] / seconds["tegula"]["median"] if row["size"] == "T" else s["x"]
     tegula = seconds["tegula"]
     new = {**row, "gb_per_s": (row["bytes_src"] + row["bytes_dst"]) / tegula["median"] * 1e-9,
-           "ns": tegula["median"] * 1e9, "ratios": ratios, "limit": limit, "spread": tegula["median"] / tegula["best"],
-           "noisy": row["noisy_rounds"] > 0 or peer["noisy"], "targets": []}
+           "ns": tegula["median"] * 1e9, "ratios": ratios, "limit": row.get("limit"),
+           "spread": tegula["median"] / tegula["best"], "noisy": row["noisy_rounds"] > 0 or peer["noisy"],
+           "targets": []}
     values = {**ratios, "ns": new["ns"]}
     for name in ("plan", "plan+run"):
         if name in seconds:
@@ -109,7 +97,7 @@ def merged(row, peers, targets):
     for measures in (("memcpy", "ntcopy", "memset", "ns"), ("plan-ns",), ("plan+run-ns",)):
         target = target_of(targets, row, measures)
         if target is not None:
-            of_run = None if target[0].startswith("plan") else of_machine
+            of_run = None if target[0].startswith("plan") else row.get("x_machine")
             new["targets"].append({"measure": target[0], "bar": target[1],
                                    "verdict": judge(values.get(target[0]), *target, of_run)})
     new["verdict"] = verdict_of(new)

@@ -4,6 +4,8 @@
 
 enum { CHOSEN = 3 };
 
+#define LINES "lines " /* how the names of line_copies.c begin */
+
 void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool) {
     double seconds[MOST_LINES_WAYS];
     if (!touched_find(&l->touched, &s->dst_layout, &s->src_layout, room)) return;
@@ -19,17 +21,21 @@ void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size
     if (n > 0 && work_find(&l->work, &l->touched, s, of)) rounds_add(r, l->work.name, work_run, &l->work, pool);
 }
 
-static bool is_work(const char *name) {
-    return strcmp(name, "turned") == 0 || strcmp(name, "interleaved") == 0 || strcmp(name, "work") == 0;
-}
-
-double limits_ratio(const rounds *r, const char *name) {
+limit limits_of(const limits *l, const rounds *r, const char *name) {
     const contender *const of = rounds_find(r, name);
-    double                 copied = 0, worked = 0;
+    limit                  found = {NULL, 0, 0};
     for (int k = 0; k < r->ncontenders; k++) {
+        if (strncmp(r->c[k].name, LINES, strlen(LINES)) != 0) continue;
         const double x = contender_ratio(&r->c[k], of, r->count);
-        if (strncmp(r->c[k].name, "lines ", 6) == 0 && (copied <= 0 || x < copied)) copied = x;
-        if (is_work(r->c[k].name)) worked = x;
+        if (found.name != NULL && x >= found.x) continue;
+        found.name = r->c[k].name + strlen(LINES);
+        found.x = found.x_machine = x;
     }
-    return copied <= 0 || copied > worked ? copied : worked;
+    if (found.name == NULL || l->work.name == NULL) return found;
+    const double x = contender_ratio(rounds_find(r, l->work.name), of, r->count);
+    if (x <= found.x) return found;
+    found.name = l->work.name;
+    found.x = x;
+    if (strcmp(found.name, "work") != 0) found.x_machine = x;
+    return found;
 }

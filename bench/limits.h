@@ -20,7 +20,14 @@ typedef struct limits {
  * settings of *r must be made. */
 void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool);
 
-/* How many times faster the contender of that name is than the limit; 0 if there is none. */
-double limits_ratio(const rounds *r, const char *name);
+/* name: the way of copying lines, or the work; NULL if no limit is known. x: how many times faster a contender is than
+ * that; x_machine: than the limit without work that is no limit of the machine. */
+typedef struct limit {
+    const char *name;
+    double      x, x_machine;
+} limit;
+
+/* For the contender of that name, when the rounds are done. */
+limit limits_of(const limits *l, const rounds *r, const char *name);
 
 #endif /* BENCH_LIMITS_H */
