@@ -38,12 +38,15 @@ LEFT_OUT = {
     "tests/unit/test_file.c": "asks the operating system, which is this machine's all the same",
     "src/graph/*": "needs the room hlo, and has no vectors",
     "src/hlo/*": "needs protobuf-c, and has no vectors",
+    "src/sim/*": "needs the room graph, and has no vectors",
     "tests/unit/test_divide.c": "tests src/graph",
     "tests/unit/test_draw.c": "stands in for calloc, which needs the linker of Meson's build",
     "tests/unit/test_graph.c": "tests src/graph",
     "tests/unit/test_hlo*": "tests src/hlo",
+    "tests/unit/test_memory.c": "tests src/graph",
     "tests/unit/test_network.c": "tests src/graph",
     "tests/unit/test_padding.c": "tests src/hlo",
+    "tests/unit/test_sim*": "tests src/sim",
     "tests/unit/test_xla_[epqs]*": "tests src/hlo",
 }
 SECONDS = 600  # for one command

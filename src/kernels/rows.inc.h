@@ -101,24 +101,32 @@ ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w) 
 
 /* ---- sticks ---- */
 
-/* n walks of src side by side. Where n is a constant, each walk has loads of its own, which is how prefetchers tell
- * walks apart: as one load in a loop, eight of them are one that jumps. */
+/* The stick of walk i. */
+INLINE void V(stick_of)(uint8_t *d, const uint8_t *s, const walk *w, int64_t i, bool stream, bool far, bool near) {
+    const uint8_t *const from = s + i * w->along.src;
+    if (far) fetch_stick(from + w->ahead, near);
+    V(stick)(d + i * w->along.dst, from, stream);
+}
+
+/* n walks of src side by side. */
 INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
+    for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src)
+        for (int64_t i = 0; i < n; i++) V(stick_of)(d, s, w, i, stream, far, near);
+}
+
+/* A whole band. Each walk has loads of its own, which is how prefetchers tell walks apart: as one load in a loop, eight
+ * of them are one that jumps. */
+INLINE void V(whole_band)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
-        uint8_t       *to = d;
-        const uint8_t *from = s;
         TG_UNROLL
-        for (int64_t i = 0; i < n; i++, to += w->along.dst, from += w->along.src) {
-            if (far) fetch_stick(from + w->ahead, near);
-            V(stick)(to, from, stream);
-        }
+        for (int64_t i = 0; i < BAND; i++) V(stick_of)(d, s, w, i, stream, far, near);
     }
 }
 
 INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
     int64_t i = 0;
     for (; w->band == BAND && i + BAND <= w->along.n; i += BAND)
-        V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, BAND, stream, far, near);
+        V(whole_band)(d + i * w->along.dst, s + i * w->along.src, w, stream, far, near);
     for (; i < w->along.n; i += w->band) {
         const int64_t n = tg_min(w->band, w->along.n - i);
         V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, n, stream, far, near);
@@ -144,11 +152,15 @@ INLINE void V(join_stick)(uint8_t *line, const uint8_t *stick, const uint8_t *be
 
 /* n sticks, of which the first one is not the run's. */
 INLINE void V(join_sticks)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t n, int64_t k) {
-    TG_UNROLL
     for (int64_t i = 0; i < n; i++, stick += w->along.src, line += STICK) {
         if (w->ahead > 0) fetch_stick(stick + w->ahead, w->near);
         V(join_stick)(line, stick, stick - w->along.src, k);
     }
+}
+
+INLINE void V(join_whole_band)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t k) {
+    TG_UNROLL
+    for (int64_t i = 0; i < BAND; i++) V(join_sticks)(line + i * STICK, stick + i * w->along.src, w, 1, k);
 }
 
 INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t from, int64_t to) {
@@ -160,7 +172,7 @@ INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t fr
         V(copy)(d, s, k);
         V(stream)(d + k, V(load)(s + k));
     }
-    if (to - first == BAND) V(join_sticks)(line, stick, w, BAND, k);
+    if (to - first == BAND) V(join_whole_band)(line, stick, w, k);
     else V(join_sticks)(line, stick, w, to - first, k);
     if (to == w->along.n) V(copy)(d + to * STICK - rest, s + (to - 1) * w->along.src + STICK - rest, rest);
 }
