@@ -36,11 +36,13 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     *n = most;
 }
 
-/* A multiple of `grain` near what fits into `room`. */
+/* A multiple of `grain` near what fits into `room`; chunks are as equal as they can be, for threads share them out. */
 static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
     if (n <= grain || n * each <= room) return n; /* fits: these are bytes of dst */
     const int64_t most = room / each;
-    return most <= grain ? grain : most / grain * grain;
+    if (most <= grain) return grain;
+    const int64_t chunks = tg_ceil_div(n, most / grain * grain);
+    return tg_ceil_div(tg_ceil_div(n, chunks), grain) * grain;
 }
 
 static void cut_tile(tg_draft *d) {

@@ -194,6 +194,8 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     plan->shared_bytes = t->shared_bytes;
     if (plan->bytes < 2 * size) return;
     plan->groups = tg_max(tg_min(plan->bytes / size, most), 1);
+    const bool shared = plan->threads > 1 && plan->groups > plan->threads;
+    if (shared) plan->groups -= plan->groups % plan->threads; /* each thread as many */
     plan->groups_per_step = tg_max(plan->groups / tg_max(plan->bytes / t->step_bytes, 1), 1);
     plan->steps = tg_ceil_div(plan->groups, plan->groups_per_step);
 }

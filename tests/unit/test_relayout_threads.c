@@ -236,8 +236,69 @@ static void test_overflow(void **state) {
     free(out);
 }
 
+/* ---- shares ---- */
+
+typedef struct shares {
+    const uint8_t *dst;
+    size_t         size;
+    size_t         written[2];
+} shares;
+
+/* Two threads one after the other; what the first one left 0xa5 and the second one did not is the second one's. */
+static void count_shares(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    shares *const c = context;
+    assert_int_equal(ntasks, 2);
+    for (size_t i = 0; i < ntasks; i++) {
+        task(arg, i);
+        c->written[i] = 0;
+        for (size_t k = 0; k < c->size; k++) c->written[i] += c->dst[k] != 0xa5;
+    }
+    c->written[1] -= c->written[0];
+}
+
+static void layout_of(tg_layout *out, const char *text) {
+    tg_desc  desc;
+    tg_error err;
+    if (tg_desc_parse(&desc, text, strlen(text), &err) != TG_OK) fail_msg("%s: %s", text, err.message);
+    *out = desc.layout;
+}
+
+/* Ragged edges are boxes of their own, and each has to be shared out evenly. */
+static void test_even_shares(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"f16[512,512]", "f16[512,512]{1,0:T(512,64)}"}, {"f16[512,500]", "f16[512,500]{1,0:T(512,64)}"},
+        {"f16[256,500]", "f16[256,500]{1,0:T(256,64)}"}, {"f16[512,500]{1,0:T(512,64)}", "f16[512,500]"},
+        {"f16[250,1000]", "f16[250,1000]{0,1:T(1000,64)}"}, {"f32[254,500]", "f32[254,500]{1,0:T(8,128)}"},
+        {"f32[254,512]{0,1}", "f32[254,512]{1,0:T(8,128)}"}, {"f16[640,900]", "f16[640,900]{1,0:T(640,64)}"},
+    };
+    static const uint64_t nothing[2];
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        tg_layout d, s;
+        int64_t   from, to;
+        layout_of(&s, pairs[i][0]);
+        layout_of(&d, pairs[i][1]);
+        assert_int_equal(tg_layout_nbytes(&from, &s, NULL), TG_OK);
+        assert_int_equal(tg_layout_nbytes(&to, &d, NULL), TG_OK);
+        const tg_plan_params params = {.dst = &d, .src = &s, .pad = nothing, .threads = 2};
+        const tg_plan        p = plan_of(&params, pairs[i][1]);
+        uint8_t *const       in = calloc((size_t)from, 1), *const out = malloc((size_t)to);
+        shares               c = {out, (size_t)to, {0, 0}};
+        const tg_executor    e = {count_shares, &c, 2};
+        memset(out, 0xa5, (size_t)to);
+        assert_int_equal(tg_plan_run(&p, out, in, &e, NULL), TG_OK);
+        assert_int_equal(c.written[0] + c.written[1], to);
+        const size_t more = c.written[0] > c.written[1] ? c.written[0] : c.written[1];
+        if (more * 100 > (size_t)to * 55)
+            fail_msg("%s: %d of %d bytes are one thread's", pairs[i][1], (int)more, (int)to);
+        free(in);
+        free(out);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_even_shares),
         cmocka_unit_test(test_own_executor), cmocka_unit_test(test_pool),     cmocka_unit_test(test_pool_refused),
         cmocka_unit_test(test_shared_plan),  cmocka_unit_test(test_overflow), cmocka_unit_test(test_stack),
     };
