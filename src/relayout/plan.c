@@ -166,14 +166,18 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
 
 /* ---- sizes ---- */
 
-/* Bytes read and written, about: src's elements, dst's share of its storage. */
+/* Of n elements, of whole bytes if they are packed. */
+static bool bytes_of(int64_t *out, int64_t n, int32_t bits) {
+    if (bits >= 8) return tg_mul(out, n, bits / 8);
+    *out = n / (8 / bits);
+    return true;
+}
+
+/* Bytes read and written: src's elements, and all of dst's storage, or the elements of a box. */
 static bool count_bytes(int64_t *out, const tg_pair *p) {
-    int64_t written = p->dst->span, read;
-    if (!p->whole && !tg_mul(&written, p->numel, p->dst->elem_bits / 8 + 1)) return false;
-    if (p->whole) written = tg_bytes_for(written, p->dst->elem_bits);
-    if (p->src->elem_bits < 8) read = p->numel / (8 / p->src->elem_bits);
-    else if (!tg_mul(&read, p->numel, p->src->elem_bits / 8)) return false;
-    return tg_add(out, written, read);
+    int64_t written, read;
+    return bytes_of(&written, p->whole ? p->dst->span : p->numel, p->dst->elem_bits) &&
+           bytes_of(&read, p->numel, p->src->elem_bits) && tg_add(out, written, read);
 }
 
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
