@@ -7,8 +7,12 @@
  * for the check and for losses, has no steps, so it is done in a child process, which can be ended at any time; a
  * thread in it gives pages back.
  *
+ * An input that another program makes shorter: touching what is gone raises SIGBUS. Zeros take its place, so that the
+ * thread that met it can go on to the end of the step, and then the move fails, and cleans up, as for any other reason.
+ *
  * Threads: no more than there are processors, since their waiting spins, and none for work that is done before
  * they have started. */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "mover.h"
 
 #include <errno.h>
@@ -16,6 +20,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -41,6 +46,38 @@ void mover_watch_signals(void) {
 }
 
 int mover_interrupted(void) { return noted_signal != 0 ? 128 + noted_signal : 0; }
+
+/* ---- an input that becomes shorter ------------------------------------------------------------------ */
+
+static uintptr_t input_begin, input_end, page_bytes;
+static bool      input_lost; /* set by any thread */
+
+static void stand_in(int number, siginfo_t *info, void *context) {
+    const uintptr_t at = (uintptr_t)info->si_addr, page = at & ~(page_bytes - 1);
+    (void)context;
+    __atomic_store_n(&input_lost, true, __ATOMIC_RELAXED);
+    if (at < input_begin || at >= input_end ||
+        mmap((void *)page, page_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        (void)signal(number, SIG_DFL); /* it comes again */
+}
+
+static void watch_input(tg_file *in) {
+    struct sigaction now;
+    memset(&now, 0, sizeof now);
+    now.sa_sigaction = stand_in;
+    now.sa_flags = SA_SIGINFO;
+    page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
+    input_begin = (uintptr_t)tg_file_bytes(in);
+    input_end = input_begin + (uintptr_t)tg_file_nbytes(in);
+    (void)sigaction(SIGBUS, &now, NULL);
+}
+
+static bool is_input_lost(void) { return __atomic_load_n(&input_lost, __ATOMIC_RELAXED); }
+
+static int check_input(void) {
+    if (!is_input_lost()) return CLI_OK;
+    return cli_fail(CLI_IO, "the input", "another program has made it shorter meanwhile");
+}
 
 /* ---- progress -------------------------------------------------------------------------------------- */
 
@@ -112,7 +149,8 @@ static int run_steps(mover *m, const tg_executor *executor) {
     progress      p = progress_start();
     tg_error      err;
     int           status = CLI_OK;
-    for (int64_t i = 0; i < steps && status == CLI_OK; i++) {
+    watch_input(m->in);
+    for (int64_t i = 0; i < steps && status == CLI_OK && !is_input_lost(); i++) {
         const tg_status run = tg_plan_run_step(m->plan, i, m->dst, m->src, executor, &err);
         held += bytes_per_step;
         if (held >= RELEASE_BYTES) {
@@ -125,6 +163,7 @@ static int run_steps(mover *m, const tg_executor *executor) {
     }
     m->seconds = now_seconds() - p.start;
     progress_end(&p);
+    if (is_input_lost()) return check_input();
     if (status == CLI_NO) (void)cli_fail_library("relayout", &err, "the input");
     return status;
 }
@@ -145,6 +184,7 @@ int mover_run(mover *m) {
 /* What the child tells; one write() to a pipe, so it arrives whole. */
 typedef struct verdict {
     tg_status     status;
+    bool          lost; /* the input became shorter */
     mover_finding finding;
     mover_losses  losses;
     tg_error      error;
@@ -184,6 +224,7 @@ static void answer_and_end(int to, const question *q, const mover *m) {
     memset(&v, 0, sizeof v);
     (void)pthread_create(&releaser, NULL, keep_releasing, &copy); /* if not, it only takes more memory */
     q->ask(&v, m);
+    v.lost = is_input_lost();
     _exit(write(to, &v, sizeof v) == (ssize_t)sizeof v ? 0 : 1);
 }
 
@@ -213,6 +254,8 @@ static int ask_child(verdict *out, const question *q, const mover *m) {
         (void)kill(child, SIGKILL);
         while (waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
     }
+    if (status == CLI_OK && out->lost) input_lost = true;
+    if (status == CLI_OK) status = check_input();
     if (status == CLI_OK && out->status != TG_OK) status = cli_fail_library(q->name, &out->error, "the input");
     return status;
 }

@@ -479,6 +479,18 @@ def test_signal_ends_a_long_check(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["in"]
 
 
+def test_an_input_that_becomes_shorter(tmp_path):
+    with open(tmp_path / "in", "wb") as file:
+        file.truncate(128 << 20)
+    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[134217728]", "--to", "s8[134217728]", "--verify",
+                                tmp_path / "in", tmp_path / "out"], stderr=subprocess.PIPE)
+    wait_until(lambda: children(process.pid))
+    os.truncate(tmp_path / "in", 4096)
+    assert process.wait(30) == 4
+    assert process.stderr.read() == b"tegula: the input: another program has made it shorter meanwhile\n"
+    assert [file.name for file in tmp_path.iterdir()] == ["in"]
+
+
 def children(pid):
     return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
