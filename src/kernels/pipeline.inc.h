@@ -107,7 +107,7 @@ INLINE void V(pipeline_of)(int width, const matrix *a, work *w) {
     for (int i = 0; i < n; i++) V(copy_stick)(t.row[i], t.ready + i * STICK, true);
 }
 
-/* Functions of their own: the 40 KiB of a pipeline are not for moves that keep a stage on the stack besides. */
+/* Functions of their own: the 46 KiB of a pipeline are not for moves that keep a stage on the stack besides. */
 #define DEFINE_PIPELINE(width) \
     OUTLINE void V(pipeline_##width)(const matrix *a, work *w) { V(pipeline_of)(width, a, w); }
 DEFINE_PIPELINE(1)

@@ -325,7 +325,7 @@ INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded)
         }
 }
 
-ALONE void V(large)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
@@ -352,6 +352,6 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     else if (small && b->cols + b->tail != STICK)
         V(small_rows)(d, s, *b, true);
     else
-        V(large)(m, d, s, b);
+        V(ordered)(m, d, s, b);
     return NULL;
 }

@@ -12,22 +12,23 @@
  * Wider vectors do this in each of their 16-byte lanes, with lines from n, 2n, ... on for the further lanes. Then, of
  * as many registers as there are lanes, lanes and registers change places.
  *
- * In memory. Whole 64-byte lines are loaded, and so each line of a square is needed only once: source lines are often a
- * power of two apart, and would push each other out of the first-level cache before their next use. Squares make
- * tiles of a stick (128 bytes) of columns, by another stick where lines are near and evenly spaced, else by 64 rows, or
- * 128 of one byte; half squares read lines of which a whole square's share too few sets of the cache. 16 bytes of a
- * line are the least. The last tile begins a little earlier where that helps, and writes some rows twice. Where columns
- * are missing, lines of padding are read instead, or any, and what is too much is not written.
+ * In memory. (A line is a column here, which is contiguous in src; what a cache holds is a cache line, 64 bytes.)
+ * Whole cache lines are loaded, each once for a square: lines are often a power of two apart, and would push each
+ * other out of the first-level cache before their next use. Squares make tiles of a stick (128 bytes) of columns, by
+ * another stick where lines are evenly spaced and stores go into a cache, else by 64 rows, or 128 of one byte; half
+ * squares read lines of which a whole square's share too few sets of the cache. 16 bytes of a line are the least, a
+ * strip. The last tile begins a little earlier where that helps, and writes some rows twice. Where columns are
+ * missing, lines of padding are read instead, or any, and what is too much is not written.
  *
- * From memory ("far") the lines of a later tile are fetched meanwhile, those of a square before it: 64 lines at a time
- * are too many for the prefetchers of the processor. Where lines crowd each other in the first-level cache, fetches are
- * spread over the loads of the square; elsewhere that is slower (a Zen 4, at 256 MiB: 1.1 and 0.85 times as fast).
+ * From far, the lines of a later tile are fetched meanwhile, those of a square before it: 64 lines at a time are too
+ * many for the prefetchers of the processor. Where lines crowd each other in the first-level cache, fetches are spread
+ * over the loads of the square; elsewhere that is slower (a Zen 4, at 256 MiB: 1.1 and 0.85 times as fast).
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
- * in turn. There, whatever comes from memory and goes around the caches is done in small steps; in each of them four
- * things happen side by side, for some 8 lines or sticks:
+ * in turn. On both, what comes from memory and goes around the caches (route.c says what else) is done in small steps;
+ * in each of them four things happen side by side, for some 8 lines or sticks:
  *
  *     lines of 128 bytes are fetched from memory         AHEAD lines before
  *     those before them are copied into a stage          one tile before
@@ -50,12 +51,17 @@
 
 #define INLINE TG_INLINE
 
-enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128, DEEPEST = 1024 };
+enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
 
-enum { STICKS = 4 }; /* of columns that are known: this one, and those from which lines are fetched */
+enum {
+    DEEPEST = DEPTH(16),
+    STICKS = 4,    /* of columns that are known: this one, and those from which lines are fetched */
+    LATER = 3,     /* tiles, of those that are listed */
+    EVEN_LATER = 2 /* and of evenly spaced lines */
+};
 
 /* ---- plain C ---- */
 
@@ -179,7 +185,6 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
 /* The tile that is fetched while the one before `at` is transposed, LATER tiles later: of this stick, or, where lines
  * are short, of one of the next. */
 static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned slot, int64_t at, int64_t depth) {
-    enum { LATER = 3 };
     const int64_t end = a->dst.n * a->width;
     at += (LATER - 1) * depth;
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
@@ -215,7 +220,7 @@ static inline int64_t count_tiles(const matrix *a) {
     return a->dst.n < side ? 0 : a->outer * (a->cols / side) * tg_ceil_div(a->dst.n, side);
 }
 
-/* Of tile number `tile`; behind the last one, anything that may be fetched. */
+/* Lines and rows of tile number `tile`; behind the last one, anything that may be fetched. */
 static inline void next_tile(pipeline *p, const matrix *a, work *w, int64_t tile, int64_t count) {
     const int64_t         side = STICK / a->width;
     const uint8_t **const line = p->line + tile * side % RING;
@@ -254,7 +259,22 @@ INLINE bool is_crowded(int64_t step, int64_t n) {
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
-/* Matrices that make one matrix are one. */
+/* Matrices side by side, along rows or columns of dst, are one. */
+INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
+    if (b->outer > 1 && b->src_outer == b->rows * a->width) {
+        a->dst.n *= b->outer;
+        a->dst.outer = b->dst_outer;
+        a->outer = 1;
+    } else if (b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * a->width) {
+        a->src.n *= b->outer;
+        a->src.outer = b->src_outer;
+        a->cols = a->src.n;
+        a->stream = m->stream && tg_at_lines(a->d, b->dst_row, 0);
+        a->outer = 1;
+    }
+}
+
+/* `pad`: place for a line of padding. */
 INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                       const tg_block *b) {
     *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
@@ -266,17 +286,11 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
     a->far = m->far;
     a->stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
     for (int i = 0; b->tail > 0 && i < DEPTH(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
-    if (b->outer > 1 && b->src_outer == b->rows * width) {
-        a->dst.n *= b->outer;
-        a->dst.outer = b->dst_outer;
-        a->outer = 1;
-    } else if (b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * width) {
-        a->src.n *= b->outer;
-        a->src.outer = b->src_outer;
-        a->cols = a->src.n;
-        a->stream = m->stream && tg_at_lines(d, b->dst_row, 0);
-        a->outer = 1;
-    }
+    join_matrices(a, m, b);
+}
+
+/* Which way it goes. */
+INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
@@ -299,12 +313,11 @@ typedef struct even_tile {
     int64_t        rows;
 } even_tile;
 
-/* What is fetched while the tile that begins at row `first` is turned: the tile LATER tiles later, of this stick or of
- * one of the next, if there are so many. */
+/* What is fetched while the tile that begins at row `first` is turned: the tile EVEN_LATER tiles later, of this stick
+ * or of one of the next, if there are so many. */
 static inline even_tile even_later(const matrix *a, const even_stick *k, int64_t first) {
-    enum { LATER = 2 };
     const int64_t side = STICK / a->width, tiles = tg_ceil_div(a->dst.n, side);
-    int64_t       tile = first / side + LATER, sticks = 0;
+    int64_t       tile = first / side + EVEN_LATER, sticks = 0;
     for (; tile >= tiles; tile -= tiles) sticks++;
     if (sticks >= k->left) return (even_tile){k->s, 0};
     return (even_tile){k->s + sticks * side * a->src.step + tile * STICK, a->dst.n - tile * side};

@@ -420,6 +420,7 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     matrix a;
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     matrix_of(&a, w.pad, width, m, d, s, b);
+    choose_way(&a, width, m);
     const bool narrow = a.cols % (STICK / width) != 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
