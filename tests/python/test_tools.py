@@ -323,7 +323,7 @@ NEEDS = {"style": (), "symbols": ("compile build-gcc",), "compile build-gcc": ()
 
 
 @pytest.mark.parametrize("words, names", [
-    ("", list(NEEDS)),
+    (None, list(NEEDS)),
     ("unit", ["unit tests, gcc", "unit tests, threads"]),
     ("tests, gcc", ["unit tests, gcc"]),
     ("style", ["style"]),
@@ -348,7 +348,27 @@ def test_steps_that_are_not_run_delete_no_build(check, monkeypatch, tmp_path):
 def test_a_word_that_no_step_has_runs_nothing_and_lists_them():
     done = run_tool("check", "--only", "s")
     assert done.returncode == 2 and done.stdout == ""
-    assert "no step is called 's'; there are\n  style\n" in done.stderr and "\n  fuzz fuzz_npy\n" in done.stderr
+    names = done.stderr.partition("no step is called 's'; there are\n")[2]
+    assert names.startswith("  style; includes; ") and "unit tests, gcc;" in names and "fuzz fuzz_npy;" in names
+    assert len(names.splitlines()) < 15 and max(map(len, names.splitlines())) <= 100
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["--jobs", "0"], "--jobs 0: at least 1 is needed"),
+    (["--jobs", "-3"], "--jobs -3: at least 1 is needed"),
+    (["--only", ""], "--only needs a word"),
+    (["--only", " "], "--only needs a word"),
+    (["--only", ","], "--only needs a word"),
+])
+def test_check_refuses_words_that_say_nothing(check, monkeypatch, capsys, words, complaint):
+    monkeypatch.setattr(sys, "argv", ["check", *words])
+    with pytest.raises(SystemExit, match="2"):
+        check.read_options()  # which runs nothing, even if it accepts them
+    assert complaint in capsys.readouterr().err
+
+
+def test_check_says_what_words_are():
+    assert "one phrase of whole words" in " ".join(run_tool("check", "--help").stdout.split())
 
 
 # ---- NEON --------------------------------------------------------------------------------------
