@@ -2,7 +2,7 @@
  *
  *   bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
  *                  [--json FILE]
- *   bench_relayout --list
+ *   bench_relayout --list | --help
  *
  * GB/s counts bytes read once and written once, padding included. memcpy moves (in + out) / 2 bytes between the
  * same two buffers with the same number of threads. All contenders take turns, round by round (rounds.h); ratios
@@ -28,6 +28,7 @@
 #include "subject.h"
 #include "workloads.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,12 +36,15 @@
 enum { POOL_NONE, POOL_OURS, POOL_OPENMP };
 enum { FLUSH_BYTES = 256 << 20, EDGE_BYTES = 4 << 10 };
 
+static const uint32_t ALL_CPU = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
+
 typedef struct options {
-    bool        quick, list, lines;
+    bool        quick, list, lines, help;
     const char *sizes, *filter, *json;
     bool        threads[3]; /* by number */
     int         rounds;     /* 0: by size */
     uint32_t    cpu;        /* bits of tg_cpu that may be used */
+    bool        cpu_given;
 } options;
 
 /* Everything that rows share. */
@@ -68,11 +72,10 @@ typedef struct row {
 } row;
 
 static void row_layouts(row *x, const stage *st) {
-    const uint32_t all = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
-    char           src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
+    char src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
     workload_text(src, sizeof src, x->w->src, x->w, x->size);
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
-    subject_layouts(&x->tegula, src, dst, all & ~st->opt.cpu);
+    subject_layouts(&x->tegula, src, dst, ALL_CPU & ~st->opt.cpu);
     x->tegula.src = st->src;
     x->tegula.dst = st->dst;
 }
@@ -178,8 +181,14 @@ static double ratio_to_both(const row *x, const char *name, const char *other) {
 
 static double row_bytes(const row *x) { return (double)(x->tegula.src_bytes + x->tegula.dst_bytes); }
 
-static void print_head(bool quick) {
-    if (quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
+static void print_cpu(uint32_t cpu) {
+    printf("--cpu %u: instruction sets that may be used:%s%s%s%s\n", (unsigned)cpu, cpu == 0 ? " none" : "",
+           cpu & TG_CPU_AVX2 ? " AVX2" : "", cpu & TG_CPU_AVX512 ? " AVX-512" : "", cpu & TG_CPU_NEON ? " NEON" : "");
+}
+
+static void print_head(const options *opt) {
+    if (opt->quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
+    if (opt->cpu_given) print_cpu(opt->cpu);
     printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s",
            "ns", "x memcpy", "x ntcopy", "x limit", "x oneDNN", "spread");
 }
@@ -245,6 +254,14 @@ static void report_row(stage *st, const row *x) {
     st->wrong += x->verified ? 0 : 1;
 }
 
+static int32_t most_threads(int size) { return size == SIZE_T ? 1 : 2; }
+
+/* Whether w has a row at this size among those that were asked for. */
+static bool is_chosen(const options *opt, const workload *w, int size) {
+    const bool has_threads = opt->threads[1] || (opt->threads[2] && most_threads(size) == 2);
+    return has_threads && workload_chosen(w, size, opt->sizes, opt->filter);
+}
+
 static void run_case(stage *st, const workload *w, int size) {
     static row x;
     memset(&x, 0, sizeof x);
@@ -252,7 +269,7 @@ static void run_case(stage *st, const workload *w, int size) {
     x.size = size;
     row_layouts(&x, st);
     if (!row_verify(&x, st)) fprintf(stderr, "%s, size %c: WRONG\n", w->name, size_letters[size]);
-    for (int32_t t = 1; t <= (size == SIZE_T ? 1 : 2); t++) {
+    for (int32_t t = 1; t <= most_threads(size); t++) {
         if (!st->opt.threads[t]) continue;
         row_threads(&x, st, t);
         spoil(&x);
@@ -272,7 +289,7 @@ static size_t largest_side(const options *opt) {
         memset(&x, 0, sizeof x);
         x.w = &workloads[i / SIZES];
         x.size = i % SIZES;
-        if (!workload_chosen(x.w, x.size, opt->sizes, opt->filter)) continue;
+        if (!is_chosen(opt, x.w, x.size)) continue;
         row_layouts(&x, &st);
         if ((size_t)x.tegula.src_bytes > most) most = (size_t)x.tegula.src_bytes;
         if ((size_t)x.tegula.dst_bytes > most) most = (size_t)x.tegula.dst_bytes;
@@ -283,49 +300,118 @@ static size_t largest_side(const options *opt) {
 static void run_all(stage *st) {
     for (int size = 0; size < SIZES; size++)
         for (int32_t i = 0; i < workload_count; i++)
-            if (workload_chosen(&workloads[i], size, st->opt.sizes, st->opt.filter)) run_case(st, &workloads[i], size);
+            if (is_chosen(&st->opt, &workloads[i], size)) run_case(st, &workloads[i], size);
 }
 
 /* ---- command line ---- */
 
-static int usage(void) {
-    fprintf(stderr, "usage: bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
-                    "                      [--cpu MASK] [--lines] [--json FILE]\n"
-                    "       bench_relayout --list\n"
-                    "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, H 256 KiB,\n"
-                    "  T 4 KiB; --filter: part of the name\n"
-                    "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
-                    "--lines: also copy the lines that a move touches, without work on elements, and do\n"
-                    "  the work on elements alone\n");
-    return 2;
+static void print_usage(void) {
+    printf("usage: bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
+           "                      [--cpu MASK] [--lines] [--json FILE]\n"
+           "       bench_relayout --list | --help\n"
+           "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, H 256 KiB,\n"
+           "  T 4 KiB (one thread only); --filter: part of the name\n"
+           "--rounds: at most %d; 0: by size\n"
+           "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
+           "--lines: also copy the lines that a move touches, without work on elements, and do\n"
+           "  the work on elements alone\n",
+           MAX_ROUNDS);
 }
 
-static bool set_option(options *o, const char *name, const char *value) {
-    if (strcmp(name, "--size") == 0) o->sizes = value;
-    else if (strcmp(name, "--filter") == 0) o->filter = value;
-    else if (strcmp(name, "--json") == 0) o->json = value;
-    else if (strcmp(name, "--rounds") == 0) o->rounds = atoi(value);
-    else if (strcmp(name, "--cpu") == 0) o->cpu = (uint32_t)strtoul(value, NULL, 0);
-    else if (strcmp(name, "--threads") == 0) {
-        o->threads[1] = strchr(value, '1') != NULL;
-        o->threads[2] = strchr(value, '2') != NULL;
-    } else return false;
+/* Digits and nothing else; base 0: hexadecimal as well, after 0x. */
+static bool read_number(unsigned long *out, const char *text, int base, unsigned long most) {
+    char *end = NULL;
+    *out = isdigit((unsigned char)text[0]) ? strtoul(text, &end, base) : 0;
+    return end != NULL && *end == '\0' && *out <= most;
+}
+
+static bool set_sizes(options *o, const char *value) {
+    o->sizes = value;
+    return value[0] != '\0' && value[strspn(value, size_letters)] == '\0';
+}
+
+static bool set_threads(options *o, const char *value) {
+    o->threads[1] = o->threads[2] = false;
+    for (const char *c = value; *c == '1' || *c == '2'; c += 2) {
+        o->threads[*c - '0'] = true;
+        if (c[1] != ',') return c[1] == '\0';
+    }
+    return false;
+}
+
+static bool set_filter(options *o, const char *value) {
+    o->filter = value;
     return true;
 }
 
-static bool read_options(options *o, int argc, char **argv) {
-    const options defaults = {false, false, false, "LNMSHT", NULL, NULL, {false, true, true}, 0, UINT32_MAX};
-    bool          sizes_given = false;
-    *o = defaults;
-    for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--quick") == 0) o->quick = true;
-        else if (strcmp(argv[i], "--lines") == 0) o->lines = true;
-        else if (strcmp(argv[i], "--list") == 0) o->list = true;
-        else if (i + 1 < argc && set_option(o, argv[i], argv[i + 1])) sizes_given |= strcmp(argv[i++], "--size") == 0;
-        else return false;
+static bool set_rounds(options *o, const char *value) {
+    unsigned long n;
+    if (!read_number(&n, value, 10, MAX_ROUNDS)) return false;
+    o->rounds = (int)n;
+    return true;
+}
+
+static bool set_cpu(options *o, const char *value) {
+    unsigned long mask;
+    if (!read_number(&mask, value, 0, ALL_CPU)) return false;
+    o->cpu = (uint32_t)mask;
+    o->cpu_given = true;
+    return true;
+}
+
+static bool set_json(options *o, const char *value) {
+    o->json = value;
+    return value[0] != '\0';
+}
+
+typedef struct valued_option {
+    const char *name, *wanted;
+    bool (*set)(options *o, const char *value); /* false: value is not what is wanted */
+} valued_option;
+
+_Static_assert(MAX_ROUNDS == 64, "a sentence below says so");
+static const valued_option valued_options[] = {
+    {"--size", "some of the letters LNMSHT", set_sizes},
+    {"--threads", "1, 2 or 1,2", set_threads},
+    {"--filter", "part of a workload's name", set_filter},
+    {"--rounds", "a number from 0, which is by size, to 64", set_rounds},
+    {"--cpu", "a number from 0 to 7, the sum of 1 AVX2, 2 AVX-512 and 4 NEON", set_cpu},
+    {"--json", "the name of a file", set_json},
+};
+
+/* value: NULL at the end of the command line. */
+static bool set_option(options *o, const char *name, const char *value) {
+    for (size_t i = 0; i < sizeof valued_options / sizeof valued_options[0]; i++) {
+        const valued_option *const v = &valued_options[i];
+        if (strcmp(name, v->name) != 0) continue;
+        if (value != NULL && v->set(o, value)) return true;
+        if (value == NULL) fprintf(stderr, "bench_relayout: %s wants %s\n", name, v->wanted);
+        else fprintf(stderr, "bench_relayout: %s wants %s, not '%s'\n", name, v->wanted, value);
+        return false;
     }
-    if (o->quick && !sizes_given) o->sizes = "ST";
-    return o->rounds >= 0 && o->rounds <= MAX_ROUNDS && strspn(o->sizes, size_letters) == strlen(o->sizes);
+    fprintf(stderr, "bench_relayout: there is no option '%s'; --help lists them\n", name);
+    return false;
+}
+
+static bool *flag_of(options *o, const char *name) {
+    return strcmp(name, "--quick") == 0   ? &o->quick
+           : strcmp(name, "--lines") == 0 ? &o->lines
+           : strcmp(name, "--list") == 0  ? &o->list
+           : strcmp(name, "--help") == 0  ? &o->help
+                                          : NULL;
+}
+
+static bool read_options(options *o, int argc, char **argv) {
+    const options defaults = {.threads = {false, true, true}, .cpu = UINT32_MAX};
+    *o = defaults;
+    for (int i = 1; i < argc && !o->help; i++) {
+        bool *const flag = flag_of(o, argv[i]);
+        if (flag != NULL) *flag = true;
+        else if (!set_option(o, argv[i], argv[i + 1])) return false;
+        else i++;
+    }
+    if (o->sizes == NULL) o->sizes = o->quick ? "ST" : size_letters;
+    return true;
 }
 
 static bool open_json(stage *st) {
@@ -335,7 +421,7 @@ static bool open_json(stage *st) {
         perror(st->opt.json);
         return false;
     }
-    fprintf(st->json, "{\"schema\": \"tegula.bench/1\", \"machine\": ");
+    fprintf(st->json, "{\"schema\": \"tegula.bench/1\",%s \"machine\": ", st->opt.quick ? " \"quick\": true," : "");
     machine_json(st->json);
     fprintf(st->json, ",\n \"rows\": [");
     return true;
@@ -360,14 +446,15 @@ static void make_buffers(stage *st, size_t most) {
 
 int main(int argc, char **argv) {
     stage st = {.rows = 0};
-    if (!read_options(&st.opt, argc, argv)) return usage();
+    if (!read_options(&st.opt, argc, argv)) return 2;
+    if (st.opt.help) return print_usage(), 0;
     if (st.opt.list) return list_cases(st.opt.sizes, st.opt.filter), 0;
     if (st.opt.threads[2] && pin_cpus() < 2) {
         fprintf(stderr, "bench_relayout: there is one CPU to use; rows of two threads are left out\n");
         st.opt.threads[2] = false;
     }
     const size_t most = largest_side(&st.opt);
-    if (most == 0) return fprintf(stderr, "bench_relayout: no workload has such a name\n"), 2;
+    if (most == 0) return fprintf(stderr, "bench_relayout: no workload of such a name has such sizes and threads\n"), 2;
     tg_threads *threads = NULL;
     tg_error    err;
     need(tg_threads_create(&threads, 2, &err), &err);
@@ -376,7 +463,7 @@ int main(int argc, char **argv) {
     make_buffers(&st, most);
     if (!open_json(&st)) return 4;
     machine_print(stdout);
-    print_head(st.opt.quick);
+    print_head(&st.opt);
     run_all(&st);
     const bool written = close_json(&st);
     tg_threads_destroy(&threads);
