@@ -14,7 +14,8 @@ that is: how the lines were copied that had to be touched, or the work on elemen
                `work`, our own loop of a conversion, it is the limit without this that counts
     below      not reached
 
-Exit status 1 if a result was wrong; a missed target is not an error.
+What bench_relayout --quick measured has no verdicts. Exit status 1 if a result was wrong, 2 if a file cannot be used; a
+missed target is not an error.
 """
 
 import argparse
@@ -34,12 +35,40 @@ AT_LIMIT = 0.95
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
 
 
+# ---- files -----------------------------------------------------------------------------------------
+
+
+def stop(path, text):
+    print(f"bench_report: {path}: {text}", file=sys.stderr)
+    sys.exit(2)
+
+
+def read_text(path):
+    try:
+        return path.read_text()
+    except OSError as error:
+        stop(path, error.strerror)
+    except UnicodeDecodeError:
+        stop(path, "no text")
+
+
+def read_results(path, program, schema, *keys):
+    """What program wrote, which has these keys."""
+    try:
+        data = json.loads(read_text(path))
+    except json.JSONDecodeError as error:
+        stop(path, f"no JSON: {error}")
+    if not isinstance(data, dict) or data.get("schema") != schema or any(k not in data for k in keys):
+        stop(path, f"not what {program} --json writes")
+    return data
+
+
 # ---- targets ---------------------------------------------------------------------------------------
 
 
 def read_targets(path):
     """Lines of (pattern, sizes, threads, measure, bar); bar None: no target although a later line fits."""
-    lines = (line.split("#")[0].split() for line in path.read_text().splitlines())
+    lines = (line.split("#")[0].split() for line in read_text(path).splitlines())
     return [(p, s, t, m, None if bar == "none" else float(bar)) for p, s, t, m, bar in filter(None, lines)]
 
 
@@ -190,16 +219,23 @@ def commit():
     return text or "unknown"
 
 
-def main():
+def options():
     parser = argparse.ArgumentParser(description="One table from the JSON of bench_relayout and bench_peers.py.")
     parser.add_argument("relayout", type=Path)
     parser.add_argument("peers", type=Path, nargs="?")
     parser.add_argument("--targets", type=Path, default=HERE / "targets.txt")
     parser.add_argument("--json", type=Path)
-    opt = parser.parse_args()
-    data = json.loads(opt.relayout.read_text())
-    extra = json.loads(opt.peers.read_text()) if opt.peers and opt.peers.is_file() else {"peers": {}, "rows": []}
-    targets = read_targets(opt.targets)
+    return parser.parse_args()
+
+
+def main():
+    opt = options()
+    data = read_results(opt.relayout, "bench_relayout", "tegula.bench/1", "machine", "rows")
+    extra = {"peers": {}, "rows": []}
+    if opt.peers:
+        extra = read_results(opt.peers, "bench_peers.py", "tegula.bench.peers/1", "peers", "rows")
+    quick = data.get("quick", False)
+    targets = [] if quick else read_targets(opt.targets)
     peers = {key(row): row for row in extra["rows"]}
     rows = [merged(row, peers, targets) for row in data["rows"]]
     threads = scalings(rows, targets)
@@ -209,7 +245,8 @@ def main():
         print(f"{name}: {value}")
     print("x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
           "limit: what the machine allows, the fastest copy of the same lines or the work on elements;\n"
-          "target: of x memcpy, if it names nothing else\n")
+          + ("measured with --quick: the numbers mean nothing, and no target is judged\n" if quick else
+             "target: of x memcpy, if it names nothing else\n"))
     large, tiny = [r for r in rows if r["size"] != "T"], [r for r in rows if r["size"] == "T"]
     if large:
         print_rows(large)
@@ -217,7 +254,7 @@ def main():
         print_tiny(tiny)
     print_summary(rows, threads)
     if opt.json is not None:
-        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "machine": machine, "rows": rows,
+        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, "machine": machine, "rows": rows,
                                         "two_threads": threads}, indent=1) + "\n")
     sys.exit(0 if all(row["verified"] for row in rows) else 1)
 
