@@ -63,6 +63,9 @@ enum {
     EVEN_LATER = 2 /* and of evenly spaced lines */
 };
 
+/* A stick may have one tile only. */
+_Static_assert(LATER < STICKS, "the tile to be fetched is of a stick that is not known");
+
 /* ---- plain C ---- */
 
 #define DEFINE_PLAIN(UNIT)                                                                                          \
