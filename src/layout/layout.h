@@ -34,6 +34,11 @@ static inline bool tg_is_memory(const tg_mode *m) { return m->into == TG_TO_MEMO
 /* Lowest and highest offset of any coordinate (copies too); both equal offset if there is none. */
 void tg_layout_bounds(const tg_layout *l, int64_t *lowest, int64_t *highest);
 
+/* How many coordinates, from this one on along the last dimension, keep all digits but those of weight 1: at least 1,
+ * and not bounded by the shape. *step, where there are more than 1: what each adds to tg_layout_offset. There is a
+ * dimension. */
+int64_t tg_layout_steady(int64_t *step, const tg_layout *l, const int64_t *coord);
+
 /* First offset of the storage: 0, or the lowest offset if that is negative. */
 int64_t tg_layout_base(const tg_layout *l);
 

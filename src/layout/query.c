@@ -1,6 +1,8 @@
 /* The forward map and what follows from sizes alone. */
 #include "layout/layout.h"
 
+#include <string.h>
+
 bool tg_product(int64_t *out, const int64_t *values, int32_t n) {
     int64_t p = 1;
     bool    fits = true;
@@ -49,6 +51,31 @@ int64_t tg_layout_offset(const tg_layout *in, const int64_t *coord) {
         else rest[m->into] += q * m->stride;
     }
     return offset;
+}
+
+/* The digits as above; `moves` is what one more of the coordinate adds to an axis. */
+int64_t tg_layout_steady(int64_t *step, const tg_layout *l, const int64_t *coord) {
+    int64_t rest[TG_MAX_AXES] = {0}, moves[TG_MAX_AXES] = {0}, n = INT64_MAX;
+    moves[l->ndim - 1] = 1;
+    memcpy(rest, coord, (size_t)l->ndim * sizeof rest[0]);
+    *step = 0;
+    for (int32_t i = 0; i < l->nmodes && n > 1 && l->mode[l->chain[i]].axis >= 0; i++) {
+        const tg_mode *m = &l->mode[l->chain[i]];
+        int64_t        q = rest[m->axis], moved = moves[m->axis];
+        if (m->weight != 1) {
+            q /= m->weight;
+            rest[m->axis] -= q * m->weight;
+            if (moved > 0) n = tg_min(n, (m->weight - rest[m->axis] - 1) / moved + 1);
+            moved = 0;
+        }
+        if (m->into == TG_TO_MEMORY) {
+            *step += moved * m->stride;
+        } else {
+            rest[m->into] += q * m->stride;
+            moves[m->into] += moved * m->stride;
+        }
+    }
+    return n;
 }
 
 bool tg_layout_in_bounds(const tg_layout *in, const int64_t *coord, tg_error *err) {

@@ -70,33 +70,6 @@ typedef struct line {
     int64_t n, dst, dst_step, src, src_step;
 } line;
 
-/* How many coordinates, from this one on along the last dimension, keep all digits but those of weight 1; *step
- * receives what each adds to the offset. As in tg_layout_offset the digits are taken from each axis in turn; `moves` is
- * what one more of the coordinate adds to the axis. There is a dimension. */
-static int64_t steady(int64_t *step, const tg_layout *l, const int64_t *coord) {
-    int64_t rest[TG_MAX_AXES] = {0}, moves[TG_MAX_AXES] = {0}, n = INT64_MAX;
-    moves[l->ndim - 1] = 1;
-    memcpy(rest, coord, (size_t)l->ndim * sizeof rest[0]);
-    *step = 0;
-    for (int32_t i = 0; i < l->nmodes && n > 1 && l->mode[l->chain[i]].axis >= 0; i++) {
-        const tg_mode *m = &l->mode[l->chain[i]];
-        int64_t        q = rest[m->axis], moved = moves[m->axis];
-        if (m->weight != 1) {
-            q /= m->weight;
-            rest[m->axis] -= q * m->weight;
-            if (moved > 0) n = tg_min(n, (m->weight - rest[m->axis] - 1) / moved + 1);
-            moved = 0;
-        }
-        if (m->into == TG_TO_MEMORY) {
-            *step += moved * m->stride;
-        } else {
-            rest[m->into] += q * m->stride;
-            moves[m->into] += moved * m->stride;
-        }
-    }
-    return n;
-}
-
 /* The line from a coordinate on, which ends before `end` of the last dimension, where it now is `at`. */
 static void line_from(line *x, const check *c, const int64_t *coord, int64_t at, int64_t end) {
     enum { SHORT = 4 }; /* with fewer, asking for each offset takes less */
@@ -104,8 +77,8 @@ static void line_from(line *x, const check *c, const int64_t *coord, int64_t at,
     x->dst = tg_layout_offset(c->dst_layout, coord);
     x->src = tg_layout_offset(c->src_layout, coord);
     if (end - at < SHORT) return;
-    x->n = tg_min(end - at, steady(&x->dst_step, c->dst_layout, coord));
-    x->n = tg_min(x->n, steady(&x->src_step, c->src_layout, coord));
+    x->n = tg_min(end - at, tg_layout_steady(&x->dst_step, c->dst_layout, coord));
+    x->n = tg_min(x->n, tg_layout_steady(&x->src_step, c->src_layout, coord));
 }
 
 /* How many elements of a line are right before the first wrong one; *unlike grows by those that differ from the pad. */
