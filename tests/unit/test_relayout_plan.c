@@ -64,6 +64,17 @@ static void test_ways(void **state) {
     assert_int_equal(plan_of(&p, &plain, &s)->way, TG_WAY_NEST);
 }
 
+/* What --explain says of a box are its own bytes, and stores and shares go by them. */
+static void test_bytes_of_a_box(void **state) {
+    (void)state;
+    const int64_t        shape[] = {256, 128}, begin[] = {0, 0}, end[] = {128, 128};
+    const tg_layout      s = dense(TG_F16, 2, shape), d = sticks(TG_F16, 256, 128, 64);
+    const tg_plan_params params = {.dst = &d, .src = &s, .begin = begin, .end = end};
+    tg_plan              p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(&p)->bytes, 2 * 128 * 128 * 2);
+}
+
 /* More than one step by size: 72 MiB on each side are two steps of about 64 MiB together. */
 static void test_steps_by_size(void **state) {
     (void)state;
@@ -231,9 +242,9 @@ static void test_overflow(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fusing),        cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_steps_by_size), cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
-        cmocka_unit_test(test_packed_rest),   cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_fusing),         cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_steps_by_size),  cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
+        cmocka_unit_test(test_bytes_of_a_box), cmocka_unit_test(test_packed_rest),  cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_far_apart),
     };
     return cmocka_run_group_tests_name("relayout plan", tests, NULL, NULL);
