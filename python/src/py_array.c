@@ -321,3 +321,40 @@ int core_memory_open_as(core_memory *out, core_state *state, PyObject *object, c
     out->nbytes = nbytes;
     return 0;
 }
+
+/* ---- two of them --------------------------------------------------------------------------------------- */
+
+static int open_pair(core_memory memory[2], core_state *state, const core_side *first, const core_side *second) {
+    const core_side *const side[2] = {first, second};
+    for (int i = 1; i >= 0; i--) { /* what is read, mostly, before what is written */
+        const core_side *s = side[i];
+        if (core_memory_open_as(&memory[i], state, s->object, s->layout, s->writable, s->what) == 0) continue;
+        if (i == 0) core_memory_close(&memory[1]);
+        return -1;
+    }
+    return 0;
+}
+
+int core_memory_open_pair(core_memory memory[2], core_state *state, const core_side *first, const core_side *second) {
+    core_side a = *first, b = *second;
+    PyObject *type, *error, *traceback;
+    if (open_pair(memory, state, first, second) == 0) return 0;
+    if (!PyErr_ExceptionMatches(state->errors[TG_ERR_ARGUMENT])) return -1;
+    PyErr_Fetch(&type, &error, &traceback);
+    a.object = second->object;
+    b.object = first->object;
+    if (open_pair(memory, state, &a, &b) != 0) {
+        PyErr_Restore(type, error, traceback);
+        return -1;
+    }
+    core_memory_close(&memory[0]);
+    core_memory_close(&memory[1]);
+    (void)core_raise_argument(state,
+                              "%s and %s are the other way round: %s comes first, unless %s= and %s= say which is "
+                              "which (%S)",
+                              a.what, b.what, a.what, a.what, b.what, error);
+    Py_XDECREF(type);
+    Py_XDECREF(error);
+    Py_XDECREF(traceback);
+    return -1;
+}

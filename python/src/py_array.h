@@ -31,6 +31,17 @@ void core_memory_close(core_memory *memory);
 int core_memory_open_as(core_memory *out, core_state *state, PyObject *object, const core_layout *layout, bool writable,
                         const char *what);
 
+/* Open the storages of a move, memory[0] of `first` and memory[1] of `second`, which are arguments in this order.
+ * Memory that would fit the other way round is refused with an error that says so. 0, or -1 and both are closed. */
+typedef struct core_side {
+    PyObject          *object;
+    const core_layout *layout;
+    bool               writable;
+    const char        *what;
+} core_side;
+
+int core_memory_open_pair(core_memory memory[2], core_state *state, const core_side *first, const core_side *second);
+
 /* Fill host, layout, nbytes and contiguous for an array whose element 0 is at bytes, NULL if it has none. 0, or -1. */
 int core_memory_describe(core_memory *m, core_state *state, tg_dtype dtype, int32_t ndim, const int64_t *shape,
                          const int64_t *strides);

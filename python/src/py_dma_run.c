@@ -78,15 +78,14 @@ PyObject *dma_run(PyObject *self, PyObject *args, PyObject *kwargs) {
     core_state         *state = core_get_state(self);
     const bool          to_device = p->direction == TG_HOST_TO_DEVICE;
     PyObject           *device_array = NULL, *host_array = NULL;
-    core_memory         device, host;
+    core_memory         memory[2];
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:run", names, &device_array, &host_array)) return NULL;
-    if (core_memory_open_as(&device, state, device_array, p->device, to_device, "device") != 0) return NULL;
-    int failed = core_memory_open_as(&host, state, host_array, p->host, !to_device, "host");
-    if (failed == 0) {
-        failed = run_open(state, p, &device, &host);
-        core_memory_close(&host);
-    }
-    core_memory_close(&device);
+    const core_side     device = {device_array, p->device, to_device, "device"};
+    const core_side     host = {host_array, p->host, !to_device, "host"};
+    if (core_memory_open_pair(memory, state, &device, &host) != 0) return NULL;
+    const int failed = run_open(state, p, &memory[0], &memory[1]);
+    core_memory_close(&memory[0]);
+    core_memory_close(&memory[1]);
     if (failed != 0) return NULL;
     Py_RETURN_NONE;
 }

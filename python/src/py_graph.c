@@ -235,7 +235,7 @@ static PyObject *graph_repr(PyObject *self) {
 
 static PyMethodDef methods[] = {
     {"from_hlo", graph_from_hlo, METH_O | METH_CLASS,
-     "from_hlo(hlo)\n--\n\nThe graph of HLO text (str or bytes) or of a tegula.hlo.Module."},
+     "from_hlo(hlo, /)\n--\n\nThe graph of HLO text (str or bytes) or of a tegula.hlo.Module."},
     {"add_input", CALL(graph_add_input), METH_VARARGS | METH_KEYWORDS,
      "add_input(shape, dtype=None, *, strides=None, layout=None, name='', tag=None)\n--\n\n"
      "A tensor that is there already: shape and dtype, or a Layout. Without a device layout it has the default one."},
@@ -259,7 +259,7 @@ static PyMethodDef methods[] = {
     {"concatenate", CALL(graph_concatenate), METH_VARARGS | METH_KEYWORDS,
      "concatenate(operands, dim=0, *, " NODE_WORDS ")\n--\n\nOne operand behind the other."},
     {"add_output", graph_add_output, METH_O,
-     "add_output(operand)\n--\n\nA node, or (node, view), is wanted outside: it is there when everything has run."},
+     "add_output(operand, /)\n--\n\nA node, or (node, view), is wanted outside: it is there when everything has run."},
     {"add_loop", CALL(graph_add_loop), METH_VARARGS | METH_KEYWORDS,
      "add_loop(first, last, *, test=None)\n--\n\nNodes from the first to the last run in rounds; one that makes `test` "
      "false is the last.\nWhat a round hands on to the next are nodes of kind 'carry'."},

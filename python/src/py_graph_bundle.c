@@ -196,8 +196,8 @@ static void bundle_dealloc(PyObject *self) {
 }
 
 static PyMethodDef methods[] = {
-    {"sdsc", get_sdsc, METH_O, "sdsc(kernel)\n--\n\nThe SuperDSC of a kernel, by its number, as a dict."},
-    {"dci", get_dci, METH_O, "dci(transfer)\n--\n\nThe DCI of a transfer, by its number, as a dict."},
+    {"sdsc", get_sdsc, METH_O, "sdsc(kernel, /)\n--\n\nThe SuperDSC of a kernel, by its number, as a dict."},
+    {"dci", get_dci, METH_O, "dci(transfer, /)\n--\n\nThe DCI of a transfer, by its number, as a dict."},
     {"manifest", get_manifest, METH_NOARGS,
      "manifest()\n--\n\nHow all of it belongs together: the object in bundle.json of `tegula plan --out`."},
     {"write", (PyCFunction)(void (*)(void))write_files, METH_VARARGS | METH_KEYWORDS,

@@ -399,22 +399,23 @@ static void plan_dealloc(PyObject *self) {
 
 static PyMethodDef methods[] = {
     {"layout", get_layout, METH_O,
-     "layout(node)\n--\n\nThe Layout of a node's result; None if it has none. A node is itself, its number or name."},
-    {"device_layout", get_device_layout, METH_O, "device_layout(node)\n--\n\nThe same as a SpyreTensorLayout."},
+     "layout(node, /)\n--\n\nThe Layout of a node's result; None if it has none. A node is itself, its number or "
+     "name."},
+    {"device_layout", get_device_layout, METH_O, "device_layout(node, /)\n--\n\nThe same as a SpyreTensorLayout."},
     {"stick_loop", get_stick_loop, METH_O,
-     "stick_loop(node)\n--\n\nThe loop in the sticks of its work; None if none is."},
+     "stick_loop(node, /)\n--\n\nThe loop in the sticks of its work; None if none is."},
     {"operand_layout", plan_operand_layout, METH_VARARGS,
-     "operand_layout(node, operand)\n--\n\nThe Layout that an operand is read in: the copy's, if there is one."},
+     "operand_layout(node, operand, /)\n--\n\nThe Layout that an operand is read in: the copy's, if there is one."},
     {"coordinates", CALL(plan_coordinates), METH_VARARGS | METH_KEYWORDS,
      "coordinates(node, operand=None)\n--\n\nWhere the operand is read (None: the result is written), for each device\n"
      "dimension: texts in the loops p0, p1, ... None for a tensor that is not on the device."},
-    {"candidates", get_candidates, METH_O, "candidates(node)\n--\n\nThe Layouts that its result could have."},
+    {"candidates", get_candidates, METH_O, "candidates(node, /)\n--\n\nThe Layouts that its result could have."},
     {"divide", CALL(divide), METH_VARARGS | METH_KEYWORDS,
      "divide(node, *, cores=0, max_span_bytes=0, release=None, splits=None, tiles=None)\n--\n\n"
      "How its work is shared out: a Division. splits={loop: slices} and tiles={loop: tiles} are what you want, in\n"
      "place of the node's own."},
     {"arrangement", get_arrangement, METH_O,
-     "arrangement(node)\n--\n\nHow elements stand in its sticks; 'STANDARD' without device_formats=True."},
+     "arrangement(node, /)\n--\n\nHow elements stand in its sticks; 'STANDARD' without device_formats=True."},
     {"run", CALL(plan_run), METH_VARARGS | METH_KEYWORDS,
      "run(inputs=None, *, seed=1)\n--\n\n"
      "As `tegula plan --run`: a Simulator that has run what the HLO says, with these inputs, in the order of its\n"
@@ -423,7 +424,7 @@ static PyMethodDef methods[] = {
      "report(*, limit=None, memory=False)\n--\n\n"
      "What `tegula plan` prints, and str(plan) is: at most `limit` copies (20), with memory=True each tensor's home."},
     {"explain", plan_explain, METH_O,
-     "explain(node)\n--\n\nOne operation in full, as `tegula plan --explain` prints it."},
+     "explain(node, /)\n--\n\nOne operation in full, as `tegula plan --explain` prints it."},
     {"verify", verify, METH_NOARGS,
      "verify()\n--\n\nNone if the plan follows the rules, by a check that knows nothing of planning; else the fault."},
     {"bundle", plan_bundle, METH_NOARGS, "bundle()\n--\n\nWhat the device runs: a Bundle of kernels and transfers."},

@@ -291,7 +291,7 @@ static PyType_Spec spec = {
 };
 
 static PyMethodDef functions[] = {
-    {"parse_hlo", parse_hlo, METH_O, "parse(text)\n--\n\nRead HLO text, str or bytes."},
+    {"parse_hlo", parse_hlo, METH_O, "parse_hlo(text, /)\n--\n\nRead HLO text, str or bytes."},
     {NULL, NULL, 0, NULL},
 };
 

@@ -26,8 +26,8 @@ typedef struct core_plan {
 
 /* The optional ones, which Plan and relayout have in common. */
 typedef struct wishes {
-    PyObject *pad, *begin, *end, *hint;
-    int       convert, threads;
+    PyObject *pad, *begin, *end, *hint, *threads;
+    int       convert;
 } wishes;
 
 static bool is_given(PyObject *object) { return object != NULL && object != Py_None; }
@@ -66,18 +66,28 @@ static int get_hint(uint32_t *out, core_state *state, PyObject *hint) {
     return 0;
 }
 
-static int check_threads(core_state *state, int threads) {
+/* Without one *out stays. An executor takes as many as it has. */
+static int get_threads(int32_t *out, core_state *state, PyObject *object) {
+    int64_t threads = 0;
+    if (object == NULL) return 0;
+    if (core_get_int(&threads, state, object) != 0) {
+        if (PyErr_ExceptionMatches(PyExc_TypeError))
+            PyErr_Format(PyExc_TypeError, "threads must be an int, not %R", Py_TYPE(object));
+        return -1;
+    }
+    *out = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
     if (threads >= 1) return 0;
-    (void)core_raise_argument(state, "%d threads; at least 1 is needed", threads);
+    (void)core_raise_argument(state, "threads must be at least 1, not %lld", (long long)threads);
     return -1;
 }
 
 /* src and dst are set. */
 static int get_params(recipe *r, core_state *state, const wishes *w) {
+    r->threads = 1;
+    if (get_threads(&r->threads, state, w->threads) != 0) return -1;
     r->params = (tg_plan_params){.dst = &r->dst->desc.layout, .src = &r->src->desc.layout, .convert = w->convert != 0,
-                                 .threads = w->threads};
-    r->threads = w->threads;
-    if (check_threads(state, w->threads) != 0 || get_padding(r, state, w->pad) != 0) return -1;
+                                 .threads = r->threads};
+    if (get_padding(r, state, w->pad) != 0) return -1;
     if (get_corner(r->begin, &r->params.begin, state, r, w->begin, "begin") != 0) return -1;
     if (get_corner(r->end, &r->params.end, state, r, w->end, "end") != 0) return -1;
     return get_hint(&r->params.hint, state, w->hint);
@@ -111,13 +121,11 @@ static int run_open(core_state *state, const tg_plan *plan, const core_memory *d
     return s == TG_OK ? 0 : -1;
 }
 
-/* Open both sides; 0, or -1 and both are closed. */
-static int open_both(core_memory *dst, core_memory *src, core_state *state, const recipe *r, PyObject *to,
-                     PyObject *from, bool writable) {
-    if (core_memory_open_as(src, state, from, r->src, false, "src") != 0) return -1;
-    if (core_memory_open_as(dst, state, to, r->dst, writable, "dst") == 0) return 0;
-    core_memory_close(src);
-    return -1;
+/* Open both sides, memory[0] dst and memory[1] src; 0, or -1 and both are closed. */
+static int open_both(core_memory memory[2], core_state *state, const recipe *r, PyObject *to, PyObject *from,
+                     bool writable) {
+    const core_side dst = {to, r->dst, writable, "dst"}, src = {from, r->src, false, "src"};
+    return core_memory_open_pair(memory, state, &dst, &src);
 }
 
 /* ---- relayout ------------------------------------------------------------------------------------------ */
@@ -135,6 +143,10 @@ static int open_source(recipe *r, core_memory *src, core_state *state, PyObject 
     if (r->src != NULL) return 0;
     core_memory_close(src);
     return -1;
+}
+
+static bool is_layout_like(core_state *state, PyObject *object) {
+    return PyUnicode_Check(object) || Py_IS_TYPE(object, (PyTypeObject *)state->layout_type);
 }
 
 /* With both sides open. A new reference to what was written. */
@@ -162,14 +174,19 @@ static PyObject *relayout(PyObject *module, PyObject *args, PyObject *kwargs) {
                             "threads", "begin", "end", "hint",       NULL};
     core_state  *state = core_module_state(module);
     PyObject    *object = NULL, *to = NULL, *out = NULL, *src_layout = NULL, *written = NULL;
-    wishes       w = {.threads = 1};
+    wishes       w = {.convert = 0};
     core_memory  src;
     recipe       r;
     r.src = NULL;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOpiOOO:relayout", names, &object, &to, &out, &src_layout,
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OOOpOOOO:relayout", names, &object, &to, &out, &src_layout,
                                      &w.pad, &w.convert, &w.threads, &w.begin, &w.end, &w.hint))
         return NULL;
-    r.dst = core_get_layout(state, to, "layout");
+    if (is_layout_like(state, object) && !is_layout_like(state, to)) {
+        PyErr_SetString(PyExc_TypeError,
+                        "src and to are the other way round: src is an array, and to is its new layout");
+        return NULL;
+    }
+    r.dst = core_get_layout(state, to, "layout `to`");
     if (r.dst == NULL) return NULL;
     if (open_source(&r, &src, state, object, src_layout) == 0) {
         if (get_params(&r, state, &w) == 0) written = move(state, &r, &src, out);
@@ -198,8 +215,8 @@ static int make_plan(core_plan *self, core_state *state, PyObject *src, PyObject
 static PyObject *plan_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"src", "dst", "pad", "convert", "threads", "begin", "end", "hint", NULL};
     PyObject    *src = NULL, *dst = NULL;
-    wishes       w = {.threads = 1};
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OpiOOO:Plan", names, &src, &dst, &w.pad, &w.convert, &w.threads,
+    wishes       w = {.convert = 0};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$OpOOOO:Plan", names, &src, &dst, &w.pad, &w.convert, &w.threads,
                                      &w.begin, &w.end, &w.hint))
         return NULL;
     core_plan *self = PyObject_New(core_plan, type);
@@ -221,15 +238,15 @@ static PyObject *plan_run(PyObject *object, PyObject *args, PyObject *kwargs) {
     static char     *names[] = {"dst", "src", "threads", NULL};
     const core_plan *self = plan_of(object);
     core_state      *state = core_get_state(object);
-    core_memory      dst, src;
-    PyObject        *to = NULL, *from = NULL;
-    int              threads = self->recipe.threads;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$i:run", names, &to, &from, &threads)) return NULL;
-    if (check_threads(state, threads) != 0) return NULL;
-    if (open_both(&dst, &src, state, &self->recipe, to, from, true) != 0) return NULL;
-    const int failed = run_open(state, &self->plan, &dst, &src, threads);
-    core_memory_close(&dst);
-    core_memory_close(&src);
+    core_memory      memory[2];
+    PyObject        *to = NULL, *from = NULL, *wish = NULL;
+    int32_t          threads = self->recipe.threads;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|$O:run", names, &to, &from, &wish)) return NULL;
+    if (get_threads(&threads, state, is_given(wish) ? wish : NULL) != 0) return NULL;
+    if (open_both(memory, state, &self->recipe, to, from, true) != 0) return NULL;
+    const int failed = run_open(state, &self->plan, &memory[0], &memory[1], threads);
+    core_memory_close(&memory[0]);
+    core_memory_close(&memory[1]);
     if (failed != 0) return NULL;
     Py_RETURN_NONE;
 }
@@ -259,13 +276,16 @@ static PyObject *record(PyObject *type, PyObject *a, PyObject *b) {
     return r;
 }
 
-static PyObject *plan_losses(PyObject *object, PyObject *from) {
+static PyObject *plan_losses(PyObject *object, PyObject *args, PyObject *kwargs) {
+    static char  *names[] = {"src", NULL};
     const recipe *r = &plan_of(object)->recipe;
     core_state   *state = core_get_state(object);
     core_memory   src;
+    PyObject     *from = NULL;
     int64_t       overflowed = 0, vanished = 0;
     tg_status     s;
     tg_error      err;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:losses", names, &from)) return NULL;
     if (core_memory_open_as(&src, state, from, r->src, false, "src") != 0) return NULL;
     Py_BEGIN_ALLOW_THREADS
     s = tg_plan_losses(&overflowed, &vanished, &r->params, src.bytes, &err);
@@ -279,19 +299,19 @@ static PyObject *plan_verify(PyObject *object, PyObject *args, PyObject *kwargs)
     static char  *names[] = {"dst", "src", NULL};
     const recipe *r = &plan_of(object)->recipe;
     core_state   *state = core_get_state(object);
-    core_memory   dst, src;
+    core_memory   memory[2];
     PyObject     *to = NULL, *from = NULL;
     bool          equal = false;
     int64_t       coord[TG_MAX_NDIM] = {0}, offset = 0;
     tg_status     s;
     tg_error      err;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO:verify", names, &to, &from)) return NULL;
-    if (open_both(&dst, &src, state, r, to, from, false) != 0) return NULL;
+    if (open_both(memory, state, r, to, from, false) != 0) return NULL;
     Py_BEGIN_ALLOW_THREADS
-    s = tg_plan_verify(&equal, coord, &offset, &r->params, dst.bytes, src.bytes, &err);
+    s = tg_plan_verify(&equal, coord, &offset, &r->params, memory[0].bytes, memory[1].bytes, &err);
     Py_END_ALLOW_THREADS
-    core_memory_close(&dst);
-    core_memory_close(&src);
+    core_memory_close(&memory[0]);
+    core_memory_close(&memory[1]);
     if (s != TG_OK) return core_raise(state, &err, NULL);
     if (equal) Py_RETURN_NONE;
     PyObject *place = coord[0] == -1 ? Py_NewRef(Py_None) : core_ints(coord, r->dst->desc.layout.ndim);
@@ -319,9 +339,10 @@ static PyObject *plan_repr(PyObject *self) {
 
 static PyMethodDef methods[] = {
     {"run", CALL(plan_run), METH_VARARGS | METH_KEYWORDS,
-     "run(dst, src, *, threads=...)\n--\n\nMove src to dst, without the GIL; many threads may run one plan."},
+     "run(dst, src, *, threads=None)\n--\n\n"
+     "Move src to dst, without the GIL; many threads may run one plan. threads=None: as many as the plan was told."},
     {"describe", plan_describe, METH_NOARGS, "describe()\n--\n\nWhat the plan does, for people."},
-    {"losses", plan_losses, METH_O,
+    {"losses", CALL(plan_losses), METH_VARARGS | METH_KEYWORDS,
      "losses(src)\n--\n\nHow many numbers the other format makes infinite, and how many 0."},
     {"verify", CALL(plan_verify), METH_VARARGS | METH_KEYWORDS,
      "verify(dst, src)\n--\n\nNone if dst is src moved, by the definition of both layouts; else the first difference."},

@@ -432,10 +432,12 @@ static PyGetSetDef layout_getset[] = {
 };
 
 static PyMethodDef layout_methods[] = {
-    {"elems_per_stick", elems_per_stick, METH_NOARGS, "Elements in 128 bytes."},
-    {"with_element_arrangement", with_arrangement, METH_O, "The same layout with another arrangement."},
+    {"elems_per_stick", elems_per_stick, METH_NOARGS, "elems_per_stick()\n--\n\nElements in 128 bytes."},
+    {"with_element_arrangement", with_arrangement, METH_O,
+     "with_element_arrangement(element_arrangement, /)\n--\n\nThe same layout with another arrangement."},
     {"dim_map", (PyCFunction)(void (*)(void))dim_map, METH_VARARGS | METH_KEYWORDS,
-     "The host dimension of each device dimension, for a host tensor of host_size [, host_strides]; -1: none."},
+     "dim_map(host_size, host_strides=None)\n--\n\n"
+     "The host dimension of each device dimension, for a host tensor of that size; -1: none."},
     {"_host_strides", host_strides, METH_O, NULL},
     {"__reduce__", layout_reduce, METH_NOARGS, NULL},
     {"_restore", layout_restore, METH_O | METH_CLASS, NULL},

@@ -342,6 +342,20 @@ def test_errors_say_what_python_users_called():
         Buffer("u8[4611686018427387904]")
 
 
+def test_threads_are_a_number():
+    plan = Plan("f32[3]", "f32[3]", threads=2)
+    array, out = some("float32", (3,)), numpy.zeros(3, numpy.float32)
+    for threads in (None, 1, 2**40):
+        assert plan.run(out, array, threads=threads) is None
+    for call in (lambda threads: plan.run(out, array, threads=threads),
+                 lambda threads: Plan("f32[3]", "f32[3]", threads=threads),
+                 lambda threads: relayout(array, "f32[3]", threads=threads)):
+        with pytest.raises(tegula.ArgumentError, match="threads must be at least 1, not 0"):
+            call(0)
+        with pytest.raises(TypeError, match="threads must be an int, not <class 'str'>"):
+            call("2")
+
+
 def test_storage_must_fit():
     array = some("float32", (8, 8))
     for out, words in [(numpy.zeros(63, numpy.float32), "has 252 bytes"), (numpy.zeros(65, numpy.float32), "260"),
@@ -365,14 +379,31 @@ def test_arguments_that_are_swapped():
     narrow.run(bits, halves)
     assert bits.tolist() == [[0x3F80] * 3] * 2
     for reshaped in (numpy.asarray, numpy.ravel):
-        with pytest.raises(tegula.ArgumentError, match="dst is not bf16.*f16"):
-            narrow.run(reshaped(halves), reshaped(bits))
+        for call in (narrow.run, narrow.verify):
+            with pytest.raises(tegula.ArgumentError, match="other way round: dst comes first.*dst is not bf16.*f16"):
+                call(reshaped(halves), reshaped(bits))
+    with pytest.raises(tegula.ArgumentError, match="^dst is not bf16.*f16"):
+        narrow.run(halves, halves)
     with pytest.raises(tegula.ArgumentError, match="src is not f16.*f32"):
         narrow.run(bits, numpy.ones(3, numpy.float32))
     assert halves.tolist() == [[1] * 3] * 2
+    narrow.run(src=halves, dst=bits)
+    assert narrow.verify(src=halves, dst=bits) is None and narrow.losses(src=halves) == (0, 0)
+    for dst, src in [(bytes(12), bytearray(12)), (halves.tobytes(), bits)]:
+        with pytest.raises(tegula.ArgumentError, match="the other way round.*dst is read-only"):
+            narrow.run(dst, src)
+    with pytest.raises(tegula.ArgumentError, match="^dst is read-only"):
+        narrow.run(bytes(12), bytes(12))
+    with pytest.raises(TypeError, match="src and to are the other way round"):
+        relayout("f16[4,64] spyre", halves)
+    with pytest.raises(TypeError, match="`to` must be a Layout"):
+        relayout(halves, halves)
     to_device = Plan("f16[4,64]", "f16[4,64] spyre")
     with pytest.raises(tegula.ArgumentError, match="dst is not f16.*this shape and type"):
         to_device.run(numpy.zeros((4, 64), numpy.float16), numpy.zeros(256, numpy.uint16))
+    program = tegula.dma("f16[4,64] spyre")
+    with pytest.raises(tegula.ArgumentError, match="device and host are the other way round: device comes first"):
+        program.run(numpy.zeros((4, 64), numpy.float16), numpy.zeros(256, numpy.uint16))
     # Memory that says nothing of what it is for stays memory.
     for memory in (numpy.zeros(256, numpy.uint16), numpy.zeros(256, numpy.int16), bytearray(512)):
         to_device.run(memory, numpy.ones((4, 64), numpy.float16))
