@@ -258,8 +258,11 @@ static int fail_as(core_state *state, const core_layout *layout, const char *wha
 }
 
 static int fail_type(core_state *state, const core_layout *layout, const char *what, tg_dtype dtype) {
-    char why[80] = "its elements are ";
-    strncat(why, tg_dtype_name(dtype), sizeof why - strlen(why) - 1);
+    const tg_layout *l = &layout->desc.layout;
+    const char      *device = l->format != TG_FORMAT_NATIVE ? tg_format_name(l->format) : NULL;
+    char             why[120];
+    PyOS_snprintf(why, sizeof why, "its elements are %s%s%s", tg_dtype_name(dtype), device != NULL ? ", not " : "",
+                  device != NULL ? device : "");
     return fail_as(state, layout, what, why, 0, 0);
 }
 
@@ -274,15 +277,37 @@ static int buffer_as(core_memory *out, core_state *state, PyObject *object, cons
     return 0;
 }
 
+static int fail_shape(core_state *state, const core_layout *layout, const char *what, const tg_layout *array) {
+    PyObject *text = PyObject_Str((PyObject *)layout), *shape = core_ints(array->shape, array->ndim);
+    if (text != NULL && shape != NULL)
+        (void)core_raise_argument(state, "%s is not %U: its shape is %R, which is neither the tensor's nor flat memory",
+                                  what, text, shape);
+    Py_XDECREF(text);
+    Py_XDECREF(shape);
+    return -1;
+}
+
 /* Whether elements of that type may be bits of the layout's: of its own type, of unsigned numbers as bytes and words of
- * memory have them, or of signed ones as wide. float32 is no memory for int32. */
+ * memory have them, or of signed ones as wide. float32 is no memory for int32, and float16 none for DLFloat16. */
 static bool may_hold(const tg_layout *array, const tg_layout *wanted) {
     const tg_dtype_class class = tg_dtype_get_class(array->dtype);
-    if (array->dtype == wanted->dtype || class == TG_CLASS_UINT) return true;
+    if (class == TG_CLASS_UINT || (array->dtype == wanted->dtype && wanted->format == TG_FORMAT_NATIVE)) return true;
     return class == TG_CLASS_INT && (array->elem_bits == 8 || array->elem_bits == wanted->elem_bits);
 }
 
-/* An array of the same shape and type must be the same map; any other is memory, if it is plain. */
+/* Whether an array in C order is the storage by its shape: flat, or with a dimension for each mode of memory. */
+static bool is_shaped_as_memory(const tg_layout *array, const tg_layout *wanted) {
+    int32_t d = 0;
+    if (array->ndim <= 1) return true;
+    for (int32_t m = 0; m < wanted->nmodes; m++) {
+        if (wanted->mode[m].into != TG_TO_MEMORY) continue;
+        if (d == array->ndim || array->shape[d++] != wanted->mode[m].size) return false;
+    }
+    return d == array->ndim;
+}
+
+/* An array of the same shape and type must be the same map; any other is memory, if it is plain. One of the same type
+ * and another shape is most likely a mistake. */
 static int check_as(const core_memory *m, core_state *state, const core_layout *layout, int64_t takes,
                     const char *what) {
     const tg_layout *wanted = &layout->desc.layout;
@@ -297,7 +322,8 @@ static int check_as(const core_memory *m, core_state *state, const core_layout *
     if (!may_hold(&m->layout, wanted))
         return fail_type(state, layout, what, m->layout.dtype);
     if (!m->contiguous) return fail_as(state, layout, what, "its elements are not in order and without gaps", 0, 0);
-    return m->nbytes == takes ? 0 : fail_as(state, layout, what, NULL, m->nbytes, takes);
+    if (m->nbytes != takes) return fail_as(state, layout, what, NULL, m->nbytes, takes);
+    return same_type && !is_shaped_as_memory(&m->layout, wanted) ? fail_shape(state, layout, what, &m->layout) : 0;
 }
 
 int core_memory_open_as(core_memory *out, core_state *state, PyObject *object, const core_layout *layout, bool writable,

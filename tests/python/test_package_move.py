@@ -4,6 +4,7 @@ import ctypes
 import gc
 import itertools
 import math
+import re
 import sys
 import threading
 import time
@@ -370,6 +371,25 @@ def test_storage_must_fit():
         Plan("f32[4,8]", "f32[4,8]").run(array[2:6], array[:4])
     with pytest.raises(MemoryError):
         Buffer("u8[9000000000000000000]")
+
+
+def test_memory_of_the_layouts_own_type_has_a_shape_of_memory():
+    """Flat, or as the storage is; else it is another tensor, whatever bytes it takes."""
+    array, tiled = some("float32", (3, 4)), Layout("f32[3,4]{1,0:T(2,2)}")
+    wanted = moved(array, tiled)
+    for shape in [(16,), tiled.physical_shape]:
+        assert raw(relayout(array, tiled, out=numpy.zeros(shape, numpy.float32)).ravel()) == raw(wanted)
+        assert raw(relayout(wanted.reshape(shape), "f32[3,4]", src_layout=tiled)) == raw(array)
+    for shape in [(4, 4), (2, 8), (2, 2, 4), (2, 2, 2, 2, 1)]:
+        with pytest.raises(tegula.ArgumentError, match="out is not f32.*its shape is " + re.escape(str(shape))):
+            relayout(array, tiled, out=numpy.zeros(shape, numpy.float32))
+        relayout(array, tiled, out=numpy.zeros(shape, numpy.uint32))  # which says nothing of what it is
+    assert raw(relayout(array, "f32[3,4]{0,1}", out=numpy.zeros((4, 3), numpy.float32))) == raw(array.T)
+    for out in ("f32[3,4]", "f32[3,4] strides=[1,3]"):
+        with pytest.raises(tegula.ArgumentError, match=r"its shape is \(4, 3\)"):
+            relayout(array, out, out=numpy.zeros((4, 3), numpy.float32))
+    with pytest.raises(tegula.ArgumentError, match="out is not .*: its elements are f16, not SEN169_FP16"):
+        relayout(numpy.zeros(64, numpy.float16), "f16[64] spyre", out=numpy.zeros(64, numpy.float16))
 
 
 def test_arguments_that_are_swapped():
