@@ -234,7 +234,7 @@ static int make_plan(job *j) {
         .dst = &j->to.layout, .src = &j->src_layout, .pad = j->pad, .threads = j->threads, .convert = true};
     j->params = params;
     if (tg_plan_init(&j->plan, &params, &err) == TG_OK) return CLI_OK;
-    return cli_fail_library("relayout", &err, j->has_from ? "--from" : "the input");
+    return cli_fail_library(mover_what(&params), &err, j->has_from ? "--from" : "the input");
 }
 
 static void explain(job *j) {

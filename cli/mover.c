@@ -135,6 +135,10 @@ static void progress_end(const progress *p) {
     if (p->shown) fputs("\r\033[K", stderr);
 }
 
+const char *mover_what(const tg_plan_params *params) {
+    return params->dst->dtype != params->src->dtype ? "--convert" : "relayout";
+}
+
 /* ---- moving ------------------------------------------------------------------------------------------ */
 
 static void release(const mover *m) {
@@ -164,7 +168,7 @@ static int run_steps(mover *m, const tg_executor *executor) {
     m->seconds = now_seconds() - p.start;
     progress_end(&p);
     if (is_input_lost()) return check_input();
-    if (status == CLI_NO) (void)cli_fail_library("relayout", &err, "the input");
+    if (status == CLI_NO) (void)cli_fail_library(mover_what(m->params), &err, "the input");
     return status;
 }
 

@@ -37,6 +37,9 @@ typedef struct mover_losses {
     int64_t overflowed, vanished;
 } mover_losses;
 
+/* What a complaint about such a move begins with: the option that asked for it, or the command. */
+const char *mover_what(const tg_plan_params *params);
+
 /* Run the plan step by step. */
 int mover_run(mover *m);
 

@@ -57,8 +57,21 @@ static const float_form *find_stored_form(tg_format format) {
     }
 }
 
-static int fail_range(const char *type, const char *value) {
-    return cli_fail(CLI_USAGE, "--pad", "%s has no %s", type, value);
+static int fail_range(const char *type, const char *range, const char *value) {
+    return cli_fail(CLI_USAGE, "--pad", "%s has no %s; its numbers are %s", type, value, range);
+}
+
+static int fail_dtype_range(tg_dtype dtype, const char *value) {
+    return fail_range(tg_dtype_name(dtype), tg_dtype_range(dtype), value);
+}
+
+static int fail_word(tg_dtype dtype, const char *wanted, const char *value) {
+    return cli_fail(CLI_USAGE, "--pad", "'%s' is no %s; those of %s are %s", value, wanted, tg_dtype_name(dtype),
+                    tg_dtype_range(dtype));
+}
+
+static int fail_format_range(tg_format format, const char *value) {
+    return fail_range(tg_format_name(format), tg_format_range(format), value);
 }
 
 /* Element types are little-endian in files and in memory. */
@@ -126,10 +139,10 @@ static int encode_float(unsigned char *out, tg_dtype dtype, const char *text) {
     char       *end = NULL;
     uint64_t    code = 0;
     const double value = strtod(text, &end);
-    if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no number", text);
+    if (end == text || *end != '\0') return fail_word(dtype, "number", text);
     const bool overflowed = isinf(value) && strpbrk(text, "iI") == NULL;
     if (overflowed || !float_code(&code, value, find_form(part)))
-        return fail_range(tg_dtype_name(dtype), text);
+        return fail_dtype_range(dtype, text);
     put_bits(out, code, tg_dtype_storage_bits(dtype) / (is_complex ? 16 : 8));
     return CLI_OK;
 }
@@ -142,8 +155,8 @@ static int encode_signed(unsigned char *out, tg_dtype dtype, const char *text) {
     char         *end = NULL;
     errno = 0;
     const long long value = strtoll(text, &end, 10);
-    if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no whole number", text);
-    if (errno == ERANGE || value > top || value < -top - 1) return fail_range(tg_dtype_name(dtype), text);
+    if (end == text || *end != '\0') return fail_word(dtype, "whole number", text);
+    if (errno == ERANGE || value > top || value < -top - 1) return fail_dtype_range(dtype, text);
     put_bits(out, (uint64_t)value, tg_dtype_storage_bits(dtype) / 8);
     return CLI_OK;
 }
@@ -154,8 +167,8 @@ static int encode_unsigned(unsigned char *out, tg_dtype dtype, const char *text)
     char          *end = NULL;
     errno = 0;
     const unsigned long long value = strtoull(text, &end, 10);
-    if (end == text || *end != '\0') return cli_fail(CLI_USAGE, "--pad", "'%s' is no whole number", text);
-    if (errno == ERANGE || value > top || strchr(text, '-') != NULL) return fail_range(tg_dtype_name(dtype), text);
+    if (end == text || *end != '\0') return fail_word(dtype, "whole number", text);
+    if (errno == ERANGE || value > top || strchr(text, '-') != NULL) return fail_dtype_range(dtype, text);
     put_bits(out, value, tg_dtype_storage_bits(dtype) / 8);
     return CLI_OK;
 }
@@ -221,8 +234,8 @@ int pad_encode(unsigned char out[PAD_BYTES], const tg_layout *layout, const char
     if (status != CLI_OK) return status;
     const tg_status moved = store_as(stored, native, layout, &err);
     if (moved == TG_ERR_OVERFLOW || (moved == TG_OK && !still_holds(stored, layout, value)))
-        return fail_range(layout->format == TG_FORMAT_NATIVE ? tg_dtype_name(layout->dtype)
-                                                             : tg_format_name(layout->format), value);
+        return layout->format == TG_FORMAT_NATIVE ? fail_dtype_range(layout->dtype, value)
+                                                  : fail_format_range(layout->format, value);
     if (moved != TG_OK) return cli_fail_library("--pad", &err, "the number");
     memcpy(out, stored, PAD_BYTES);
     return CLI_OK;

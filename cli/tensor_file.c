@@ -28,6 +28,8 @@ static int fail_open(const char *what, const char *path, const tg_error *err, co
 
 /* ---- temporary files ----------------------------------------------------------------------------- */
 
+static const char elsewhere[] = "; TMPDIR tells where temporary files go";
+
 /* Make an empty file of a new name; -1 and a complaint if that fails. */
 static int make_temporary(char path[PATH_ROOM]) {
     const char *dir = getenv("TMPDIR");
@@ -37,16 +39,17 @@ static int make_temporary(char path[PATH_ROOM]) {
         return -1;
     }
     const int fd = mkstemp(path);
-    if (fd < 0) (void)cli_fail(CLI_IO, "temporary file", "cannot create %s: %s", path, strerror(errno));
+    if (fd < 0) (void)cli_fail(CLI_IO, "temporary file", "cannot create %s: %s%s", path, strerror(errno), elsewhere);
     return fd;
 }
 
-static int write_all(int fd, const unsigned char *bytes, size_t n, const char *name) {
+/* what is "standard output", or a temporary file, which `advice` is about. */
+static int write_all(int fd, const unsigned char *bytes, size_t n, const char *what, const char *advice) {
     while (n > 0) {
         const ssize_t written = write(fd, bytes, n);
         if (mover_interrupted() != 0) return mover_interrupted();
         if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return cli_fail(CLI_IO, name, "%s", strerror(errno));
+        if (written < 0) return cli_fail(CLI_IO, what, "%s%s", strerror(errno), advice);
         bytes += written;
         n -= (size_t)written;
     }
@@ -64,7 +67,7 @@ static int64_t bytes_wanted(const unsigned char *first, size_t n, int64_t most) 
 }
 
 /* The first chunk, which pipes give in pieces, tells how much is wanted. */
-static int copy_standard_input(int to, int64_t most, bool *goes_on) {
+static int copy_standard_input(int to, const char *path, int64_t most, bool *goes_on) {
     static unsigned char chunk[CHUNK];
     int64_t              wanted = INT64_MAX, total = 0;
     size_t               n = 0;
@@ -74,7 +77,7 @@ static int copy_standard_input(int to, int64_t most, bool *goes_on) {
         if (got == 0) return CLI_OK;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return cli_fail(CLI_IO, "standard input", "%s", strerror(errno));
-        const int status = write_all(to, chunk + n, (size_t)got, "temporary file");
+        const int status = write_all(to, chunk + n, (size_t)got, path, elsewhere);
         if (status != CLI_OK) return status;
         n += (size_t)got;
         total += got;
@@ -98,7 +101,7 @@ static int open_standard_input(tensor_source *source, int64_t most) {
     if (status != CLI_OK) return status;
     const int fd = make_temporary(path);
     if (fd < 0) return CLI_IO;
-    status = copy_standard_input(fd, most, &source->goes_on);
+    status = copy_standard_input(fd, path, most, &source->goes_on);
     (void)close(fd);
     if (status == CLI_OK) status = open_path(&source->file, path);
     (void)unlink(path); /* the map keeps the contents */
@@ -200,9 +203,10 @@ static int create_for_standard_output(tg_file **out, int64_t nbytes) {
     const int fd = make_temporary(path);
     if (fd < 0) return CLI_IO;
     (void)close(fd);
-    const int status = create_file(out, path, nbytes);
+    tg_error   err;
+    const bool made = tg_file_create(out, path, nbytes, &err) == TG_OK;
     (void)unlink(path);
-    return status;
+    return made ? CLI_OK : cli_fail(CLI_IO, "temporary file", "%s%s", err.message, elsewhere);
 }
 
 int tensor_create(tensor_sink *out, const char *path, const tg_desc *to) {
@@ -234,7 +238,7 @@ static int write_to_standard_output(tensor_sink *sink) {
     int64_t              chunk = 0;
     for (int64_t at = 0; at < nbytes; at += CHUNK) {
         const int64_t n = nbytes - at < CHUNK ? nbytes - at : CHUNK;
-        const int     status = write_all(STDOUT_FILENO, bytes + at, (size_t)n, "standard output");
+        const int     status = write_all(STDOUT_FILENO, bytes + at, (size_t)n, "standard output", "");
         if (status != CLI_OK) return status;
         if (++chunk % RELEASE_CHUNKS == 0) tg_file_release(sink->file);
     }

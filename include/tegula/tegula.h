@@ -102,6 +102,10 @@ TG_API int32_t tg_dtype_storage_bits(tg_dtype dtype);
 
 TG_API tg_dtype_class tg_dtype_get_class(tg_dtype dtype);
 
+/* The finite numbers of a type, for messages: "-128 to 127"; those of each part of a complex type. NULL if dtype is
+ * none of the above. */
+TG_API const char *tg_dtype_range(tg_dtype dtype);
+
 /* XLA's names, and PyTorch's and NumPy's as synonyms ("float16", "half", "int8", "bool", ...);
  * TG_INVALID if the text is none of them. */
 TG_API tg_dtype tg_dtype_from_name(const char *text, size_t len);
@@ -119,6 +123,9 @@ typedef enum tg_format {
 /* "SEN169_FP16"; NULL if the value has no name. */
 TG_API const char *tg_format_name(tg_format format);
 TG_API tg_format   tg_format_from_name(const char *text, size_t len); /* or TG_FORMAT_INVALID */
+
+/* The same as tg_dtype_range; NULL if it is not known. */
+TG_API const char *tg_format_range(tg_format format);
 
 /* Bits per element, 1024 / elements per stick; 0 for formats without stick geometry. */
 TG_API int32_t tg_format_bits(tg_format format);

@@ -94,6 +94,9 @@ void *core_raise(core_state *state, const tg_error *err, PyObject *text);
 /* Raise tegula.ArgumentError with a message as of PyUnicode_FromFormat. NULL. */
 void *core_raise_argument(core_state *state, const char *format, ...);
 
+/* The error of an array or a dtype whose bytes stand the other way round. NULL. */
+void *core_raise_big_endian(core_state *state, const char *what);
+
 /* ---- values ---------------------------------------------------------------------- */
 
 /* An int, or anything with __index__. 0, or -1: TypeError, and tegula.OverflowError beyond int64. */

@@ -95,6 +95,7 @@ static int describe_view(core_memory *m, core_state *state, const char *what) {
     const Py_buffer *v = &m->view;
     int64_t          shape[TG_MAX_NDIM], strides[TG_MAX_NDIM];
     const tg_dtype   dtype = core_dtype_of_format(v->format, v->itemsize);
+    if (core_is_big_endian(v->format, v->itemsize)) return core_raise_big_endian(state, what), -1;
     if (dtype == TG_INVALID) {
         (void)core_raise_argument(state, "%s: elements of the format '%s' and %zd bytes are no type of ours", what,
                                   v->format != NULL ? v->format : "", v->itemsize);

@@ -52,8 +52,9 @@ int64_t core_lowest_offset(const tg_layout *layout, const tg_host *host);
 /* py_dlpack.c: 1 opened, 0 the object has no DLPack, -1 failed. */
 int core_memory_open_dlpack(core_memory *out, core_state *state, PyObject *object, const char *what);
 
-/* py_format.c */
-tg_dtype    core_dtype_of_format(const char *format, Py_ssize_t itemsize); /* of the struct module; or TG_INVALID */
+/* py_format.c. Formats of the struct module; big-endian elements are no type of ours, but for those of one byte. */
+bool        core_is_big_endian(const char *format, Py_ssize_t itemsize);
+tg_dtype    core_dtype_of_format(const char *format, Py_ssize_t itemsize); /* or TG_INVALID */
 const char *core_format_of_dtype(tg_dtype dtype);                          /* NULL if it has none */
 tg_dtype    core_dtype_of_dl(dl_type type, uint64_t flags);                /* or TG_INVALID */
 bool        core_dl_of_dtype(dl_type *out, uint64_t *flags, tg_dtype dtype);

@@ -65,11 +65,13 @@ static tg_dtype of_letters(const char *letters, Py_ssize_t nbytes) {
     return TG_INVALID;
 }
 
-/* Big-endian elements are no type of ours, but for those of one byte. */
+bool core_is_big_endian(const char *format, Py_ssize_t itemsize) {
+    return format != NULL && (*format == '>' || *format == '!') && itemsize > 1;
+}
+
 tg_dtype core_dtype_of_format(const char *format, Py_ssize_t itemsize) {
     if (format == NULL) return itemsize == 1 ? TG_U8 : TG_INVALID;
-    const bool big = (*format == '>' || *format == '!') && itemsize > 1;
-    if (big || *format == '\0') return TG_INVALID;
+    if (core_is_big_endian(format, itemsize) || *format == '\0') return TG_INVALID;
     return of_letters(strchr("@=<>!", *format) != NULL ? format + 1 : format, itemsize);
 }
 

@@ -8,11 +8,14 @@
 #include <string.h>
 
 static int fail(core_state *state, const tg_layout *layout, PyObject *value) {
-    const char *name =
-        layout->format == TG_FORMAT_NATIVE ? tg_dtype_name(layout->dtype) : tg_format_name(layout->format);
-    (void)core_raise_argument(state, "pad: %s has no %R", name, value);
+    const bool  native = layout->format == TG_FORMAT_NATIVE;
+    const char *name = native ? tg_dtype_name(layout->dtype) : tg_format_name(layout->format);
+    const char *range = native ? tg_dtype_range(layout->dtype) : tg_format_range(layout->format);
+    (void)core_raise_argument(state, "pad: the numbers of %s are %s; it has no %R", name, range, value);
     return -1;
 }
+
+static bool is_finite(double value) { return value - value == 0; }
 
 /* The neighbour of value in f32, inexact ones with an odd last bit. */
 static float round_to_odd(double value) {
@@ -70,10 +73,11 @@ static int store_integer(unsigned char *out, core_state *state, const tg_layout 
 /* A number beyond f32 is beyond all smaller floats, or f64's own. */
 static int store_float(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
     const double wide = PyFloat_AsDouble(value);
+    if (wide == -1 && PyErr_ExceptionMatches(PyExc_OverflowError)) return PyErr_Clear(), fail(state, layout, value);
     if (wide == -1 && PyErr_Occurred()) return -1;
     if (layout->dtype == TG_F64) return store(out, state, layout, TG_F64, &wide, value);
     const float narrow = layout->dtype == TG_F32 ? (float)wide : round_to_odd(wide);
-    if (narrow - narrow != 0 && wide - wide == 0) return fail(state, layout, value);
+    if (is_finite(wide) && !is_finite(narrow)) return fail(state, layout, value);
     return store(out, state, layout, TG_F32, &narrow, value);
 }
 
@@ -82,6 +86,8 @@ static int store_complex(unsigned char *out, core_state *state, const tg_layout 
     if (PyErr_Occurred()) return -1;
     if (layout->dtype == TG_C128) return store(out, state, layout, TG_C128, wide, value);
     const float narrow[2] = {(float)wide[0], (float)wide[1]};
+    for (int i = 0; i < 2; i++)
+        if (is_finite(wide[i]) && !is_finite(narrow[i])) return fail(state, layout, value);
     return store(out, state, layout, TG_C64, narrow, value);
 }
 
@@ -105,9 +111,7 @@ static int copy_element(unsigned char *out, core_state *state, const tg_layout *
     return 0;
 }
 
-int core_get_pad(unsigned char out[PAD_BYTES], core_state *state, const tg_layout *layout, PyObject *value) {
-    memset(out, 0, PAD_BYTES);
-    if (PyBytes_Check(value)) return copy_element(out, state, layout, value);
+static int store_number(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
     switch (tg_dtype_get_class(layout->dtype)) {
     case TG_CLASS_PRED: return store_bool(out, state, layout, value);
     case TG_CLASS_INT:
@@ -117,5 +121,17 @@ int core_get_pad(unsigned char out[PAD_BYTES], core_state *state, const tg_layou
     case TG_CLASS_NONE: break;
     }
     (void)core_raise_argument(state, "pad: the layout has no element type");
+    return -1;
+}
+
+int core_get_pad(unsigned char out[PAD_BYTES], core_state *state, const tg_layout *layout, PyObject *value) {
+    const tg_dtype_class class = tg_dtype_get_class(layout->dtype);
+    memset(out, 0, PAD_BYTES);
+    if (PyBytes_Check(value)) return copy_element(out, state, layout, value);
+    if (store_number(out, state, layout, value) == 0) return 0;
+    if (PyErr_ExceptionMatches(PyExc_TypeError))
+        PyErr_Format(PyExc_TypeError, "pad must be %s for %s, the bytes of an element, or None, not %R",
+                     class == TG_CLASS_FLOAT || class == TG_CLASS_COMPLEX ? "a number" : "a whole number",
+                     tg_dtype_name(layout->dtype), Py_TYPE(value));
     return -1;
 }

@@ -86,19 +86,46 @@ static PyObject *dtype_text(PyObject *object) {
     return text != NULL ? text : PyObject_Str(object);
 }
 
+/* Of a numpy.dtype; other dtypes have no byte order. */
+static bool is_big_endian(PyObject *object) {
+    PyObject  *order = PyUnicode_Check(object) ? NULL : text_attribute(object, "byteorder");
+    const bool big = order != NULL && PyUnicode_CompareWithASCIIString(order, ">") == 0;
+    Py_XDECREF(order);
+    return big;
+}
+
+static void raise_dtype(core_state *state, PyObject *text, const char *bytes) {
+    if (strchr("<>=|", bytes[0]) != NULL && bytes[0] != '\0')
+        (void)core_raise_argument(
+            state,
+            "`%U` is a code of NumPy, and these are not read; give a name, such as f32 or float32, or a numpy.dtype",
+            text);
+    else
+        (void)core_raise_argument(
+            state, "`%U` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", text);
+}
+
 int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object) {
     PyObject   *text = dtype_text(object);
     Py_ssize_t  len = 0;
     const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
-    if (bytes != NULL) {
+    *out = TG_INVALID;
+    if (bytes != NULL && is_big_endian(object)) {
+        (void)core_raise_big_endian(state, "dtype");
+    } else if (bytes != NULL) {
         const size_t skipped = !PyUnicode_Check(object) && strncmp(bytes, "torch.", 6) == 0 ? 6 : 0;
         *out = tg_dtype_from_name(bytes + skipped, (size_t)len - skipped);
-        if (*out == TG_INVALID)
-            (void)core_raise_argument(
-                state, "`%U` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", text);
+        if (*out == TG_INVALID) raise_dtype(state, text, bytes);
     }
     Py_XDECREF(text);
-    return bytes != NULL && *out != TG_INVALID ? 0 : -1;
+    return *out != TG_INVALID ? 0 : -1;
+}
+
+void *core_raise_big_endian(core_state *state, const char *what) {
+    return core_raise_argument(
+        state,
+        "%s: its elements are big-endian, and swapping bytes is no layout; a.astype(a.dtype.newbyteorder('<')) does",
+        what);
 }
 
 /* ---- to Python ------------------------------------------------------------------------- */

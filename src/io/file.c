@@ -68,6 +68,13 @@ static tg_status fail_system(tg_error *err, const char *verb, const char *path, 
     return fail_path(err, verb, path, reason);
 }
 
+static tg_status fail_room(tg_error *err, const char *path, int64_t nbytes, int code) {
+    char reason[128];
+    if (code != ENOSPC && code != EDQUOT && code != EFBIG) return fail_system(err, "create", path, code);
+    if (strerror_r(code, reason, sizeof reason) != 0) return fail_path(err, "create", path, "unknown system error");
+    return tg_fail(err, TG_ERR_IO, "cannot create %t with its %d bytes: %s", path, strlen(path), nbytes, reason);
+}
+
 static tg_status check_regular(const struct stat *st, const char *verb, const char *path, tg_error *err) {
     if (S_ISREG(st->st_mode)) return TG_OK;
     return fail_path(err, verb, path, S_ISDIR(st->st_mode) ? "it is a directory" : "it is not a regular file");
@@ -264,7 +271,7 @@ tg_status tg_file_create(tg_file **out, const char *path, int64_t nbytes, tg_err
     const int code = fill_created(file, &to, nbytes);
     if (code != 0) {
         tg_file_destroy(&file);
-        return fail_system(err, "create", path, code);
+        return fail_room(err, path, nbytes, code);
     }
     *out = file;
     return TG_OK;

@@ -353,6 +353,33 @@ def test_pad_that_does_not_fit(tmp_path, name, value):
     assert done.stdout == b""
 
 
+@pytest.mark.parametrize("name,value,told", [
+    ("s16", "70000", "s16 has no 70000; its numbers are -32768 to 32767"),
+    ("f16", "7e4", "f16 has no 7e4; its numbers are -65504 to 65504"),
+    ("f8e4m3fn", "inf", "f8e4m3fn has no inf; its numbers are -448 to 448"),
+    ("u8", "1.5", "'1.5' is no whole number; those of u8 are 0 to 255"),
+    ("f16", "x", "'x' is no number; those of f16 are -65504 to 65504")])
+def test_pad_that_does_not_fit_is_told_the_range(tmp_path, name, value, told):
+    done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]", "--pad", value, "-", "-",
+                  stdin=open_bytes(tmp_path, 8))
+    assert (done.returncode, done.stderr.decode()) == (2, f"tegula: --pad: {told}\n")
+
+
+@pytest.mark.parametrize("name", FLOATS + [
+    "float4_e2m1fn", "float6_e2m3fn", "float6_e3m2fn", "complex64", "int2", "int4", "int8", "int16", "int32", "int64",
+    "uint2", "uint8", "uint32", "uint64"])
+def test_ranges_are_those_of_ml_dtypes(tmp_path, name):
+    """What is told is the lowest and the highest number."""
+    like = np.dtype(getattr(ml_dtypes, name, name)).type
+    whole = "int" in name
+    info = ml_dtypes.iinfo(like) if whole else ml_dtypes.finfo(np.float32 if name == "complex64" else like)
+    done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]", "--pad", "9" * 20 if whole else "1e999",
+                  "-", "-", stdin=open_bytes(tmp_path, 8))
+    ends = re.search("; its numbers are (.*) to (.*)", done.stderr.decode()).groups()
+    ends = map(int if whole else float, ends)
+    assert [like(end) for end in ends] == [like(info.min), like(info.max)]
+
+
 @pytest.mark.parametrize("stored,value,code", [
     ("SEN169_FP16", "8573157376", 0x7FFE), ("SEN169_FP16", "-8.575e9", 0xFFFE), ("SEN169_FP16", "8.58e9", None),
     ("SEN169_FP16", "nan", 0x7FFF), ("SEN169_FP16", "inf", None), ("SEN169_FP16", "-inf", None),
@@ -363,7 +390,7 @@ def test_pad_must_be_in_the_stored_format(tmp_path, stored, value, code):
                   "-", "-", stdin=open_bytes(tmp_path, 4))
     if code is None:
         assert done.returncode == 2 and done.stdout == b""
-        assert done.stderr.decode() == f"tegula: --pad: {stored} has no {value}\n"
+        assert done.stderr.decode().startswith(f"tegula: --pad: {stored} has no {value}; its numbers are ")
     else:
         assert done.returncode == 0, done.stderr
         assert (np.frombuffer(done.stdout, "<u2")[1:] == code).all()
@@ -466,6 +493,29 @@ def test_signal_leaves_nothing(tmp_path, number):
     assert process.wait(30) == 128 + number
     assert process.stderr.read() == b""
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("source,target,told", [
+    ("in", "out", r"output: cannot create out with its 65536 bytes: File too large"),
+    ("-", "out", r"\./tegula-\w+: File too large; TMPDIR tells where temporary files go"),
+    ("in", "-", r"temporary file: cannot create \./tegula-\w+ with its 65536 bytes: File too large; TMPDIR tells .*")])
+def test_no_room_for_a_file(tmp_path, source, target, told):
+    """Files of at most 8 KiB are what a full disk is like."""
+    (tmp_path / "in").write_bytes(bytes(65536))
+    limited = ["bash", "-c", """ulimit -f 8; trap '' XFSZ; "$@" < in | cat; exit ${PIPESTATUS[0]}""", "limited"]
+    done = subprocess.run([*limited, TEGULA, "relayout", "--from", "u8[65536]", "--to", "u8[65536]", source, target],
+                          cwd=tmp_path, env=os.environ | {"TMPDIR": "."}, capture_output=True)
+    assert done.returncode == 4
+    assert re.fullmatch(f"tegula: {told}\n", done.stderr.decode())
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
+
+
+def test_a_conversion_that_fails_names_the_option(tmp_path):
+    (tmp_path / "in").write_bytes(np.array([1, 300], "<i2").tobytes())
+    for to, told in [("s8", "value 300 at element 1 of the input does not fit s8 in 8 bits"),
+                     ("f32", "there is no conversion of s16 (16 bits) to f32 (32 bits)")]:
+        done = tegula("relayout", "--from", "s16[2]", "--to", f"{to}[2]", "--convert", tmp_path / "in", "out")
+        assert done.stderr.decode() == f"tegula: --convert: {told}\n"
 
 
 def test_signal_ends_a_long_check(tmp_path):

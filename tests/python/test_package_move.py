@@ -156,6 +156,36 @@ def test_padding_that_the_type_does_not_hold(dtype, pad):
         relayout(Buffer(f"{dtype}[2]"), f"{dtype}[2]{{0:T(4)}}", pad=pad)
 
 
+@pytest.mark.parametrize("layout, pad, told", [
+    ("s16[2]{0:T(4)}", 70000, "the numbers of s16 are -32768 to 32767; it has no 70000"),
+    ("pred[2]{0:T(4)}", 2, "the numbers of pred are 0 and 1; it has no 2"),
+    ("f16[2]{0:T(4)}", 10**400, "the numbers of f16 are -65504 to 65504; it has no 1000"),
+    ("c64[2]{0:T(4)}", 1e39j, r"the numbers of c64 are -3.4028235e\+38 to 3.4028235e\+38; it has no 1e\+39j"),
+    ("f16[2] spyre", 1e10, "the numbers of SEN169_FP16 are -8573157376 to 8573157376; it has no 10000000000.0")])
+def test_padding_out_of_range_is_told_the_range(layout, pad, told):
+    with pytest.raises(tegula.ArgumentError, match=f"^pad: {told}"):
+        relayout(Buffer(layout.split("]")[0] + "]"), layout, pad=pad)
+
+
+@pytest.mark.parametrize("dtype, pad, wanted", [
+    ("s16", 1.5, "a whole number for s16"), ("f16", "3", "a number for f16"), ("pred", [1], "a whole number"),
+    ("c64", {}, "a number")])
+def test_padding_that_is_no_number(dtype, pad, wanted):
+    with pytest.raises(TypeError, match=f"pad must be {wanted}"):
+        relayout(Buffer(f"{dtype}[2]"), f"{dtype}[2]{{0:T(4)}}", pad=pad)
+
+
+def test_elements_in_the_other_byte_order():
+    for call in (lambda: relayout(numpy.zeros(3, ">f4"), "f32[3]"), lambda: Layout.of(numpy.zeros(3, ">f4")),
+                 lambda: Layout.strided((3,), numpy.dtype(">f4"))):
+        with pytest.raises(tegula.ArgumentError, match=r"big-endian.*newbyteorder"):
+            call()
+    assert Layout.strided((3,), numpy.dtype("<f4")) == Layout("f32[3]")
+    assert relayout(numpy.zeros(3, ">u1"), "u8[3]").nbytes == 3
+    with pytest.raises(tegula.ArgumentError, match="`>f4` is a code of NumPy.*numpy.dtype"):
+        Layout.strided((3,), ">f4")
+
+
 @given(st.data())
 def test_random_relayouts(data):
     shape = data.draw(st.lists(st.integers(1, 9), min_size=1, max_size=3))
@@ -326,7 +356,8 @@ def test_arrays_of_numpy_from_buffers():
 
 
 @pytest.mark.parametrize("source, words", [
-    (numpy.zeros(3, ">f2"), "format '>e'"), (numpy.array(["a"]), "no type of ours"), (numpy.array([object()]), ""),
+    (numpy.zeros(3, ">f2"), "src: its elements are big-endian"),
+    (numpy.array(["a"]), "no type of ours"), (numpy.array([object()]), ""),
     (numpy.zeros(3, "M8[s]"), ""), (numpy.zeros((1,) * 17), ""),
     (numpy.zeros(4, [("a", "u1"), ("b", "<u2")])["b"], "steps by 3 bytes"), (numpy.zeros(3, "g"), "")])
 def test_arrays_that_are_no_tensors(source, words):
