@@ -133,8 +133,8 @@ static const char *format_text(const tg_layout *l) {
     return l->format != TG_FORMAT_NATIVE ? tg_format_name(l->format) : tg_dtype_name(l->dtype);
 }
 
-static tg_format format_of(const tg_layout *l) {
-    return l->format != TG_FORMAT_NATIVE ? l->format : tg_format_of_native(l->dtype);
+static bool converts(const dma_program *p) {
+    return tg_layout_stored_format(&p->desc.layout) != tg_layout_stored_format(&p->host);
 }
 
 static int check_whole(const dma_program *p, const char *what) {
@@ -147,18 +147,17 @@ static int print_c(dma_program *p) {
     tg_error     err;
     size_t       need;
     const bool   to_device = p->params.direction == TG_HOST_TO_DEVICE;
-    const bool   converts = format_of(&p->desc.layout) != format_of(&p->host);
     const char  *name = to_device ? "host_to_device" : "device_to_host";
     const int    status = check_whole(p, "a C function");
     if (status != CLI_OK) return status;
     tg_dma *const all = whole_program(p);
     if (all == NULL) return CLI_USAGE;
     tg_status s = tg_dma_format_c(NULL, 0, &need, all, p->count, p->params.direction, name,
-                                      p->desc.layout.elem_bits, p->host.elem_bits, converts, &err);
+                                      p->desc.layout.elem_bits, p->host.elem_bits, converts(p), &err);
     if (s == TG_OK) {
         char *const text = cli_allocate(need + 1);
         s = tg_dma_format_c(text, need + 1, &need, all, p->count, p->params.direction, name,
-                            p->desc.layout.elem_bits, p->host.elem_bits, converts, &err);
+                            p->desc.layout.elem_bits, p->host.elem_bits, converts(p), &err);
         fputs(text, stdout);
         free(text);
     }
@@ -189,7 +188,7 @@ static int fail_fit(const tg_error *err, bool json) {
 static int fit(dma_program *p, const tg_engine *engine, bool json) {
     int status = engine != NULL ? check_whole(p, "an engine") : CLI_OK;
     if (engine == NULL || status != CLI_OK) return status;
-    if (engine->same_width && format_of(&p->desc.layout) != format_of(&p->host))
+    if (engine->same_width && converts(p))
         return cli_fail(CLI_NO, "--engine", "%s copies bits, and %s has to become %s; convert on the host before",
                         engine->name, format_text(&p->host), format_text(&p->desc.layout));
     const int32_t device_bits = p->desc.layout.elem_bits, host_bits = p->host.elem_bits;

@@ -211,6 +211,10 @@ TG_API tg_status tg_layout_validate(const tg_layout *in, tg_error *err);
 TG_API int64_t   tg_layout_numel(const tg_layout *in); /* logical elements */
 TG_API tg_status tg_layout_nbytes(int64_t *out, const tg_layout *in, tg_error *err); /* of storage, rounded up */
 
+/* The format in which elements are stored: the layout's own, or that in which the host keeps their type;
+ * TG_FORMAT_INVALID where that has no number. Between layouts of one type a move converts where they differ. */
+TG_API tg_format tg_layout_stored_format(const tg_layout *in);
+
 /* pre: 0 <= coord[d] < shape[d] for every d. The first copy, if the layout replicates. */
 TG_API int64_t tg_layout_offset(const tg_layout *in, const int64_t *coord);
 

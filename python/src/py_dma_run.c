@@ -94,13 +94,9 @@ PyObject *dma_run(PyObject *self, PyObject *args, PyObject *kwargs) {
 
 enum { MOST_IN_C = 1 << 16 }; /* as of `tegula dma --emit c` */
 
-static tg_format format_of(const tg_layout *l) {
-    return l->format != TG_FORMAT_NATIVE ? l->format : tg_format_of_native(l->dtype);
-}
-
 static PyObject *format_c(core_state *state, const core_program *p, const tg_dma *all, const char *name) {
     const tg_layout *device = &p->device->desc.layout, *host = &p->host->desc.layout;
-    const bool       converts = format_of(device) != format_of(host);
+    const bool       converts = tg_layout_stored_format(device) != tg_layout_stored_format(host);
     size_t           need = 0;
     tg_error         err;
     if (tg_dma_format_c(NULL, 0, &need, all, p->count, p->direction, name, device->elem_bits, host->elem_bits, converts,

@@ -35,6 +35,10 @@ tg_status tg_layout_nbytes(int64_t *out, const tg_layout *in, tg_error *err) {
     return TG_OK;
 }
 
+tg_format tg_layout_stored_format(const tg_layout *in) {
+    return in->format != TG_FORMAT_NATIVE ? in->format : tg_format_of_native(in->dtype);
+}
+
 int64_t tg_layout_offset(const tg_layout *in, const int64_t *coord) {
     int64_t rest[TG_MAX_AXES];
     int64_t offset = in->offset;

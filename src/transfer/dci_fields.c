@@ -63,7 +63,7 @@ static void fill_shape(tg_dci_field *out, const tg_desc *desc, const tg_layout *
 
 /* Types that the host has no format of its own for are named as on the device. */
 static int64_t format_of(const tg_desc *desc, const tg_layout *host, bool is_host) {
-    const tg_format device = desc->spyre.device_dtype, own = tg_dma_format_of(host);
+    const tg_format device = desc->spyre.device_dtype, own = tg_layout_stored_format(host);
     return is_host && own != TG_FORMAT_INVALID ? own : device;
 }
 

@@ -68,9 +68,6 @@ bool tg_dma_is_outside(const tg_dma_loop *a, const tg_dma_loop *b);
 /* Where outer loop a goes on where inner loop b ends, make b both; else false. */
 bool tg_dma_fuse(const tg_dma_loop *a, tg_dma_loop *b);
 
-/* The format in which l keeps its elements; TG_FORMAT_INVALID where the host's type has no number (dma_formats.c). */
-tg_format tg_dma_format_of(const tg_layout *l);
-
 /* TG_OK if the device's data format is one that the host's elements can be converted to (dma_formats.c). */
 tg_status tg_dma_check_formats(const tg_layout *device, const tg_layout *host, tg_error *err);
 

@@ -14,10 +14,6 @@ static const struct {
     {TG_IEEE_FP32, TG_SENINT4},     {TG_IEEE_FP32, TG_SENUINT2},    {TG_IEEE_FP32, TG_BFLOAT16},
 };
 
-tg_format tg_dma_format_of(const tg_layout *l) {
-    return l->format != TG_FORMAT_NATIVE ? l->format : tg_format_of_native(l->dtype);
-}
-
 static bool are_paired(tg_format a, tg_format b) {
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
         if ((pairs[i].host == a && pairs[i].device == b) || (pairs[i].host == b && pairs[i].device == a)) return true;
@@ -33,7 +29,7 @@ tg_status tg_dma_check_formats(const tg_layout *device, const tg_layout *host, t
         return tg_fail(err, TG_ERR_ARGUMENT, "the device holds %s and the host %s", tg_dtype_name(device->dtype),
                        tg_dtype_name(host->dtype));
     if (device->format == host->format) return TG_OK;
-    const tg_format a = tg_dma_format_of(host), b = tg_dma_format_of(device);
+    const tg_format a = tg_layout_stored_format(host), b = tg_layout_stored_format(device);
     const bool      is_default = host->format == TG_FORMAT_NATIVE && device->format == tg_format_for_dtype(host->dtype);
     if (is_default || (a != TG_FORMAT_INVALID && (a == b || are_paired(a, b)))) return TG_OK;
     return tg_fail(err, TG_ERR_UNSUPPORTED, "a transfer cannot convert %s on the host to %s on the device",

@@ -330,6 +330,20 @@ static void test_overlap(void **unused) {
     assert_int_equal(coord[1], 2);
 }
 
+static void test_stored_formats(void **unused) {
+    static const struct { tg_dtype dtype; tg_format own, stored; } rows[] = {
+        {TG_F16, TG_FORMAT_NATIVE, TG_IEEE_FP16}, {TG_F16, TG_SEN169_FP16, TG_SEN169_FP16},
+        {TG_F32, TG_IEEE_FP32, TG_IEEE_FP32},     {TG_U8, TG_FORMAT_NATIVE, TG_FORMAT_INVALID},
+    };
+    (void)unused;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        tg_layout l;
+        assert_int_equal(tg_layout_strided(&l, rows[i].dtype, 0, NULL, NULL, 0, NULL), TG_OK);
+        l.format = rows[i].own;
+        assert_int_equal(tg_layout_stored_format(&l), rows[i].stored);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_validate_refuses),
@@ -343,6 +357,7 @@ int main(void) {
         cmocka_unit_test(test_told_maps),
         cmocka_unit_test(test_coverage_of_ragged_digits_at_rest),
         cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_stored_formats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
