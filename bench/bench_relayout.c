@@ -132,7 +132,7 @@ static void add_contenders(row *x, const stage *st, copy_job *jobs) {
         jobs[2].part = part_ntcopy(8);
         rounds_add(r, "ntcopy8", copy_run, &jobs[2], ours);
     }
-    if (strncmp(x->w->name, "f.sparse", 8) == 0) {
+    if (x->tegula.dst_bytes > 2 * x->tegula.src_bytes) { /* most of dst is padding */
         jobs[3].part = part_memset;
         jobs[3].size = (size_t)x->tegula.dst_bytes;
         rounds_add(r, "memset", copy_run, &jobs[3], ours);
@@ -421,7 +421,9 @@ static bool open_json(stage *st) {
         perror(st->opt.json);
         return false;
     }
-    fprintf(st->json, "{\"schema\": \"tegula.bench/1\",%s \"machine\": ", st->opt.quick ? " \"quick\": true," : "");
+    fprintf(st->json, "{\"schema\": \"tegula.bench/1\",%s ", st->opt.quick ? " \"quick\": true," : "");
+    if (st->opt.cpu_given) fprintf(st->json, "\"cpu_mask\": %u, ", (unsigned)st->opt.cpu);
+    fprintf(st->json, "\"machine\": ");
     machine_json(st->json);
     fprintf(st->json, ",\n \"rows\": [");
     return true;

@@ -235,6 +235,7 @@ def main():
     if opt.peers:
         extra = read_results(opt.peers, "bench_peers.py", "tegula.bench.peers/1", "peers", "rows")
     quick = data.get("quick", False)
+    mask = {name: data[name] for name in ("cpu_mask",) if name in data}
     targets = [] if quick else read_targets(opt.targets)
     peers = {key(row): row for row in extra["rows"]}
     rows = [merged(row, peers, targets) for row in data["rows"]]
@@ -243,6 +244,8 @@ def main():
     machine = {**data["machine"], "commit": commit(), "peers": data["machine"]["peers"] + versions}
     for name, value in machine.items():
         print(f"{name}: {value}")
+    if mask:
+        print(f"measured with --cpu {mask['cpu_mask']}: not all instruction sets of the machine may be used")
     print("x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
           "limit: what the machine allows, the fastest copy of the same lines or the work on elements;\n"
           + ("measured with --quick: the numbers mean nothing, and no target is judged\n" if quick else
@@ -254,8 +257,8 @@ def main():
         print_tiny(tiny)
     print_summary(rows, threads)
     if opt.json is not None:
-        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, "machine": machine, "rows": rows,
-                                        "two_threads": threads}, indent=1) + "\n")
+        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, **mask, "machine": machine,
+                                        "rows": rows, "two_threads": threads}, indent=1) + "\n")
     sys.exit(0 if all(row["verified"] for row in rows) else 1)
 
 

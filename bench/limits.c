@@ -36,6 +36,6 @@ limit limits_of(const limits *l, const rounds *r, const char *name) {
     if (x <= found.x) return found;
     found.name = l->work.name;
     found.x = x;
-    if (strcmp(found.name, "work") != 0) found.x_machine = x;
+    if (l->work.is_of_machine) found.x_machine = x;
     return found;
 }

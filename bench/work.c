@@ -9,6 +9,21 @@ enum { SMALL = 8 << 10, SQUARE_PAIRS = 4 * LINE };
 
 /* ---- which work ---- */
 
+static void turn(work *w, size_t thread, int64_t count) {
+    (void)thread;
+    (void)turn_squares(w->width, count);
+}
+
+static void interleave(work *w, size_t thread, int64_t count) {
+    (void)w;
+    (void)thread;
+    (void)interleave_pairs(count);
+}
+
+static void convert(work *w, size_t thread, int64_t count) {
+    for (int64_t k = 0; k < count; k++) subject_run(&w->small[thread]);
+}
+
 /* Elements that stay side by side, and the run of dst after them. */
 static void find_shuffles(work *w, const touched *t, const subject *s) {
     const piece *const to = &t->of_dst, *const from = &t->of_src;
@@ -20,6 +35,8 @@ static void find_shuffles(work *w, const touched *t, const subject *s) {
     if (w->width > 8) return;
     const bool pairs = !joint && to->n[0] == 2 && to->nruns > 1 && to->dim[1] == from->dim[0];
     w->name = pairs ? "interleaved" : "turned";
+    w->part = pairs ? interleave : turn;
+    w->is_of_machine = true;
     w->count = s->dst_bytes / (pairs ? SQUARE_PAIRS : LINE * LINE / w->width);
     if (w->count == 0) w->count = 1;
 }
@@ -47,6 +64,7 @@ static void small_subject(subject *small, const workload *of, const subject *s, 
 
 static void find_conversion(work *w, const subject *s, const workload *of) {
     w->name = "work";
+    w->part = convert;
     for (int i = 0; i < 2; i++) small_subject(&w->small[i], of, s, i);
     w->count = s->src_bytes / w->small[0].src_bytes;
 }
@@ -55,7 +73,7 @@ static void find_conversion(work *w, const subject *s, const workload *of) {
 bool work_find(work *w, const touched *t, const subject *s, const workload *of) {
     memset(w, 0, sizeof *w);
     w->executor = s->executor;
-    if (strchr(of->type, '>') != NULL) find_conversion(w, s, of);
+    if (tg_layout_stored_format(&s->src_layout) != tg_layout_stored_format(&s->dst_layout)) find_conversion(w, s, of);
     else find_shuffles(w, t, s);
     return w->name != NULL;
 }
@@ -65,14 +83,7 @@ bool work_find(work *w, const touched *t, const subject *s, const workload *of) 
 static void run_part(void *arg, size_t i) {
     work *const   w = arg;
     const int64_t n = w->executor == NULL ? 1 : w->executor->threads, at = (int64_t)i;
-    const int64_t count = w->count * (at + 1) / n - w->count * at / n;
-    if (w->name[0] == 't') {
-        (void)turn_squares(w->width, count);
-    } else if (w->name[0] == 'i') {
-        (void)interleave_pairs(count);
-    } else {
-        for (int64_t k = 0; k < count; k++) subject_run(&w->small[i]);
-    }
+    w->part(w, i, w->count * (at + 1) / n - w->count * at / n);
 }
 
 void work_run(void *context) {

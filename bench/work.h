@@ -13,6 +13,8 @@
 
 typedef struct work {
     const char        *name; /* as above */
+    bool               is_of_machine; /* a limit of the machine, not of our loop */
+    void             (*part)(struct work *w, size_t thread, int64_t count);
     int64_t            width; /* of what changes places, bytes */
     int64_t            count; /* squares, pairs of rows, or calls */
     const tg_executor *executor;

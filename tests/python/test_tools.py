@@ -357,6 +357,7 @@ def test_a_word_that_no_step_has_runs_nothing_and_lists_them():
 @pytest.mark.parametrize("words, complaint", [
     (["--jobs", "0"], "--jobs 0: at least 1 is needed"),
     (["--jobs", "-3"], "--jobs -3: at least 1 is needed"),
+    (["--fuzz-seconds", "-1"], "--fuzz-seconds -1: 0 or more"),
     (["--only", ""], "--only needs a word"),
     (["--only", " "], "--only needs a word"),
     (["--only", ","], "--only needs a word"),
@@ -382,7 +383,7 @@ MEASURED = {"schema": "tegula.bench/1", "machine": {"peers": "none"}, "rows": [R
 
 def run_report(folder, files, *words):
     make_tree(folder, files)
-    return run_tool("../bench/bench_report.py", *(folder / word for word in words))
+    return run_tool("../bench/bench_report.py", *(word if word.startswith("--") else folder / word for word in words))
 
 
 @pytest.mark.parametrize("text, complaint", [
@@ -403,6 +404,14 @@ def test_report_judges_nothing_that_was_quick(tmp_path, quick):
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.count("--quick") == int(quick)
     assert bool(re.search(r"\b(met|at limit|below)\b", run.stdout)) != quick
+
+
+def test_report_says_which_instruction_sets_were_allowed(tmp_path):
+    for mask in ({}, {"cpu_mask": 1}):
+        files = {"a.json": json.dumps(MEASURED | mask)}
+        run = run_report(tmp_path, files, "a.json", "--json", "out.json")
+        assert run.stdout.count("measured with --cpu 1: ") == len(mask)
+        assert json.loads((tmp_path / "out.json").read_text()).get("cpu_mask") == mask.get("cpu_mask")
 
 
 # ---- NEON --------------------------------------------------------------------------------------
