@@ -11,7 +11,7 @@
  * thread that met it can go on to the end of the step, and then the move fails, and cleans up, as for any other reason.
  *
  * Threads: no more than there are processors, since their waiting spins, and none for work that is done before
- * they have started. */
+ * they have started. The library would take a second one earlier (256 KiB), where there is a pool already. */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "mover.h"
 
