@@ -518,31 +518,47 @@ def test_a_conversion_that_fails_names_the_option(tmp_path):
         assert done.stderr.decode() == f"tegula: --convert: {told}\n"
 
 
-def test_signal_ends_a_long_check(tmp_path):
-    with open(tmp_path / "in", "wb") as file:
-        file.truncate(64 << 20)
-    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[67108864]", "--to", "s8[67108864]", "--verify",
-                                tmp_path / "in", tmp_path / "out"], stderr=subprocess.PIPE)
-    wait_until(lambda: children(process.pid))
+@pytest.fixture(scope="session")
+def stopping(tmp_path_factory):
+    """An environment in which the child process that checks stops before it begins."""
+    library = tmp_path_factory.mktemp("preload") / "stopped_child.so"
+    source = console.ROOT / "tests/cli/stopped_child.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return os.environ | {"LD_PRELOAD": str(library)}
+
+
+def begin_check(folder, environment):
+    """A relayout --verify whose child process has stopped; both."""
+    (folder / "in").write_bytes(bytes(65536))
+    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[65536]", "--to", "s8[65536]", "--verify",
+                                folder / "in", folder / "out"], stderr=subprocess.PIPE, env=environment)
+    wait_until(lambda: any(state(child) == "T" for child in children(process.pid)))
+    child, = children(process.pid)
+    return process, child
+
+
+def test_signal_ends_a_long_check(tmp_path, stopping):
+    process, child = begin_check(tmp_path, stopping)
     process.send_signal(signal.SIGINT)
     assert process.wait(30) == 130
-    assert [file.name for file in tmp_path.iterdir()] == ["in"]
+    assert [file.name for file in tmp_path.iterdir()] == ["in"] and not pathlib.Path(f"/proc/{child}").exists()
 
 
-def test_an_input_that_becomes_shorter(tmp_path):
-    with open(tmp_path / "in", "wb") as file:
-        file.truncate(128 << 20)
-    process = subprocess.Popen([TEGULA, "relayout", "--from", "s8[134217728]", "--to", "s8[134217728]", "--verify",
-                                tmp_path / "in", tmp_path / "out"], stderr=subprocess.PIPE)
-    wait_until(lambda: children(process.pid))
+def test_an_input_that_becomes_shorter(tmp_path, stopping):
+    process, child = begin_check(tmp_path, stopping)
     os.truncate(tmp_path / "in", 4096)
+    os.kill(child, signal.SIGCONT)
     assert process.wait(30) == 4
     assert process.stderr.read() == b"tegula: the input: another program has made it shorter meanwhile\n"
     assert [file.name for file in tmp_path.iterdir()] == ["in"]
 
 
 def children(pid):
-    return pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def state(pid):
+    return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
 
 
 def wait_until(condition):
