@@ -2,6 +2,7 @@
  * digit begin an argument, so that the complaint is about the coordinate and not about an option `-1`. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const cli_option common_options[] = {{"json", NULL}, {"help", NULL}};
@@ -58,6 +59,30 @@ const char *cli_nearest(const char *word, const char *const *candidates) {
         }
     }
     return nearest;
+}
+
+/* "a, b and c", to be freed. */
+static char *list_of(const char *const *words) {
+    size_t room = 1, at = 0;
+    for (int i = 0; words[i] != NULL; i++) room += strlen(words[i]) + sizeof " and ";
+    char *const text = cli_allocate(room);
+    *text = '\0';
+    for (int i = 0; words[i] != NULL; i++) {
+        const char *before = i == 0 ? "" : words[i + 1] == NULL ? " and " : ", ";
+        at += (size_t)snprintf(text + at, room - at, "%s%s", before, words[i]);
+    }
+    return text;
+}
+
+int cli_choose(int *out, const char *option, const char *word, const char *const *words) {
+    for (*out = 0; words[*out] != NULL; ++*out)
+        if (strcmp(word, words[*out]) == 0) return CLI_OK;
+    const char *nearest = cli_nearest(word, words);
+    if (nearest != NULL) return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word, nearest);
+    char *const list = list_of(words);
+    (void)cli_fail(CLI_USAGE, option, "there is no '%s'; there are %s", word, list);
+    free(list);
+    return CLI_USAGE;
 }
 
 /* ---- options ---------------------------------------------------------------------- */

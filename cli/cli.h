@@ -55,6 +55,9 @@ int cli_parse_arguments(cli_args *out, const cli_command *command, int argc, cha
 /* The candidate that `word` was probably meant to be, or NULL. Candidates end with NULL. */
 const char *cli_nearest(const char *word, const char *const *candidates);
 
+/* The place of a word in a list that ends with NULL; or CLI_USAGE, and the complaint tells what there is. */
+int cli_choose(int *out, const char *option, const char *word, const char *const *words);
+
 /* ---- complaints (complain.c) ---------------------------------------------------- */
 
 /* Foreign text that a message may point into. */
@@ -133,6 +136,9 @@ const char *cli_human_bytes(char *buf, int64_t nbytes);
 
 /* CLI_OK the first time; `-` can stand for one argument only. */
 int cli_claim_standard_input(void);
+
+/* CLI_USAGE if a file has no name: `what` has an empty one. */
+int cli_check_name(const char *what, const char *path);
 
 /* The text that an argument stands for: itself, or all of standard input for `-`. Free text.bytes. */
 int cli_read_text(cli_text *out, const char *name, const char *argument);

@@ -22,14 +22,10 @@ static const char help[] =
 static const char *const notations[] = {"strided", "xla", "spyre", "cute", NULL};
 
 static int read_notation(tg_notation *out, const char *word) {
-    for (int i = 0; notations[i] != NULL; i++)
-        if (strcmp(word, notations[i]) == 0) {
-            *out = (tg_notation)i;
-            return CLI_OK;
-        }
-    const char *nearest = cli_nearest(word, notations);
-    if (nearest != NULL) return cli_fail(CLI_USAGE, "--to", "no notation '%s'; did you mean %s?", word, nearest);
-    return cli_fail(CLI_USAGE, "--to", "no notation '%s'; there are strided, xla, spyre and cute", word);
+    int       which = 0;
+    const int status = cli_choose(&which, "--to", word, notations);
+    *out = (tg_notation)which;
+    return status;
 }
 
 /* A layout's text in a notation. */

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 static const char help[] =
     "tegula draw - a picture of a layout: the tensor, host memory, device memory\n"
@@ -63,27 +64,19 @@ typedef struct wishes {
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-/* Which of names[0 .. n) a word is. */
-static int choose(int *out, const char *option, const char *word, const char *const *names, int n) {
-    for (*out = 0; *out < n; ++*out)
-        if (strcmp(word, names[*out]) == 0) return CLI_OK;
-    const char *nearest = cli_nearest(word, names);
-    if (nearest != NULL) return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word, nearest);
-    return cli_fail(CLI_USAGE, option, "there is no '%s'; tegula draw --help lists what there is", word);
-}
-
 static int read_views(uint32_t *views, const char *argument) {
     static const char *const names[] = {"logical", "host", "device", "inside", "all", NULL};
     *views = 0;
-    while (argument != NULL && *argument != '\0') {
-        char         word[16] = "";
+    while (argument != NULL) {
+        char        word[16] = "";
+        const char *comma = strchr(argument, ',');
         const size_t len = strcspn(argument, ",");
         int          which = 0;
         memcpy(word, argument, len < sizeof word ? len : sizeof word - 1);
-        const int status = choose(&which, "--view", word, names, 5);
+        const int status = cli_choose(&which, "--view", word, names);
         if (status != CLI_OK) return status;
         *views |= 1u << which;
-        argument += len + (argument[len] == ',');
+        argument = comma != NULL ? comma + 1 : NULL;
     }
     if (*views >> 4 != 0) *views = 0; /* all, whatever else is named */
     return CLI_OK;
@@ -96,7 +89,7 @@ static int read_label(tg_draw_label *label, const cli_args *args) {
     if (args->option[OPT_LABEL] == NULL) return CLI_OK;
     if (*label == TG_LABEL_ORDER)
         return cli_fail(CLI_USAGE, "--order", "its numbers would take the place of --label; give one of the two");
-    const int status = choose(&which, "--label", args->option[OPT_LABEL], names, 3);
+    const int status = cli_choose(&which, "--label", args->option[OPT_LABEL], names);
     *label = (tg_draw_label)(TG_LABEL_COORD + which);
     return status;
 }
@@ -104,7 +97,7 @@ static int read_label(tg_draw_label *label, const cli_args *args) {
 static int read_theme(tg_theme *theme, const char *argument) {
     static const char *const names[] = {"auto", "light", "dark", NULL};
     int                      which = 0;
-    const int                status = argument != NULL ? choose(&which, "--theme", argument, names, 3) : CLI_OK;
+    const int                status = argument != NULL ? cli_choose(&which, "--theme", argument, names) : CLI_OK;
     *theme = (tg_theme)which;
     return status;
 }
@@ -231,7 +224,7 @@ static int read_cores(wishes *w, const char *argument) {
 
 static bool ends_with(const char *text, const char *end) {
     const size_t n = strlen(text), m = strlen(end);
-    return n >= m && strcmp(text + n - m, end) == 0;
+    return n >= m && strcasecmp(text + n - m, end) == 0;
 }
 
 static bool is_svg(const char *path) { return !ends_with(path, ".txt"); }
@@ -358,7 +351,7 @@ static int read_transfer(wishes *w, const cli_args *args) {
         if (args->option[others[i].option] != NULL)
             return cli_fail(CLI_USAGE, others[i].name, "does not go with --transfer");
     if (!is_story && direction != NULL) return cli_fail(CLI_USAGE, "--direction", "is for --transfer");
-    const int status = direction != NULL ? choose(&which, "--direction", direction, directions, 2) : CLI_OK;
+    const int status = direction != NULL ? cli_choose(&which, "--direction", direction, directions) : CLI_OK;
     w->to_host = which == 1;
     return status;
 }

@@ -37,16 +37,11 @@ typedef int report(const hlo_view *view);
 
 static int choose_report(report **out, const char *name) {
     static const char *const names[] = {"padding", "copies", NULL};
-    *out = hlo_show_listing;
-    if (name == NULL) return CLI_OK;
-    *out = hlo_show_padding;
-    if (strcmp(name, names[0]) == 0) return CLI_OK;
-    *out = hlo_show_copies;
-    if (strcmp(name, names[1]) == 0) return CLI_OK;
-    const char *nearest = cli_nearest(name, names);
-    if (nearest != NULL)
-        return cli_fail(CLI_USAGE, "--report", "there is no report '%s'; did you mean %s?", name, nearest);
-    return cli_fail(CLI_USAGE, "--report", "there is no report '%s'; there are padding and copies", name);
+    static report *const     reports[] = {hlo_show_padding, hlo_show_copies};
+    int                      which = 0;
+    const int                status = name != NULL ? cli_choose(&which, "--report", name, names) : CLI_OK;
+    *out = name != NULL && status == CLI_OK ? reports[which] : hlo_show_listing;
+    return status;
 }
 
 static int read_limit(int64_t *out, const char *argument, bool is_report) {
@@ -65,6 +60,13 @@ static tg_hlo_text word_of(const char *argument) {
     if (argument == NULL) return (tg_hlo_text){NULL, 0};
     if (*argument == '%') argument++;
     return (tg_hlo_text){argument, strlen(argument)};
+}
+
+/* An empty word would choose everything. */
+static int check_words(const cli_args *args) {
+    const char *computation = args->option[OPT_COMPUTATION], *opcode = args->option[OPT_OPCODE];
+    const int   status = computation != NULL ? cli_check_name("--computation", computation) : CLI_OK;
+    return status == CLI_OK && opcode != NULL ? cli_check_name("--opcode", opcode) : status;
 }
 
 /* The listing fails for a computation that is not there as the reports do. */
@@ -97,6 +99,7 @@ static int run(const cli_args *args) {
     hlo_dump d;
     int     status = choose_report(&shows, args->option[OPT_REPORT]);
     if (status == CLI_OK) status = read_limit(&limit, args->option[OPT_LIMIT], args->option[OPT_REPORT] != NULL);
+    if (status == CLI_OK) status = check_words(args);
     if (status != CLI_OK) return status;
     status = hlo_open(&d, args->argument[0]);
     if (status == CLI_OK) status = show(&d, args, shows, limit);

@@ -54,12 +54,7 @@ enum { OPT_CORES, OPT_MODEL, OPT_METHOD, OPT_BRANCHES, OPT_REDUCTIONS, OPT_UNIT_
 /* The place of a word in a list; its first one if it is not given. */
 static int choose(int *out, const char *option, const char *word, const char *const *names) {
     *out = 0;
-    if (word == NULL) return CLI_OK;
-    while (names[*out] != NULL && strcmp(names[*out], word) != 0) ++*out;
-    if (names[*out] != NULL) return CLI_OK;
-    const char *nearest = cli_nearest(word, names);
-    return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word,
-                    nearest != NULL ? nearest : names[0]);
+    return word != NULL ? cli_choose(out, option, word, names) : CLI_OK;
 }
 
 static int read_branches(int64_t *out, const char *argument) {

@@ -44,6 +44,7 @@ int hlo_open(hlo_dump *out, const char *path) {
     struct stat info;
     memset(out, 0, sizeof *out);
     if (strcmp(path, "-") == 0) return read_standard_input(out);
+    if (cli_check_name("file", path) != CLI_OK) return CLI_USAGE;
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode)) return read_pipe(out, path);
     if (tg_file_open(&out->file, path, &err) != TG_OK) return cli_fail_error("file", &err);
     out->text = (cli_text){path, tg_file_bytes(out->file), (size_t)tg_file_nbytes(out->file), false};

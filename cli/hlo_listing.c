@@ -24,8 +24,8 @@ static bool has_any(const hlo_view *view, const tg_hlo_computation *c) {
     return false;
 }
 
-/* Call `show` for each computation with something to show. */
-static void each_computation(const hlo_view *view, void (*show)(const hlo_view *, const tg_hlo_computation *, bool)) {
+/* Call `show` for each computation with something to show; false if there is none. */
+static bool each_computation(const hlo_view *view, void (*show)(const hlo_view *, const tg_hlo_computation *, bool)) {
     const int64_t n = tg_hlo_get_header(view->module).ncomputations;
     const int64_t only = view->filter.computation.len > 0
                              ? tg_hlo_find_computation(view->module, view->filter.computation)
@@ -37,6 +37,7 @@ static void each_computation(const hlo_view *view, void (*show)(const hlo_view *
         show(view, &c, first);
         first = false;
     }
+    return !first;
 }
 
 /* ---- text ------------------------------------------------------------------------------ */
@@ -149,13 +150,13 @@ static void put_computation(const hlo_view *view, const tg_hlo_computation *c, b
 
 int hlo_show_listing(const hlo_view *view) {
     if (!view->json) {
-        each_computation(view, print_computation);
+        if (!each_computation(view, print_computation)) puts("there are no such instructions");
         return CLI_OK;
     }
     fputs("{\"schema\":\"tegula.hlo/1\",", stdout);
     put_key("module", tg_hlo_get_header(view->module).name);
     fputs(",\"computations\":[", stdout);
-    each_computation(view, put_computation);
+    (void)each_computation(view, put_computation);
     fputs("]}\n", stdout);
     return CLI_OK;
 }

@@ -57,19 +57,22 @@ int plan_put_json(const plan_view *view) {
 static int complain_name(const plan_view *view, const char *name) {
     const int64_t n = tg_graph_count(view->graph);
     char        **names = cli_allocate(((size_t)n + 1) * sizeof *names);
+    int64_t       same = 0;
     for (int64_t i = 0; i < n; i++) {
         const tg_hlo_text own = tg_graph_get(view->graph, i).name;
         names[i] = cli_allocate(own.len + 1);
         if (own.len > 0) memcpy(names[i], own.chars, own.len);
         names[i][own.len] = '\0';
+        same += strcmp(names[i], name) == 0;
     }
     names[n] = NULL;
+    const char *how_many = same > 1 ? "more than one" : "no";
     const char *nearest = cli_nearest(name, (const char *const *)names);
     const int   status =
         nearest != NULL && strcmp(nearest, name) != 0
-              ? cli_fail(CLI_USAGE, "--explain", "there is no one operation '%s'; did you mean %s? --json lists them",
-                         name, nearest)
-              : cli_fail(CLI_USAGE, "--explain", "there is no one operation '%s'; --json lists them", name);
+              ? cli_fail(CLI_USAGE, "--explain", "%s operation is called '%s'; did you mean %s? --json lists them",
+                         how_many, name, nearest)
+              : cli_fail(CLI_USAGE, "--explain", "%s operation is called '%s'; --json lists them", how_many, name);
     for (int64_t i = 0; i < n; i++) free(names[i]);
     free(names);
     return status;

@@ -14,6 +14,10 @@ cli_text cli_text_of(const char *name, const char *argument) {
     return text;
 }
 
+int cli_check_name(const char *what, const char *path) {
+    return *path != '\0' ? CLI_OK : cli_fail(CLI_USAGE, what, "the name is empty");
+}
+
 int cli_claim_standard_input(void) {
     static bool taken = false;
     if (taken) return cli_fail(CLI_USAGE, "standard input", "`-` can stand for one argument only");

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,7 +15,7 @@ enum { CHUNK = 1 << 20, RELEASE_CHUNKS = 64, PATH_ROOM = 4096 };
 
 static bool ends_in_npy(const char *path) {
     const size_t len = strlen(path);
-    return len >= 4 && strcmp(path + len - 4, ".npy") == 0;
+    return len >= 4 && strcasecmp(path + len - 4, ".npy") == 0;
 }
 
 static bool is_npy(const unsigned char *bytes, int64_t n) { return n >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0; }
@@ -132,6 +133,7 @@ static int read_header(tensor_source *source) {
 int tensor_open(tensor_source *out, const char *path, int64_t most) {
     const bool    from_stdin = strcmp(path, "-") == 0;
     tensor_source source;
+    if (cli_check_name("input", path) != CLI_OK) return CLI_USAGE;
     memset(&source, 0, sizeof source);
     source.name = from_stdin ? "standard input" : path;
     int status = from_stdin ? open_standard_input(&source, most) : open_path(&source.file, path);
@@ -215,7 +217,8 @@ int tensor_create(tensor_sink *out, const char *path, const tg_desc *to) {
     size_t         header_bytes = 0;
     int64_t        nbytes = 0;
     tg_error       err;
-    int            status = make_header(&header, &header_bytes, path, to);
+    int            status = cli_check_name("output", path);
+    if (status == CLI_OK) status = make_header(&header, &header_bytes, path, to);
     if (status != CLI_OK) return status;
     if (tg_layout_nbytes(&nbytes, &to->layout, &err) != TG_OK) status = cli_fail_error("--to", &err);
     else if (__builtin_add_overflow(nbytes, (int64_t)header_bytes, &nbytes))
