@@ -25,7 +25,7 @@ class Machine:
             raise IndexError(str(error)) from error
 
     def restickify(self, tensor, target, layout):
-        """A tensor in another layout, which is made for the same strides: those of an input may leave gaps."""
+        """A copy that the plan wants, of a whole tensor. Made as any other; the name is for who watches a machine."""
         return self.copy(tensor, target, layout)
 
     def copy(self, tensor, target, layout):
