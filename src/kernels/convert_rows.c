@@ -124,7 +124,7 @@ static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, cons
 /* What is left of each row behind its groups: packed elements that do not fill a byte, and the padding. */
 static void finish_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                         int64_t groups) {
-    const tg_block rest = {1, 1, b->cols - (groups << p->log), 0, 0, 0, 0, 0, 0, 0, NULL};
+    const tg_block rest = {1, 1, b->cols - (groups << p->log), 0, 0, 0, 0, 0, 0, 0, NULL, TG_RAGGED_NOT, 0};
     const int64_t  end = b->cols * m->dst.bits / 8;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {

@@ -24,6 +24,9 @@ enum {
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 
+/* Which loop of a block has a last step of shorter rows. */
+typedef enum tg_ragged { TG_RAGGED_NOT, TG_RAGGED_ROWS, TG_RAGGED_OUTER } tg_ragged;
+
 typedef struct tg_block {
     int64_t outer, rows, cols;             /* counts >= 1, outermost first; cols in elements */
     int64_t dst_outer, dst_row, dst_col;   /* steps in bytes, any sign */
@@ -31,6 +34,8 @@ typedef struct tg_block {
     int64_t tail;                          /* elements of padding behind each row of columns in dst, written in the
                                             * same pass; 0 in family strided */
     const uint8_t *pad;                    /* TG_PAD_PATTERN bytes: the pad element again and again; if tail > 0 */
+    tg_ragged ragged;                      /* family rows only: the last step of this loop has fewer columns, `last`, */
+    int64_t last;                          /* and it alone has the tail */
 } tg_block;
 
 typedef struct tg_mover tg_mover;

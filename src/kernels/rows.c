@@ -17,6 +17,9 @@
  * which src is read again from a cache. One that likes few streams (move.h) walks src so however many those of dst are,
  * and in the second-level cache walks dst from end to end.
  *
+ * In the second-level cache shorter bands are better, of four rows, and a block whose rows all end with a shorter piece
+ * is moved row by row, or by four rows of sticks, from end to end.
+ *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. */
 #include "kernels/lines.h"
@@ -29,10 +32,19 @@
 #  include <immintrin.h>
 #endif
 
-enum { STICK = TG_STICK_BYTES, BAND = TG_STREAMS, LONG_BAND = 64, FAR = 1024, SMALL = 16 << 10 };
+enum {
+    STICK = TG_STICK_BYTES,
+    BAND = TG_STREAMS,
+    NEAR_BAND = 4, /* in the second-level cache */
+    LONG_BAND = 64,
+    FAR = 1024,
+    SMALL = 16 << 10
+};
 
 #define INLINE TG_INLINE
-/* Loops for which compilers should have all registers, and the walk as a value that no store can change. */
+/* Loops for which compilers should have all registers. They make the walk, or the block, a value of their own, which no
+ * store can change; one that is passed as a value is copied through memory, in wide loads that wait for narrow
+ * stores. */
 #define ALONE __attribute__((noinline)) static
 
 /* ---- plain C ---- */
@@ -48,7 +60,25 @@ static void plain_row(uint8_t *d, const uint8_t *s, const tg_block *b, bool stre
     if (b->tail > 0) tg_fill_bytes(d + n, b->tail, b->pad, stream);
 }
 
+/* A ragged block as two that are not. */
+static void in_two(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const bool    rows = b->ragged == TG_RAGGED_ROWS;
+    const int64_t n = (rows ? b->rows : b->outer) - 1;
+    tg_block      whole = *b, last = *b;
+    whole.ragged = last.ragged = TG_RAGGED_NOT;
+    whole.tail = 0;
+    last.cols = b->last;
+    *(rows ? &whole.rows : &whole.outer) = n;
+    *(rows ? &last.rows : &last.outer) = 1;
+    if (n > 0) (void)m->move(m, d, s, &whole);
+    (void)m->move(m, d + n * (rows ? b->dst_row : b->dst_outer), s + n * (rows ? b->src_row : b->src_outer), &last);
+}
+
 static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (b->ragged != TG_RAGGED_NOT) {
+        in_two(m, d, s, b);
+        return NULL;
+    }
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
             plain_row(d + o * b->dst_outer + r * b->dst_row, s + o * b->src_outer + r * b->src_row, b, m->stream);
@@ -81,6 +111,7 @@ static inline int64_t band_of(const walk *w, const tg_mover *m) {
     if (w->across.n == 1 || one_walk) return w->along.n;
     const int64_t left = w->along.src - w->across.n * w->across.src;
     const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
+    if (!m->stream && !m->far) return NEAR_BAND;
     if (!m->stream || !goes_on) return BAND;
     if (m->few_streams) return 1;
     return w->across.n > 2 * BAND ? BAND : m->sparing ? LONG_BAND : 1;

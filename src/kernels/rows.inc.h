@@ -6,7 +6,7 @@
 /* n bytes at any address: the last vector overlaps the one before it. */
 static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) {
     if (n < VEC) {
-        memcpy(d, s, (size_t)n);
+        tg_copy_short(d, s, n);
         return;
     }
     int64_t i = 0;
@@ -85,7 +85,8 @@ static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 
 /* Runs side by side, in bands if their pieces are long and share lines. */
-ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w) {
+ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+    const walk w = *v;
     const int64_t band = !w.runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w.band : w.along.n;
     for (int64_t i = 0; i < w.along.n; i += band)
         for (int64_t o = 0; o < w.across.n; o++) {
@@ -116,24 +117,27 @@ INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n
 
 /* A whole band. Each walk has loads of its own, which is how prefetchers tell walks apart: as one load in a loop, eight
  * of them are one that jumps. */
-INLINE void V(whole_band)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
+INLINE void V(whole_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
         TG_UNROLL
-        for (int64_t i = 0; i < BAND; i++) V(stick_of)(d, s, w, i, stream, far, near);
+        for (int64_t i = 0; i < n; i++) V(stick_of)(d, s, w, i, stream, far, near);
     }
 }
 
 INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
     int64_t i = 0;
     for (; w->band == BAND && i + BAND <= w->along.n; i += BAND)
-        V(whole_band)(d + i * w->along.dst, s + i * w->along.src, w, stream, far, near);
+        V(whole_band)(d + i * w->along.dst, s + i * w->along.src, w, BAND, stream, far, near);
+    for (; w->band == NEAR_BAND && !stream && i + NEAR_BAND <= w->along.n; i += NEAR_BAND)
+        V(whole_band)(d + i * w->along.dst, s + i * w->along.src, w, NEAR_BAND, false, false, false);
     for (; i < w->along.n; i += w->band) {
         const int64_t n = tg_min(w->band, w->along.n - i);
         V(stick_band)(d + i * w->along.dst, s + i * w->along.src, w, n, stream, far, near);
     }
 }
 
-ALONE void V(sticks)(uint8_t *d, const uint8_t *s, walk w, bool stream) {
+ALONE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
+    const walk w = *v;
     if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
     else if (stream && w.ahead > 0) V(bands)(d, s, &w, true, true, false);
     else if (stream) V(bands)(d, s, &w, true, false, false);
@@ -178,7 +182,8 @@ INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t fr
 }
 
 /* Sticks side by side whose runs begin anywhere in a line. */
-ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, walk w) {
+ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, const walk *v) {
+    const walk w = *v;
     for (int64_t i = 0; i < w.along.n; i += w.band)
         for (int64_t o = 0; o < w.across.n; o++) {
             uint8_t       *to = d + o * w.across.dst;
@@ -195,20 +200,20 @@ ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, walk w) {
 /* ---- one stick in each row, partly padding ---- */
 
 #if VEC == 64
-/* The padding of either line of a stick, where it belongs: it begins behind the columns. */
-INLINE __m512i V(pad_line)(const tg_block *b) {
+/* The padding of any line of a row, where it belongs: it begins behind the columns. */
+INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
     static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
                                       32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
                                       48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    const __m512i places = _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)b->cols));
-    return _mm512_permutexvar_epi8(places, _mm512_loadu_si512(b->pad)); /* of a place the low six bits count */
+    const __m512i places = _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)cols));
+    return _mm512_permutexvar_epi8(places, _mm512_loadu_si512(pad)); /* of a place the low six bits count */
 }
 
 /* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
  * those of a whole line nearly always do. */
 INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few, bool stream) {
-    const __m512i   pad = V(pad_line)(b);
+    const __m512i   pad = V(pad_line)(b->pad, b->cols);
     const __m128i   first = _mm512_castsi512_si128(pad);
     const uint64_t  all = ~(uint64_t)0;
     const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
@@ -269,7 +274,8 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 #endif
 
-ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, walk w, bool stream) {
+ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
+    const walk w = *v;
     if (stream)
         V(padded_sticks)(d, s, b, &w, true);
     else
@@ -277,6 +283,8 @@ ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b
 }
 
 /* ---- blocks ---- */
+
+/* ---- padding behind rows ---- */
 
 /* n bytes of padding; few of them without a call. */
 INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
@@ -289,7 +297,125 @@ INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
     tg_fill_bytes(d, n, pad, stream);
 }
 
-ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, walk w) {
+/* A row with padding behind it, which is written first: whole vectors of both overlap. */
+INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad) {
+    const int64_t total = n + tail;
+    if (tail > 0 && total >= VEC) {
+        const V(vec) v = V(load)(pad); /* any element of it is the pad element */
+        for (int64_t i = n; i < total - VEC; i += VEC) V(store)(d + i, v);
+        V(store)(d + total - VEC, v);
+    } else if (tail > 0) {
+        tg_copy_short(d + n, pad, tail);
+    }
+    V(copy)(d, s, n);
+}
+
+/* ---- ragged blocks ---- */
+
+/* One row beside the other, each of them a loop of runs. */
+typedef struct V(ragged) {
+    loop    beside, on;
+    int64_t last, tail;
+} V(ragged);
+
+INLINE V(ragged) V(ragged_of)(const tg_block *b) {
+    const loop      outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
+    const bool      is_rows = b->ragged == TG_RAGGED_ROWS;
+    const V(ragged) r = {is_rows ? outer : rows, is_rows ? rows : outer, b->last, b->tail};
+    return r;
+}
+
+ALONE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    V(ragged)            r = V(ragged_of)(b);
+    const int64_t        cols = b->cols;
+    const uint8_t *const pad = b->pad;
+    for (; r.beside.n > 0; r.beside.n--, d += r.beside.dst, s += r.beside.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t k = 1; k < r.on.n; k++, to += r.on.dst, from += r.on.src) V(copy)(to, from, cols);
+        V(copy_and_pad)(to, from, r.last, r.tail, pad);
+    }
+}
+
+/* The last stick of a row: with the padding that fills it up, or nothing behind its columns. */
+typedef struct V(short_stick) {
+#if VEC == 64
+    __m512i   pad; /* of either line, in its place */
+    __mmask64 low, high;
+#else
+    int64_t        cols;
+    const uint8_t *pad;
+#endif
+} V(short_stick);
+
+INLINE V(short_stick) V(short_stick_of)(const tg_block *b, bool padded) {
+#if VEC == 64
+    const uint64_t  all = ~(uint64_t)0;
+    const __mmask64 low = b->last >= VEC ? all : ~(all << b->last),
+                    high = b->last <= VEC ? 0 : ~(all << (b->last - VEC));
+    const V(short_stick) e = {padded ? V(pad_line)(b->pad, b->last) : _mm512_setzero_si512(), low, high};
+#else
+    const V(short_stick) e = {b->last, padded ? b->pad : NULL};
+#endif
+    return e;
+}
+
+INLINE void V(put_short_stick)(uint8_t *d, const uint8_t *s, const V(short_stick) *e, bool padded) {
+#if VEC == 64
+    const __m512i a = _mm512_mask_loadu_epi8(e->pad, e->low, s), c = _mm512_mask_loadu_epi8(e->pad, e->high, s + VEC);
+    if (padded) {
+        V(store)(d, (V(vec))a);
+        V(store)(d + VEC, (V(vec))c);
+    } else {
+        _mm512_mask_storeu_epi8(d, e->low, a);
+        _mm512_mask_storeu_epi8(d + VEC, e->high, c);
+    }
+#else
+    V(copy_and_pad)(d, s, e->cols, padded ? STICK - e->cols : 0, e->pad);
+#endif
+}
+
+/* n rows side by side. */
+INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r, int64_t n, const V(short_stick) *e,
+                           bool padded) {
+    for (int64_t k = 1; k < r->on.n; k++, to += r->on.dst, from += r->on.src) {
+        TG_UNROLL
+        for (int64_t j = 0; j < n; j++) V(stick)(to + j * r->beside.dst, from + j * r->beside.src, false);
+    }
+    for (int64_t j = 0; j < n; j++, to += r->beside.dst, from += r->beside.src)
+        V(put_short_stick)(to, from, e, padded);
+}
+
+INLINE void V(ragged_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, bool padded) {
+    V(ragged)            r = V(ragged_of)(b);
+    const V(short_stick) e = V(short_stick_of)(b, padded);
+    for (; r.beside.n >= NEAR_BAND; r.beside.n -= NEAR_BAND) {
+        V(ragged_band)(d, s, &r, NEAR_BAND, &e, padded);
+        d += NEAR_BAND * r.beside.dst;
+        s += NEAR_BAND * r.beside.src;
+    }
+    for (; r.beside.n > 0; r.beside.n--, d += r.beside.dst, s += r.beside.src)
+        V(ragged_band)(d, s, &r, 1, &e, padded);
+}
+
+ALONE void V(ragged_sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    V(ragged_sticks)(d, s, b, true);
+}
+
+ALONE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    V(ragged_sticks)(d, s, b, false);
+}
+
+static void V(ragged_block)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);
+    else if (b->cols == STICK && b->last + b->tail == STICK) V(ragged_sticks_and_padding)(d, s, b);
+    else V(ragged_rows)(d, s, b);
+}
+
+/* ---- blocks ---- */
+
+ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+    const walk w = *v;
     const bool lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, &w);
     for (int64_t i0 = 0; i0 < w.along.n; i0 += w.band)
         for (int64_t o = 0; o < w.across.n; o++)
@@ -319,9 +445,9 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
 INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded) {
     for (int64_t o = 0; o < b.outer; o++)
         for (int64_t r = 0; r < b.rows; r++) {
-            uint8_t *const to = d + o * b.dst_outer + r * b.dst_row;
-            V(copy)(to, s + o * b.src_outer + r * b.src_row, b.cols);
-            if (padded) V(pad)(to + b.cols, b.tail, b.pad, false);
+            uint8_t *const       to = d + o * b.dst_outer + r * b.dst_row;
+            const uint8_t *const from = s + o * b.src_outer + r * b.src_row;
+            V(copy_and_pad)(to, from, b.cols, padded ? b.tail : 0, b.pad);
         }
 }
 
@@ -329,23 +455,27 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
-        V(sticks)(d, s, w, lines);
+        V(sticks)(d, s, &w, lines);
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
-        V(sticks_and_padding)(d, s, b, w, lines);
+        V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
     else if (b->cols == STICK && b->tail == 0 && w.runs)
-        V(joined_sticks)(d, s, w);
+        V(joined_sticks)(d, s, &w);
 #endif
     else if (m->stream && b->cols < TG_LINES_CAPACITY && (w.runs || b->tail > 0) &&
              !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0))
-        V(assemble)(d, s, b, w);
+        V(assemble)(d, s, b, &w);
     else
-        V(any_rows)(m, d, s, b, w);
+        V(any_rows)(m, d, s, b, &w);
 }
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
-    if (small && b->cols == STICK && b->tail == 0)
+    if (b->ragged != TG_RAGGED_NOT && m->stream)
+        in_two(m, d, s, b);
+    else if (b->ragged != TG_RAGGED_NOT)
+        V(ragged_block)(d, s, b);
+    else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)
         V(small_rows)(d, s, *b, false);

@@ -88,9 +88,20 @@ static void take_rows(tg_draft *d) {
     const tg_loop *a = take(d, on_dst);
     const int32_t on_src = smallest_src(d);
     const tg_loop *b = take(d, on_src != NONE ? on_src : smallest_dst(d));
-    const bool first = b == &once || is_rows(a, b);
-    set_rows(d, first ? a : b);
-    set_outer(d, first ? b : a);
+    const bool     first = b == &once || is_rows(a, b);
+    const tg_loop *rows = first ? a : b, *outer = first ? b : a;
+    set_rows(d, rows);
+    set_outer(d, outer);
+    if (rows->chunks_of != TG_NO_LOOP) d->box->block.ragged = TG_RAGGED_ROWS;
+    if (outer->chunks_of != TG_NO_LOOP) d->box->block.ragged = TG_RAGGED_OUTER;
+}
+
+/* Bytes of all columns, where a loop counts chunks of them. */
+static int64_t all_columns(const tg_draft *d) {
+    int64_t n = 0;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].chunks_of == TG_BLOCK_COLS) n = (d->loop[i].n - 1) * d->run + d->last;
+    return tg_bytes_for(n, d->plan->dst_bits);
 }
 
 static void choose_rows(tg_draft *d) {
@@ -106,6 +117,8 @@ static void choose_rows(tg_draft *d) {
         box->width = 1;
         box->block.tail = tg_bytes_for(d->tail, bits);
         set_cols(d, tg_bytes_for(n, bits), 1, 1);
+        box->block.last = tg_bytes_for(d->last, bits);
+        if (d->last > 0) box->total[TG_BLOCK_COLS] = all_columns(d);
     }
     take_rows(d);
 }
@@ -241,6 +254,8 @@ static void choose_move(tg_draft *d) {
 
 void tg_draft_block(tg_draft *d) {
     d->box->route = TG_ROUTE_MOVE; /* route.c decides, unless it is a tile */
+    d->box->block.ragged = TG_RAGGED_NOT;
+    d->box->block.last = 0;
     if (d->fill) choose_fill(d);
     else if (d->run == 0) choose_move(d);
     else if (!choose_wide(d)) choose_rows(d);

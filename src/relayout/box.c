@@ -19,6 +19,7 @@
 /* Do both sides walk a and b, which is inside, like one loop? */
 static bool goes_on(const tg_loop *a, const tg_loop *b) {
     int64_t dst, src;
+    if (a->chunks_of != TG_NO_LOOP || b->chunks_of != TG_NO_LOOP) return false;
     return tg_mul(&dst, b->n, b->dst) && dst == a->dst && tg_mul(&src, b->n, b->src) && src == a->src;
 }
 

@@ -17,6 +17,7 @@ typedef struct tg_draft {
     tg_box          *box;      /* the next one of the nest */
     int64_t          dst, src; /* bytes: its first element */
     int64_t          tail;     /* elements */
+    int64_t last; /* elements of the last run of the loop that counts chunks of columns; 0: there is none */
     bool             fill;     /* padding: src does not matter */
     bool             converts;
     int32_t          dst_width, src_width; /* bytes; 0: packed */
@@ -45,7 +46,7 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->src_unit = packed ? 1 : d->src_width;
     d->dst = dst * d->dst_unit; /* this fits, and so do the steps below: storage in bytes does */
     d->src = src * d->src_unit;
-    d->tail = 0;
+    d->tail = d->last = 0;
     d->n = 0;
 }
 
@@ -53,7 +54,7 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
 static inline void tg_draft_again(tg_draft *d, const tg_draft *common) {
     d->dst = common->dst;
     d->src = common->src;
-    d->tail = 0;
+    d->tail = d->last = 0;
     d->n = common->n;
     for (int32_t i = 0; i < d->n; i++) {
         const tg_loop *l = &common->loop[i];
@@ -71,8 +72,8 @@ static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
 }
 
 /* One more loop, steps in elements: by decreasing dst, which is walked upwards. */
-static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src) {
-    tg_loop l = {n, dst * d->dst_unit, d->fill ? 0 : src * d->src_unit, TG_NO_LOOP};
+static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src, int32_t chunks_of) {
+    tg_loop l = {n, dst * d->dst_unit, d->fill ? 0 : src * d->src_unit, chunks_of};
     int32_t i = d->n++;
     if (l.dst < 0) {
         d->dst += (n - 1) * l.dst;

@@ -8,7 +8,7 @@
 #include "relayout/box.h"
 
 enum {
-    BLOCKS_WANTED = 16, /* of a small move */
+    BLOCKS_WANTED = 8, /* of a small move, src counted as well; twice as many if they are to be shared out */
     LINE_PAIR = 128,
     STRIDED_TILE = 64 /* elements */
 };
@@ -45,17 +45,30 @@ static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
     return tg_ceil_div(tg_ceil_div(n, chunks), grain) * grain;
 }
 
+/* An even number of chunks of at most so many of n: two threads should have as many each. */
+static int64_t in_pairs(int64_t n, int64_t most) {
+    if (n <= most) return most;
+    const int64_t chunks = tg_ceil_div(n, most);
+    return chunks % 2 == 0 ? most : tg_ceil_div(n, chunks + 1);
+}
+
 static void cut_tile(tg_draft *d) {
     const int64_t side = tg_tile_side(d->box->width);
     if (d->ncols == 1) cut(d, TG_BLOCK_COLS, side);
     if (d->nrows == 1) cut(d, TG_BLOCK_ROWS, side);
 }
 
+/* In dst, from one run to the next. */
+static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    return (b->cols + (b->ragged == TG_RAGGED_NOT ? b->tail : 0)) * width;
+}
+
 /* Rows that follow each other on both sides, with nothing but padding between them in dst. */
 static bool is_one_stream(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     return d->src_width > 0 && b->src_row == b->cols * (d->converts ? d->src_width : 1) &&
-           b->dst_row == (b->cols + b->tail) * width;
+           b->dst_row == bytes_of_run(d, width);
 }
 
 static int64_t bytes_of_row(const tg_draft *d) { return d->box->block.cols * (d->converts ? d->src_width : 1); }
@@ -71,7 +84,7 @@ static bool reads_on(const tg_draft *d) {
  * neither of them writes around the caches. */
 static bool shares_lines(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
-    const int64_t   total = (b->cols + b->tail) * width;
+    const int64_t   total = bytes_of_run(d, width);
     return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
 }
 
@@ -90,7 +103,8 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
     const int64_t    width = d->converts ? tg_max(d->dst_width, 1) : box->width;
-    const int64_t    room = tg_max(tg_min(d->plan->bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+    const int64_t    bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
+    const int64_t    room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
     if (box->route == TG_ROUTE_TILE) {
         cut_tile(d);
         return;
@@ -106,5 +120,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
     }
-    cut(d, TG_BLOCK_OUTER, fitting(room, b->outer, b->rows * b->cols * width, 1));
+    int64_t outer = fitting(room, b->outer, b->rows * b->cols * width, 1);
+    if (box->family == TG_FAMILY_ROWS) outer = in_pairs(b->outer, outer);
+    cut(d, TG_BLOCK_OUTER, outer);
 }

@@ -54,6 +54,23 @@ static void put_tile_loops(tg_writer *w, const char *name, const tg_loop *loop, 
     }
 }
 
+static void put_tail(tg_writer *w, int64_t tail) {
+    if (tail == 0) return;
+    tg_put_text(w, ", then ");
+    tg_put_int(w, tail);
+    tg_put_text(w, " of padding");
+}
+
+/* The end of the line of a loop of a block, which may be the ragged one. */
+static void put_last(tg_writer *w, const tg_block *b, tg_ragged loop) {
+    if (b->ragged == loop) {
+        tg_put_text(w, "; the last one ");
+        tg_put_int(w, b->last);
+        put_tail(w, b->tail);
+    }
+    tg_put_char(w, '\n');
+}
+
 static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const tg_block *b = &box->block;
     for (int32_t i = 0; i < box->nloops; i++) {
@@ -68,20 +85,22 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         }
         tg_put_char(w, '\n');
     }
-    if (b->outer > 1) put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer), tg_put_char(w, '\n');
+    if (b->outer > 1) {
+        put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer);
+        put_last(w, b, TG_RAGGED_OUTER);
+    }
     if (box->route == TG_ROUTE_TILE) {
         const tg_loop *cols = &nest->loop[box->first + box->nloops];
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
         return;
     }
-    if (b->rows > 1) put_loop(w, "    block ", b->rows, b->dst_row, b->src_row), tg_put_char(w, '\n');
-    put_loop(w, "    block ", b->cols, b->dst_col, b->src_col);
-    if (b->tail > 0) {
-        tg_put_text(w, ", then ");
-        tg_put_int(w, b->tail);
-        tg_put_text(w, " of padding");
+    if (b->rows > 1) {
+        put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
+        put_last(w, b, TG_RAGGED_ROWS);
     }
+    put_loop(w, "    block ", b->cols, b->dst_col, b->src_col);
+    if (b->ragged == TG_RAGGED_NOT) put_tail(w, b->tail);
     tg_put_char(w, '\n');
 }
 

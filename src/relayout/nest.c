@@ -12,6 +12,11 @@
  *     [0, 128)       (2, 128, 64) (64, 1, 1)       -
  *     [128, 150)     (22, 1, 1)                    42 elements of padding: the tail of these runs
  *
+ * Full runs and then a shorter one, of the same bits on both sides, are joined: one box reads each row once, from end
+ * to end. Its loop counts chunks of columns, of which the last one is smaller:
+ *
+ *     [0, 150)       (3, 128, 64) (64, 1, 1)       the last one 22, then the same tail
+ *
  * Padding falls into boxes too. A position of dst is padding if one of its dimensions is past the end there; with the
  * first such dimension as the one that counts, the dimensions before it are at data and those after it anywhere.
  * Padding that follows a run of data in the same stick is that run's tail and is written by the same mover, line by
@@ -27,6 +32,7 @@ enum {
     MAX_SEGMENTS = 96,           /* of all dimensions */
     MAX_LOOPS = 192,             /* of all segments */
     MAX_TAIL = 4096,             /* elements; more padding is boxes, which blocks cut */
+    MIN_JOINED = 32,             /* bytes: shorter runs are rather wide elements */
     MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS /* chunks are added */
 };
 
@@ -38,6 +44,7 @@ typedef struct loop {
 typedef struct segment {
     int64_t dst, src; /* elements: where it begins */
     int64_t tail;     /* positions of padding behind each run, else 0 */
+    int64_t last;     /* if > 0: of the last run of the first loop, which alone has the tail */
     int32_t first, nloops;
 } segment;
 
@@ -49,6 +56,7 @@ typedef struct dim {
     int32_t               data, ndata; /* segments of coordinates in [begin, end) */
     int32_t               pads, npads; /* and of padding, if end is the dimension's end */
     bool                  has_tail;    /* the last of pads is the tail of the last of data */
+    int32_t               joined;      /* all of data as one segment that ends in a shorter run, or NONE */
     int32_t               all;         /* one segment of all positions, or NONE if nobody asked yet */
 } dim;
 
@@ -81,7 +89,7 @@ static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
     segment *s = &r->segments[r->nsegments++];
     s->dst = dst;
     s->src = src;
-    s->tail = 0;
+    s->tail = s->last = 0;
     s->first = r->nloops;
     s->nloops = 0;
     return s;
@@ -226,7 +234,7 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
     for (int32_t i = 0; i < g->n; i++) {
         const int64_t n = count_of(g, i, above);
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
-        if (n > 1) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src);
+        if (n > 1) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
         above = g->at[i].weight;
     }
     return true;
@@ -237,8 +245,25 @@ static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int
     tg_draft *d = &r->common;
     if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
     tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
-    if (end - begin > 1) tg_draft_loop(d, end - begin, dst, src);
+    if (end - begin > 1) tg_draft_loop(d, end - begin, dst, src, TG_NO_LOOP);
     return true;
+}
+
+/* Runs of w elements on both sides, and at the end a shorter one: one segment. */
+static void join(refinement *r, dim *d, const tg_both_digits *g) {
+    const tg_plan_private *p = r->plan;
+    const int64_t          w = g->at[0].weight, bytes = w * (p->dst_bits / 8);
+    const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
+    if (d->ndata != 2 || g->n != 2 || d->begin % w != 0 || high->dst <= 0 || low->dst != 1 || low->src != 1) return;
+    if (p->dst_encoding.kind != TG_KIND_NONE || bytes < MIN_JOINED || bytes > r->pair->tuning->run_grain) return;
+    if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return;
+    const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
+    segment *const       s = add_segment(r, whole->dst, whole->src);
+    s->tail = rest->tail;
+    s->last = (d->end - d->begin) % w;
+    d->joined = r->nsegments - 1;
+    (void)add_loop(r, s, tg_ceil_div(d->end - d->begin, w), high->dst, high->src);
+    (void)add_loop(r, s, w, 1, 1);
 }
 
 static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begin, int64_t end, int64_t size,
@@ -255,8 +280,10 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->pads = r->nsegments;
     d->npads = 0;
     d->has_tail = false;
-    d->all = NONE;
-    return positions == size || make_padding(r, d);
+    d->all = d->joined = NONE;
+    if (positions != size && !make_padding(r, d)) return false;
+    join(r, d, both);
+    return true;
 }
 
 /* The next dimension; its digits in dst are the next of r->dst. Most dimensions are one segment without padding. */
@@ -320,8 +347,9 @@ static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
         d->tail += d->fill ? 0 : s->tail;
         for (int32_t k = 0; k < s->nloops; k++) {
             const loop *l = &r->loops[s->first + k];
-            tg_draft_loop(d, l->n, l->dst, l->src);
+            tg_draft_loop(d, l->n, l->dst, l->src, s->last > 0 && k == 0 ? TG_BLOCK_COLS : TG_NO_LOOP);
         }
+        d->last += s->last;
     }
     return draft_box(r, d);
 }
@@ -386,16 +414,34 @@ static bool add_padding_boxes(refinement *r, tg_draft *draft, const choice *data
     return add_boxes(r, draft, c);
 }
 
+/* Is what was joined better apart? Where another loop goes on on both sides as runs of w elements end, those are one
+ * long run, and a single full run is no loop where a block has no place for one more. */
+static bool better_apart(const refinement *r, const segment *joined) {
+    const tg_draft *d = &r->common;
+    const int64_t   steps = r->loops[joined->first].n, w = r->loops[joined->first + 1].n;
+    if (steps == 2 && d->n > 1) return true;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].dst == w * d->dst_unit && d->loop[i].src == w * d->src_unit) return true;
+    for (int32_t i = 0; i < r->nloops; i++)
+        if (r->loops[i].dst == w && r->loops[i].src == w) return true;
+    return false;
+}
+
 static bool make_boxes(refinement *r) {
-    choice   data[MAX_DIMS];
+    choice   data[MAX_DIMS], joined[MAX_DIMS];
     tg_draft draft;
     if (r->ndims == 0) return draft_box(r, &r->common);
     for (int32_t d = 0; d < r->ndims; d++) {
         data[d].first = r->dims[d].data;
         data[d].n = r->dims[d].ndata;
+        joined[d] = data[d];
+        const int32_t j = r->dims[d].joined;
+        if (j == NONE || better_apart(r, &r->segments[j])) continue;
+        joined[d].first = j;
+        joined[d].n = 1;
     }
     tg_draft_begin(&draft, r->plan, r->pair, 0, 0, false);
-    if (!add_boxes(r, &draft, data)) return false;
+    if (!add_boxes(r, &draft, joined)) return false;
     draft.fill = true;
     for (int32_t d = 0; d < r->ndims && r->pair->pad; d++)
         if (!add_padding_boxes(r, &draft, data, d)) return false;
@@ -411,7 +457,7 @@ static bool add_rest(refinement *r) {
         if (p->end[d] != p->dst->shape[d]) return true; /* a later box's */
     tg_draft d;
     tg_draft_begin(&d, r->plan, p, p->dense_span, 0, true);
-    tg_draft_loop(&d, rest, 1, 0);
+    tg_draft_loop(&d, rest, 1, 0, TG_NO_LOOP);
     return draft_box(r, &d);
 }
 

@@ -30,14 +30,26 @@ static void odometer_next(odometer *o, const tg_box *box, const tg_loop *loop) {
     }
 }
 
+/* A block at the end of its ragged loop, or one before. */
+static void end_ragged(tg_block *b, const tg_block *most, bool end) {
+    b->ragged = end ? most->ragged : TG_RAGGED_NOT;
+    b->tail = end ? most->tail : 0;
+}
+
 /* The last chunk of a loop of the block may be smaller, and the tail is behind the last one. */
 static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odometer *o) {
     const tg_block *most = &box->block;
     for (int32_t i = 0; i < box->nloops; i++) {
         const int64_t at = o->at[i];
         switch (loop[i].chunks_of) {
-        case TG_BLOCK_OUTER: b->outer = tg_min(most->outer, box->total[TG_BLOCK_OUTER] - at * most->outer); break;
-        case TG_BLOCK_ROWS: b->rows = tg_min(most->rows, box->total[TG_BLOCK_ROWS] - at * most->rows); break;
+        case TG_BLOCK_OUTER:
+            b->outer = tg_min(most->outer, box->total[TG_BLOCK_OUTER] - at * most->outer);
+            if (most->ragged == TG_RAGGED_OUTER) end_ragged(b, most, at + 1 == loop[i].n);
+            break;
+        case TG_BLOCK_ROWS:
+            b->rows = tg_min(most->rows, box->total[TG_BLOCK_ROWS] - at * most->rows);
+            if (most->ragged == TG_RAGGED_ROWS) end_ragged(b, most, at + 1 == loop[i].n);
+            break;
         case TG_BLOCK_COLS:
             b->cols = tg_min(most->cols, box->total[TG_BLOCK_COLS] - at * most->cols);
             b->tail = at + 1 == loop[i].n ? most->tail : 0;
@@ -122,7 +134,8 @@ static int64_t share(int64_t count, int64_t n, int64_t g) {
 
 const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     const tg_nest *nest = &p->as.nest;
-    const int64_t  together = nest->nboxes == 1 ? end - first : 1; /* nothing to keep close to */
+    const bool     close = nest->nboxes == 1 || !p->far; /* all boxes are: to each other, or in the cache */
+    const int64_t  together = close ? end - first : 1;
     for (; first < end; first += together)
         for (int32_t i = 0; i < nest->nboxes; i++) {
             const tg_box  *box = &nest->box[i];

@@ -68,7 +68,7 @@ static uint8_t *place(guarded g, int64_t n, bool at_end) { return at_end ? g.beg
 static void check_values(tg_encoding d, tg_encoding s, const uint8_t *src, int64_t n) {
     const int64_t     bytes = n * d.bits / 8;
     uint8_t *const    want = malloc((size_t)bytes), *const got = aligned_alloc(64, (size_t)(bytes + 63) / 64 * 64);
-    const tg_block    b = {1, 1, n, 0, 0, d.bits / 8, 0, 0, s.bits / 8, 0, NULL};
+    const tg_block    b = {1, 1, n, 0, 0, d.bits / 8, 0, 0, s.bits / 8, 0, NULL, TG_RAGGED_NOT, 0};
     for (int64_t i = 0; i < n; i++) {
         tg_word w;
         assert_true(tg_ref_convert(&w, d, s, tg_ref_load(src, i, s.bits)));
@@ -244,7 +244,7 @@ static void check_block(guarded dst_room, guarded src_room, tg_encoding d, tg_en
     for (int64_t i = 0; i < h.dst.bytes; i++) before[i] = want[i] = (uint8_t)random_bits();
     expect(want, src, &h, d, s, pad);
     const tg_block b = {h.outer,     h.rows,    h.cols, h.dst.outer, h.dst.row, d.bits / 8,
-                        h.src.outer, h.src.row, s.bits / 8, h.tail, pad};
+                        h.src.outer, h.src.row, s.bits / 8, h.tail, pad, TG_RAGGED_NOT, 0};
     for (int set = 0; set < SETS; set++)
         for (int way = 0; way < 3 && has(sets[set]); way++) {
             /* at a line, or at the end where the guard is */
@@ -297,7 +297,7 @@ static void check_misfit(size_t k, uint32_t set, bool stream) {
     const tg_encoding to = misfits[k].to, from = misfits[k].from;
     const int64_t     size = from.bits / 8, out = to.bits / 8, a = random_below(N), c = random_below(N);
     const tg_block    b = {OUTER, ROWS, COLS, COLS * out, OUTER * COLS * out, out, COLS * size, OUTER * COLS * size,
-                           size, 0, NULL}; /* outer walks within a row of memory */
+                           size, 0, NULL, TG_RAGGED_NOT, 0}; /* outer walks within a row of memory */
     tg_mover          m;
     memset(src, 0, sizeof src);
     const int64_t first = a < c ? a : c;

@@ -68,21 +68,39 @@ static void reach(extent *e, int64_t n, int64_t step) {
         e->high += (n - 1) * step;
 }
 
-static extent dst_extent(const tg_block *b, int64_t width) {
-    extent e = {0, width + b->tail * width};
-    reach(&e, b->outer, b->dst_outer);
-    reach(&e, b->rows, b->dst_row);
-    reach(&e, b->cols, b->dst_col);
+static extent even_extent(const tg_block *b, int64_t width, bool in_dst) {
+    extent e = {0, width + (in_dst ? b->tail * width : 0)};
+    reach(&e, b->outer, in_dst ? b->dst_outer : b->src_outer);
+    reach(&e, b->rows, in_dst ? b->dst_row : b->src_row);
+    reach(&e, b->cols, in_dst ? b->dst_col : b->src_col);
     return e;
 }
 
-static extent src_extent(const tg_block *b, int64_t width) {
-    extent e = {0, width};
-    reach(&e, b->outer, b->src_outer);
-    reach(&e, b->rows, b->src_row);
-    reach(&e, b->cols, b->src_col);
-    return e;
+/* Steps [first, first + n) of the ragged loop alone, and where they begin. */
+static extent ragged_extent(tg_block b, int64_t first, int64_t n, bool in_dst) {
+    const bool    rows = b.ragged == TG_RAGGED_ROWS;
+    const int64_t dst = rows ? b.dst_row : b.dst_outer, src = rows ? b.src_row : b.src_outer;
+    const int64_t at = first * (in_dst ? dst : src);
+    *(rows ? &b.rows : &b.outer) = n;
+    const extent e = even_extent(&b, 1, in_dst), moved = {e.low + at, e.high + at};
+    return moved;
 }
+
+static extent extent_of(const tg_block *b, int64_t width, bool in_dst) {
+    if (b->ragged == TG_RAGGED_NOT) return even_extent(b, width, in_dst);
+    const int64_t n = b->ragged == TG_RAGGED_ROWS ? b->rows : b->outer;
+    tg_block      whole = *b, last = *b;
+    whole.tail = 0;
+    last.cols = b->last;
+    const extent e = ragged_extent(last, n - 1, 1, in_dst);
+    if (n == 1) return e;
+    const extent w = ragged_extent(whole, 0, n - 1, in_dst);
+    const extent both = {w.low < e.low ? w.low : e.low, w.high > e.high ? w.high : e.high};
+    return both;
+}
+
+static extent dst_extent(const tg_block *b, int64_t width) { return extent_of(b, width, true); }
+static extent src_extent(const tg_block *b, int64_t width) { return extent_of(b, width, false); }
 
 /* Of constant size, because a call for each element is most of the time of these tests in an emulator. */
 TG_UNCHECKED static void copy_element(uint8_t *d, const uint8_t *s, int64_t width) {
@@ -100,8 +118,12 @@ TG_UNCHECKED static void naive(uint8_t *dst, const uint8_t *src, const tg_block 
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const       d = dst + o * b->dst_outer + r * b->dst_row;
             const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
-            for (int64_t c = 0; c < b->cols; c++) copy_element(d + c * b->dst_col, s + c * b->src_col, width);
-            for (int64_t i = 0; i < b->tail * width; i++) d[b->cols * width + i] = b->pad[i % TG_PAD_PATTERN];
+            const bool short_one = (b->ragged == TG_RAGGED_ROWS && r + 1 == b->rows) ||
+                                   (b->ragged == TG_RAGGED_OUTER && o + 1 == b->outer);
+            const int64_t cols = short_one ? b->last : b->cols;
+            const int64_t tail = b->ragged == TG_RAGGED_NOT || short_one ? b->tail : 0;
+            for (int64_t c = 0; c < cols; c++) copy_element(d + c * b->dst_col, s + c * b->src_col, width);
+            for (int64_t i = 0; i < tail * width; i++) d[cols * width + i] = b->pad[i % TG_PAD_PATTERN];
         }
 }
 
@@ -125,12 +147,13 @@ static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool 
 }
 
 static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
-    fail_msg("%s stream %d far %d sparing %d few streams %d: %lld x %lld x %lld + %lld, dst %lld %lld %lld, src %lld "
-             "%lld %lld: byte %lld",
-             m->name, m->stream, m->far, m->sparing, m->few_streams, (long long)b->outer, (long long)b->rows,
-             (long long)b->cols, (long long)b->tail, (long long)b->dst_outer, (long long)b->dst_row,
-             (long long)b->dst_col, (long long)b->src_outer, (long long)b->src_row, (long long)b->src_col,
-             (long long)at);
+    fail_msg(
+        "%s stream %d far %d sparing %d few streams %d: %lld x %lld x %lld + %lld (ragged %d, last %lld), dst %lld "
+        "%lld %lld, src %lld %lld %lld: byte %lld",
+        m->name, m->stream, m->far, m->sparing, m->few_streams, (long long)b->outer, (long long)b->rows,
+        (long long)b->cols, (long long)b->tail, (int)b->ragged, (long long)b->last, (long long)b->dst_outer,
+        (long long)b->dst_row, (long long)b->dst_col, (long long)b->src_outer, (long long)b->src_row,
+        (long long)b->src_col, (long long)at);
 }
 
 static void check_mover(const tg_mover *m, const tg_block *b, int64_t align) {
@@ -191,6 +214,7 @@ static tg_block scaled(const named *n, int64_t w) {
     if (n->family == ROWS) {
         b.cols *= w;
         b.tail *= w;
+        b.last *= w;
         b.dst_col = b.src_col = 1;
     }
     return b;
@@ -198,46 +222,58 @@ static tg_block scaled(const named *n, int64_t w) {
 
 static void check_named(int32_t width) {
     const int64_t e = 128 / width, R = 3 * e + 5, C = 2 * e, odd = C + 3;
-    const named   blocks[] = {
-        {"stick", ROWS, {C / e, 16, e, R * e, e, 1, e, C, 1, 0, NULL}},
-        {"stick of odd rows", ROWS, {C / e, R, e, R * e, e, 1, e, odd, 1, 0, NULL}},
-        {"unstick", ROWS, {C / e, 16, e, e, C, 1, R * e, e, 1, 0, NULL}},
-        {"unstick to odd rows", ROWS, {C / e, 16, e, e, odd, 1, R * e, e, 1, 0, NULL}},
-        {"unstick, wide", ROWS, {19, 5, e, e, 19 * e, 1, 5 * e, e, 1, 0, NULL}},
-        {"unstick to odd rows, wide", ROWS, {19, 7, e, e, 19 * e + 3, 1, 7 * e, e, 1, 0, NULL}},
-        {"unstick to odd rows, deep", ROWS, {9, 40, e, e, 9 * e + 1, 1, 40 * e, e, 1, 0, NULL}},
-        {"half sticks to odd rows", ROWS, {19, 7, e / 2, e / 2, 19 * e / 2 + 3, 1, 7 * e, e, 1, 0, NULL}},
-        {"stick3d", ROWS, {4, 8, e, 8 * e, e, 1, e, 3 * 4 * e, 1, 0, NULL}},
-        {"unstick3d", ROWS, {4, 8, e, e, 3 * 4 * e, 1, 8 * e, e, 1, 0, NULL}},
-        {"T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 3 * 128, 1, 0, NULL}},
-        {"last stick", ROWS, {1, 40, (e + 1) / 2, 40 * e, e, 1, 0, C, 1, e - (e + 1) / 2, NULL}},
-        {"last stick to nowhere", ROWS, {1, 9, 1, 9 * e, e, 1, 0, C, 1, 5 * e, NULL}},
-        {"sparse", ROWS, {1, 100, 1, 0, e, 1, 0, 1, 1, e - 1, NULL}},
-        {"long row", ROWS, {1, 1, 70001, 0, 0, 1, 0, 0, 1, 0, NULL}},
-        {"long row and tail", ROWS, {1, 2, 5001, 0, 6000, 1, 0, 6000, 1, 99, NULL}},
-        {"transposing stick", TRANSPOSE, {1, R, e, 0, e, 1, 0, 1, R, 0, NULL}},
-        {"transposing stick, long", TRANSPOSE, {1, 330, e, 0, e, 1, 0, 1, 331, 0, NULL}},
-        {"transposing stick, long and ragged", TRANSPOSE, {2, 331, e - 1, 331 * e, e, 1, 331 * e, 1, 331, 1, NULL}},
-        {"sticks back", TRANSPOSE, {2, e, 5 * e + 3, e * (5 * e + 4), 5 * e + 4, 1, 6 * e * e, 1, e, 0, NULL}},
-        {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL}},
-        {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL}},
-        {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL}},
-        {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL}},
-        {"(2,1)", TRANSPOSE, {3, 128, 2, 256, 2, 1, 128, 1, 3 * 128, 0, NULL}},
-        {"(4,1)", TRANSPOSE, {3, 128, 4, 512, 4, 1, 128, 1, 3 * 128, 0, NULL}},
-        {"(2,1) back", TRANSPOSE, {3, 2, 128, 128, 3 * 128, 1, 256, 1, 2, 0, NULL}},
-        {"(4,1) back", TRANSPOSE, {3, 4, 128, 128, 3 * 128, 1, 512, 1, 4, 0, NULL}},
-        {"three planes", TRANSPOSE, {2, 331, 3, 1000, 3, 1, 400, 1, 900, 0, NULL}},
-        {"three planes back", TRANSPOSE, {2, 3, 331, 400, 900, 1, 1000, 1, 3, 0, NULL}},
-        {"three planes of lines", TRANSPOSE, {2, 256, 3, 768, 3, 1, 256, 1, 512, 0, NULL}},
-        {"ragged stick", TRANSPOSE, {1, R, e / 2 + 1, 0, e, 1, 0, 1, R + 1, e - e / 2 - 1, NULL}},
-        {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL}},
-        {"gather", STRIDED, {1, 1, 1000, 0, 0, 1, 0, 0, e, 0, NULL}},
-        {"gather with rows", STRIDED, {2, 3, 67, 201, 67, 1, 999, 3, e, 0, NULL}},
-        {"scatter", STRIDED, {1, 1, 500, 0, 0, e, 0, 0, 1, 0, NULL}},
-        {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL}},
-        {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL}},
-        {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL}},
+    const named blocks[] = {
+        {"stick", ROWS, {C / e, 16, e, R * e, e, 1, e, C, 1, 0, NULL, 0, 0}},
+        {"stick of odd rows", ROWS, {C / e, R, e, R * e, e, 1, e, odd, 1, 0, NULL, 0, 0}},
+        {"unstick", ROWS, {C / e, 16, e, e, C, 1, R * e, e, 1, 0, NULL, 0, 0}},
+        {"unstick to odd rows", ROWS, {C / e, 16, e, e, odd, 1, R * e, e, 1, 0, NULL, 0, 0}},
+        {"unstick, wide", ROWS, {19, 5, e, e, 19 * e, 1, 5 * e, e, 1, 0, NULL, 0, 0}},
+        {"unstick to odd rows, wide", ROWS, {19, 7, e, e, 19 * e + 3, 1, 7 * e, e, 1, 0, NULL, 0, 0}},
+        {"unstick to odd rows, deep", ROWS, {9, 40, e, e, 9 * e + 1, 1, 40 * e, e, 1, 0, NULL, 0, 0}},
+        {"half sticks to odd rows", ROWS, {19, 7, e / 2, e / 2, 19 * e / 2 + 3, 1, 7 * e, e, 1, 0, NULL, 0, 0}},
+        {"stick3d", ROWS, {4, 8, e, 8 * e, e, 1, e, 3 * 4 * e, 1, 0, NULL, 0, 0}},
+        {"unstick3d", ROWS, {4, 8, e, e, 3 * 4 * e, 1, 8 * e, e, 1, 0, NULL, 0, 0}},
+        {"T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 3 * 128, 1, 0, NULL, 0, 0}},
+        {"last stick", ROWS, {1, 40, (e + 1) / 2, 40 * e, e, 1, 0, C, 1, e - (e + 1) / 2, NULL, 0, 0}},
+        {"last stick to nowhere", ROWS, {1, 9, 1, 9 * e, e, 1, 0, C, 1, 5 * e, NULL, 0, 0}},
+        {"ragged stick", ROWS, {3, 17, e, 17 * e, e, 1, e, C + e - 1, 1, 1, NULL, TG_RAGGED_OUTER, e - 1}},
+        {"ragged stick of rows",
+         ROWS,
+         {17, 3, e, e, 17 * e, 1, C + e / 2, e, 1, e - e / 2, NULL, TG_RAGGED_ROWS, e / 2}},
+        {"ragged unstick", ROWS, {40, 3, e, C + e - 1, e, 1, e, 40 * e, 1, 0, NULL, TG_RAGGED_ROWS, e - 1}},
+        {"ragged unstick, one element", ROWS, {5, 2, e, e + 1, e, 1, e, 5 * e, 1, 0, NULL, TG_RAGGED_ROWS, 1}},
+        {"ragged T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 119, NULL, TG_RAGGED_OUTER, 9}},
+        {"ragged, no tail", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 0, NULL, TG_RAGGED_OUTER, 9}},
+        {"ragged, little tail", ROWS, {3, 8, 48, 999, 50, 1, 48, 2 * 128, 1, 3, NULL, TG_RAGGED_OUTER, 20}},
+        {"only the ragged end", ROWS, {9, 1, e, e, e, 1, e, e, 1, e - 1, NULL, TG_RAGGED_ROWS, 1}},
+        {"sparse", ROWS, {1, 100, 1, 0, e, 1, 0, 1, 1, e - 1, NULL, 0, 0}},
+        {"long row", ROWS, {1, 1, 70001, 0, 0, 1, 0, 0, 1, 0, NULL, 0, 0}},
+        {"long row and tail", ROWS, {1, 2, 5001, 0, 6000, 1, 0, 6000, 1, 99, NULL, 0, 0}},
+        {"transposing stick", TRANSPOSE, {1, R, e, 0, e, 1, 0, 1, R, 0, NULL, 0, 0}},
+        {"transposing stick, long", TRANSPOSE, {1, 330, e, 0, e, 1, 0, 1, 331, 0, NULL, 0, 0}},
+        {"transposing stick, long and ragged",
+         TRANSPOSE,
+         {2, 331, e - 1, 331 * e, e, 1, 331 * e, 1, 331, 1, NULL, 0, 0}},
+        {"sticks back", TRANSPOSE, {2, e, 5 * e + 3, e * (5 * e + 4), 5 * e + 4, 1, 6 * e * e, 1, e, 0, NULL, 0, 0}},
+        {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL, 0, 0}},
+        {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
+        {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL, 0, 0}},
+        {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
+        {"(2,1)", TRANSPOSE, {3, 128, 2, 256, 2, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
+        {"(4,1)", TRANSPOSE, {3, 128, 4, 512, 4, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
+        {"(2,1) back", TRANSPOSE, {3, 2, 128, 128, 3 * 128, 1, 256, 1, 2, 0, NULL, 0, 0}},
+        {"(4,1) back", TRANSPOSE, {3, 4, 128, 128, 3 * 128, 1, 512, 1, 4, 0, NULL, 0, 0}},
+        {"three planes", TRANSPOSE, {2, 331, 3, 1000, 3, 1, 400, 1, 900, 0, NULL, 0, 0}},
+        {"three planes back", TRANSPOSE, {2, 3, 331, 400, 900, 1, 1000, 1, 3, 0, NULL, 0, 0}},
+        {"three planes of lines", TRANSPOSE, {2, 256, 3, 768, 3, 1, 256, 1, 512, 0, NULL, 0, 0}},
+        {"ragged stick", TRANSPOSE, {1, R, e / 2 + 1, 0, e, 1, 0, 1, R + 1, e - e / 2 - 1, NULL, 0, 0}},
+        {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL, 0, 0}},
+        {"gather", STRIDED, {1, 1, 1000, 0, 0, 1, 0, 0, e, 0, NULL, 0, 0}},
+        {"gather with rows", STRIDED, {2, 3, 67, 201, 67, 1, 999, 3, e, 0, NULL, 0, 0}},
+        {"scatter", STRIDED, {1, 1, 500, 0, 0, e, 0, 0, 1, 0, NULL, 0, 0}},
+        {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL, 0, 0}},
+        {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL, 0, 0}},
+        {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL, 0, 0}},
     };
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         const tg_block b = scaled(&blocks[i], width);
@@ -318,6 +354,15 @@ static void random_src(tg_block *b, family f, int64_t width) {
     b->src_outer = chance(4) ? any_step(width, 500) : random_step(&size, b->outer, width);
 }
 
+/* As planners make them, the padding fills up what is missing; or there is none. */
+static void make_ragged(tg_block *b, int64_t width) {
+    if (chance(2)) b->cols = 128;
+    if (b->cols == width) return;
+    b->ragged = chance(2) ? TG_RAGGED_ROWS : TG_RAGGED_OUTER;
+    b->last = (1 + random_below(b->cols / width - 1)) * width;
+    b->tail = chance(2) ? 0 : b->cols - b->last;
+}
+
 static void test_random_blocks(void **state) {
     (void)state;
     const char *const given = getenv("TG_SEED");
@@ -327,13 +372,26 @@ static void test_random_blocks(void **state) {
     for (int i = 0; i < 6000; i++) {
         const family  f = (family)random_below(FAMILIES);
         const int32_t width = 1 << random_below(5);
-        tg_block b = {chance(2) ? 1 : 1 + random_below(9), random_count(), random_count(), 0, 0, 0, 0, 0, 0, 0, NULL};
+        tg_block b = {chance(2) ? 1 : 1 + random_below(9),
+                      random_count(),
+                      random_count(),
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      0,
+                      NULL,
+                      TG_RAGGED_NOT,
+                      0};
         if (f != STRIDED && chance(3)) b.tail = random_count();
         if (f == ROWS) {
             b.cols *= width;
             b.tail *= width;
         }
         if (b.outer * b.rows * (b.cols + b.tail) > 1 << 16) b.outer = 1;
+        if (f == ROWS && chance(2)) make_ragged(&b, width);
         random_dst(&b, f, f == ROWS ? 1 : width);
         random_src(&b, f, f == ROWS ? 1 : width);
         check(f, width, b, chance(2) ? 128 : 1);
