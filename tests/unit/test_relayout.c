@@ -493,11 +493,45 @@ static void test_tail_of_chunks(void **state) {
     }
 }
 
+static tg_layout layout_of(const char *text) {
+    tg_desc  desc;
+    tg_error err;
+    if (tg_desc_parse(&desc, text, strlen(text), &err) != TG_OK) fail_msg("%s: %s", text, err.message);
+    return desc.layout;
+}
+
+/* Rows that end with a shorter run: the ragged loop inside blocks, around them and cut in chunks; beside other ragged
+ * edges; and where runs are better one long run. */
+static void test_ragged_rows(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"f16[40,500]", "f16[40,500] spyre device_dtype=IEEE_FP16"},
+        {"f16[5,6,200]", "f16[5,6,200] spyre device_dtype=IEEE_FP16"},
+        {"f16[3,2,4,100]", "f16[3,2,4,100]{2,1,3,0}"},
+        {"f16[3,2,4,100]", "f16[3,2,4,100]{3,0,2,1:T(2,64)}"},
+        {"f32[21,300]", "f32[21,300]{1,0:T(8,128)}"},
+        {"f32[3,21,140]", "f32[3,21,140]{2,0,1:T(8,128)}"},
+        {"f32[21,300]{1,0:T(8,128)}", "f32[21,300]{1,0:T(4,128)}"},
+        {"f32[2,6,140]{2,1,0:T(2,128)}", "f32[2,6,140]{2,0,1:T(2,128)}"},
+        {"u8[70,33]", "u8[70,33]{1,0:T(70,32)}"},
+        {"f16[9,65]", "f16[9,65]{1,0:T(9,64)}"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const tg_layout a = layout_of(texts[i][0]), b = layout_of(texts[i][1]);
+        for (int k = 0; k < 20; k++) {
+            move_seed = random_state;
+            check_move(&b, &a);
+            check_move(&a, &b);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_random_pairs), cmocka_unit_test(test_sticks),         cmocka_unit_test(test_views),
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
+        cmocka_unit_test(test_ragged_rows),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
