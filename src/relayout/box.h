@@ -73,16 +73,20 @@ static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
 
 /* One more loop, steps in elements: by decreasing dst, which is walked upwards. */
 static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src, int32_t chunks_of) {
-    tg_loop l = {n, dst * d->dst_unit, d->fill ? 0 : src * d->src_unit, chunks_of};
+    int64_t dst_step = dst * d->dst_unit, src_step = d->fill ? 0 : src * d->src_unit;
     int32_t i = d->n++;
-    if (l.dst < 0) {
-        d->dst += (n - 1) * l.dst;
-        d->src += (n - 1) * l.src;
-        l.dst = -l.dst;
-        l.src = -l.src;
+    if (dst_step < 0) {
+        d->dst += (n - 1) * dst_step;
+        d->src += (n - 1) * src_step;
+        dst_step = -dst_step;
+        src_step = -src_step;
     }
-    for (; i > 0 && d->loop[i - 1].dst < l.dst; i--) d->loop[i] = d->loop[i - 1];
-    d->loop[i] = l;
+    for (; i > 0 && d->loop[i - 1].dst < dst_step; i--) d->loop[i] = d->loop[i - 1];
+    tg_loop *const l = &d->loop[i]; /* not a copy: wide loads would wait for narrow stores */
+    l->n = n;
+    l->dst = dst_step;
+    l->src = src_step;
+    l->chunks_of = chunks_of;
 }
 
 static inline bool tg_draft_has(const tg_draft *d, int32_t i) { return (d->left >> i & 1) != 0; }

@@ -254,15 +254,18 @@ static void join(refinement *r, dim *d, const tg_both_digits *g) {
     const tg_plan_private *p = r->plan;
     const int64_t          w = g->at[0].weight, bytes = w * (p->dst_bits / 8);
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
-    if (d->ndata != 2 || g->n != 2 || d->begin % w != 0 || high->dst <= 0 || low->dst != 1 || low->src != 1) return;
+    if (d->ndata != 2 || g->n != 2 || (d->begin > 0 && d->begin % w != 0) || high->dst <= 0 || low->dst != 1 ||
+        low->src != 1)
+        return;
     if (p->dst_encoding.kind != TG_KIND_NONE || bytes < MIN_JOINED || bytes > r->pair->tuning->run_grain) return;
     if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return;
     const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
+    const int64_t        steps = whole->nloops == 2 ? r->loops[whole->first].n : 1;
     segment *const       s = add_segment(r, whole->dst, whole->src);
     s->tail = rest->tail;
-    s->last = (d->end - d->begin) % w;
+    s->last = rest->nloops == 1 ? r->loops[rest->first].n : 1;
     d->joined = r->nsegments - 1;
-    (void)add_loop(r, s, tg_ceil_div(d->end - d->begin, w), high->dst, high->src);
+    (void)add_loop(r, s, steps + 1, high->dst, high->src);
     (void)add_loop(r, s, w, 1, 1);
 }
 
@@ -295,7 +298,7 @@ static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int
         return add_even(r, tg_even_step(dst), tg_even_step(src), begin, end);
     if (!tg_refine(&both, dst, src)) return refuse(r, "the tiles of both sides do not nest");
     const int64_t w = both.at[0].weight;
-    const bool    whole = w == 1 || (begin % w == 0 && end % w == 0);
+    const bool    whole = w == 1 || ((begin == 0 || begin % w == 0) && end % w == 0);
     return whole && positions == size && begin < end ? add_common(r, &both, begin, end)
                                                      : add_segments(r, &both, begin, end, size, positions);
 }
