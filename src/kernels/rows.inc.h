@@ -479,7 +479,7 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)
         V(small_rows)(d, s, *b, false);
-    else if (small && b->cols + b->tail != STICK)
+    else if (small && (b->cols + b->tail != STICK || VEC < 64))
         V(small_rows)(d, s, *b, true);
     else
         V(ordered)(m, d, s, b);
