@@ -337,7 +337,7 @@ ALONE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) {
     }
 }
 
-/* The last stick of a row: with the padding that fills it up, or nothing behind its columns. */
+/* A stick with fewer columns: with the padding that fills it up, or nothing behind them. */
 typedef struct V(short_stick) {
 #if VEC == 64
     __m512i   pad; /* of either line, in its place */
@@ -348,14 +348,13 @@ typedef struct V(short_stick) {
 #endif
 } V(short_stick);
 
-INLINE V(short_stick) V(short_stick_of)(const tg_block *b, bool padded) {
+INLINE V(short_stick) V(short_stick_of)(int64_t cols, const uint8_t *pad, bool padded) {
 #if VEC == 64
-    const uint64_t  all = ~(uint64_t)0;
-    const __mmask64 low = b->last >= VEC ? all : ~(all << b->last),
-                    high = b->last <= VEC ? 0 : ~(all << (b->last - VEC));
-    const V(short_stick) e = {padded ? V(pad_line)(b->pad, b->last) : _mm512_setzero_si512(), low, high};
+    const uint64_t       all = ~(uint64_t)0;
+    const __mmask64      low = cols >= VEC ? all : ~(all << cols), high = cols <= VEC ? 0 : ~(all << (cols - VEC));
+    const V(short_stick) e = {padded ? V(pad_line)(pad, cols) : _mm512_setzero_si512(), low, high};
 #else
-    const V(short_stick) e = {b->last, padded ? b->pad : NULL};
+    const V(short_stick) e = {cols, padded ? pad : NULL};
 #endif
     return e;
 }
@@ -388,7 +387,7 @@ INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r,
 
 INLINE void V(ragged_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, bool padded) {
     V(ragged)            r = V(ragged_of)(b);
-    const V(short_stick) e = V(short_stick_of)(b, padded);
+    const V(short_stick) e = V(short_stick_of)(b->last, b->pad, padded);
     for (; r.beside.n >= NEAR_BAND; r.beside.n -= NEAR_BAND) {
         V(ragged_band)(d, s, &r, NEAR_BAND, &e, padded);
         d += NEAR_BAND * r.beside.dst;
@@ -406,8 +405,9 @@ ALONE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_block *
     V(ragged_sticks)(d, s, b, false);
 }
 
-static void V(ragged_block)(uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);
+ALONE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (m->stream) in_two(m, d, s, b);
+    else if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);
     else if (b->cols == STICK && b->last + b->tail == STICK) V(ragged_sticks_and_padding)(d, s, b);
     else V(ragged_rows)(d, s, b);
 }
@@ -451,6 +451,17 @@ INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded)
         }
 }
 
+ALONE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_block *block) {
+    const tg_block       b = *block;
+    const V(short_stick) e = V(short_stick_of)(b.cols, b.pad, true);
+    for (int64_t o = 0; o < b.outer; o++, d += b.dst_outer, s += b.src_outer) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t r = b.rows; r > 0; r--, to += b.dst_row, from += b.src_row)
+            V(put_short_stick)(to, from, &e, true);
+    }
+}
+
 ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
@@ -471,15 +482,15 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
-    if (b->ragged != TG_RAGGED_NOT && m->stream)
-        in_two(m, d, s, b);
-    else if (b->ragged != TG_RAGGED_NOT)
-        V(ragged_block)(d, s, b);
+    if (b->ragged != TG_RAGGED_NOT)
+        V(ragged_block)(m, d, s, b);
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)
         V(small_rows)(d, s, *b, false);
-    else if (small && (b->cols + b->tail != STICK || VEC < 64))
+    else if (small && b->cols + b->tail == STICK && b->cols > 16) /* fewer: see there */
+        V(small_short_sticks)(d, s, b);
+    else if (small && b->cols + b->tail != STICK)
         V(small_rows)(d, s, *b, true);
     else
         V(ordered)(m, d, s, b);
