@@ -442,7 +442,8 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
     }
 }
 
-INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded) {
+INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, const tg_block *block, bool padded) {
+    const tg_block b = *block;
     for (int64_t o = 0; o < b.outer; o++)
         for (int64_t r = 0; r < b.rows; r++) {
             uint8_t *const       to = d + o * b.dst_outer + r * b.dst_row;
@@ -450,6 +451,10 @@ INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, tg_block b, bool padded)
             V(copy_and_pad)(to, from, b.cols, padded ? b.tail : 0, b.pad);
         }
 }
+
+ALONE void V(small_plain_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, false); }
+
+ALONE void V(small_padded_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, true); }
 
 ALONE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_block *block) {
     const tg_block       b = *block;
@@ -487,11 +492,11 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)
-        V(small_rows)(d, s, *b, false);
+        V(small_plain_rows)(d, s, b);
     else if (small && b->cols + b->tail == STICK && b->cols > 16) /* fewer: see there */
         V(small_short_sticks)(d, s, b);
     else if (small && b->cols + b->tail != STICK)
-        V(small_rows)(d, s, *b, true);
+        V(small_padded_rows)(d, s, b);
     else
         V(ordered)(m, d, s, b);
     return NULL;
