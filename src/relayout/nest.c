@@ -431,20 +431,21 @@ static bool better_apart(const refinement *r, const segment *joined) {
 }
 
 static bool make_boxes(refinement *r) {
-    choice   data[MAX_DIMS], joined[MAX_DIMS];
+    choice   data[MAX_DIMS];
     tg_draft draft;
     if (r->ndims == 0) return draft_box(r, &r->common);
     for (int32_t d = 0; d < r->ndims; d++) {
-        data[d].first = r->dims[d].data;
-        data[d].n = r->dims[d].ndata;
-        joined[d] = data[d];
         const int32_t j = r->dims[d].joined;
-        if (j == NONE || better_apart(r, &r->segments[j])) continue;
-        joined[d].first = j;
-        joined[d].n = 1;
+        const bool    all = j != NONE && !better_apart(r, &r->segments[j]);
+        data[d].first = all ? j : r->dims[d].data;
+        data[d].n = all ? 1 : r->dims[d].ndata;
     }
     tg_draft_begin(&draft, r->plan, r->pair, 0, 0, false);
-    if (!add_boxes(r, &draft, joined)) return false;
+    if (!add_boxes(r, &draft, data)) return false;
+    for (int32_t d = 0; d < r->ndims; d++) { /* boxes of padding end where data does, also in a part of a tensor */
+        data[d].first = r->dims[d].data;
+        data[d].n = r->dims[d].ndata;
+    }
     draft.fill = true;
     for (int32_t d = 0; d < r->ndims && r->pair->pad; d++)
         if (!add_padding_boxes(r, &draft, data, d)) return false;
