@@ -282,8 +282,6 @@ ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b
         V(padded_sticks)(d, s, b, &w, false);
 }
 
-/* ---- blocks ---- */
-
 /* ---- padding behind rows ---- */
 
 /* n bytes of padding; few of them without a call. */
