@@ -46,7 +46,7 @@ enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1 };
 typedef struct tg_loop {
     int64_t n, dst, src; /* steps in bytes */
     int32_t chunks_of;   /* a tg_block_loop, or TG_NO_LOOP; a loop of the tensor whose last run is shorter counts chunks
-                          * of   columns */
+                          * of columns */
 } tg_loop;
 
 typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED, TG_FAMILY_CONVERT } tg_family;
