@@ -20,9 +20,13 @@
  * strip. The last tile begins a little earlier where that helps, and writes some rows twice. Where columns are
  * missing, lines of padding are read instead, or any, and what is too much is not written.
  *
- * From far, the lines of a later tile are fetched meanwhile, those of a square before it: 64 lines at a time are too
- * many for the prefetchers of the processor. Where lines crowd each other in the first-level cache, fetches are spread
- * over the loads of the square; elsewhere that is slower (a Zen 4, at 256 MiB: 1.1 and 0.85 times as fast).
+ * From far, the lines of a later tile are fetched meanwhile: 64 lines at a time are too many for the prefetchers of the
+ * processor, and to fetch them all at once holds up the loads behind them. Around the caches each store of a square is
+ * followed by a fetch: there the processor waits for stores anyway (a Zen 4, 64 and 256 MiB: bytes 1.2 times as fast as
+ * with fetches among loads, others 1.0 to 1.1). It is of both cache lines of a stick, of half of the lines. Stores into
+ * a cache do not wait: fetches are spread over the loads of bytes, of which a square has the most lines, where they
+ * crowd each other in the first-level cache. Everywhere else, and where lines begin inside of cache lines, and so
+ * have more of them, they are fetched before the square.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
@@ -58,9 +62,9 @@ enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 
 enum {
     DEEPEST = DEPTH(16),
-    STICKS = 4,    /* of columns that are known: this one, and those from which lines are fetched */
-    LATER = 3,     /* tiles, of those that are listed */
-    EVEN_LATER = 2 /* and of evenly spaced lines */
+    STICKS = 4,     /* of columns that are known: this one, and those from which lines are fetched */
+    LATER = 3,      /* tiles, of listed lines that begin inside of cache lines */
+    LINES_LATER = 2 /* and of others */
 };
 
 /* A stick may have one tile only. */
@@ -119,6 +123,7 @@ typedef struct matrix {
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
+    bool           at_lines; /* lines begin at cache lines */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
     bool           near;     /* which fetches into the first-level cache */
 } matrix;
@@ -133,7 +138,7 @@ typedef struct stick {
 typedef struct source_tile {
     const uint8_t *const *line;
     int64_t               lines, at, end; /* begins so many bytes into lines; where they end */
-    bool                  crowded;
+    bool                  at_lines; /* they begin at cache lines */
 } source_tile;
 
 typedef struct work {
@@ -185,14 +190,14 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
     w->o++;
 }
 
-/* The tile that is fetched while the one before `at` is transposed, LATER tiles later: of this stick, or, where lines
+/* The tile that is fetched while the one before `at` is transposed, some tiles later: of this stick, or, where lines
  * are short, of one of the next. */
 static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned slot, int64_t at, int64_t depth) {
     const int64_t end = a->dst.n * a->width;
-    at += (LATER - 1) * depth;
+    at += ((a->at_lines ? LINES_LATER : LATER) - 1) * depth;
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
     const stick *const s = &w->stick[slot % STICKS];
-    return (source_tile){s->line, s->lines, at, end, a->crowded};
+    return (source_tile){s->line, s->lines, at, end, a->at_lines};
 }
 
 /* ---- a pipeline of tiles of 128 bytes of the lines of one stick ---- */
@@ -297,6 +302,7 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
+    a->at_lines = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0));
     a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }
@@ -316,11 +322,11 @@ typedef struct even_tile {
     int64_t        rows;
 } even_tile;
 
-/* What is fetched while the tile that begins at row `first` is turned: the tile EVEN_LATER tiles later, of this stick
+/* What is fetched while the tile that begins at row `first` is turned: the tile LINES_LATER tiles later, of this stick
  * or of one of the next, if there are so many. */
 static inline even_tile even_later(const matrix *a, const even_stick *k, int64_t first) {
     const int64_t side = STICK / a->width, tiles = tg_ceil_div(a->dst.n, side);
-    int64_t       tile = first / side + EVEN_LATER, sticks = 0;
+    int64_t       tile = first / side + LINES_LATER, sticks = 0;
     for (; tile >= tiles; tile -= tiles) sticks++;
     if (sticks >= k->left) return (even_tile){k->s, 0};
     return (even_tile){k->s + sticks * side * a->src.step + tile * STICK, a->dst.n - tile * side};
@@ -341,8 +347,8 @@ typedef struct places {
     uint8_t              *d;
     const uint8_t        *s;
     int64_t               d_step, s_step, group, pair;
-    const uint8_t *const *later;    /* listed lines to fetch meanwhile, from later_at on, or NULL */
-    int64_t               later_at, ahead; /* of evenly spaced ones: so many bytes ahead, or 0 */
+    const uint8_t *const *later; /* listed lines to fetch sticks of, from later_at on, between stores, or NULL */
+    int64_t               later_at, ahead; /* of evenly spaced ones: so many bytes ahead, between loads, or 0 */
 } places;
 
 INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
@@ -353,11 +359,9 @@ INLINE const uint8_t *line_at(const places *p, int i) {
     return p->kind == LISTED ? p->line[i] + p->s_step : p->s + i * p->s_step;
 }
 
-/* What is fetched when line i is loaded, if anything is. */
-INLINE bool fetches(const places *p) { return p->kind == LISTED ? p->later != NULL : p->ahead != 0; }
-
+/* What is fetched after store i, if anything is. */
 INLINE const uint8_t *fetched_at(const places *p, int i) {
-    return p->kind == LISTED ? p->later[i] + p->later_at : line_at(p, i) + p->ahead;
+    return p->later[i / 2] + p->later_at + i % 2 * TG_LINE_BYTES;
 }
 
 /* Row i of lane l, in each of which there are n. */

@@ -97,6 +97,9 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
 }
 #endif
 
+/* Stores of a square for each line that it fetches. */
+#define STORES_EACH (TG_LINE_BYTES / VEC)
+
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
 TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;
@@ -106,9 +109,9 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(vec) in[16];
         TG_UNROLL
         for (int j = 0; j < n; j++) in[j] = V(load)(line_at(&at, l * n + j));
-        if (fetches(&at)) {
+        if (at.ahead != 0) {
             TG_UNROLL
-            for (int j = 0; j < n; j++) TG_FETCH(fetched_at(&at, l * n + j));
+            for (int j = 0; j < n; j++) TG_FETCH(line_at(&at, l * n + j) + at.ahead);
         }
         V(turn)(width, &v[l * n], in);
     }
@@ -117,7 +120,11 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         V(vec) out[LANES];
         V(turn_lanes)(out, &v[i], n);
         TG_UNROLL
-        for (int l = 0; l < LANES; l++) V(put)(row_at(&at, n, l, i), out[l], stream);
+        for (int l = 0; l < LANES; l++) {
+            const int k = i * LANES + l;
+            V(put)(row_at(&at, n, l, i), out[l], stream);
+            if (at.later != NULL && k % STORES_EACH == 0) TG_FETCH_HERE(fetched_at(&at, k / STORES_EACH));
+        }
     }
 }
 
@@ -269,13 +276,14 @@ INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at)
 /* A square of a tile, p squares to the right and i bytes into its lines, around the caches; the same square of a later
  * tile is fetched. */
 TG_NO_CHECKS INLINE void V(stream_square)(int width, uint8_t *const *row, const source_tile *t, int p, int64_t i,
-                                          const source_tile *later) {
-    const int  n = VEC / width;
-    const bool fetch = later != NULL && i % TG_LINE_BYTES == 0;
-    const bool inside = fetch && later->crowded && later->lines >= (p + 1) * n && later->at + i < later->end;
-    if (fetch && !inside) V(fetch)(later, p * n, n, i);
-    V(square_stream)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i, inside ? later->line + p * n : NULL,
-                            inside ? later->at + i : 0);
+                                          int64_t bytes, const source_tile *later) {
+    const int     n = VEC / width, each = n * VEC / STICK; /* lines of which it fetches a stick, if not all at once */
+    const int64_t at = i - i % STICK;
+    const bool    whole = each > 0 && later != NULL && later->at_lines && later->lines >= (p + 1) * n &&
+                       later->at + at + STICK <= later->end && at + STICK <= bytes;
+    const uint8_t *const *const line = whole ? later->line + p * n + i % STICK / VEC * each : NULL;
+    if (later != NULL && !whole && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
+    V(square_stream)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i, line, whole ? later->at + at : 0);
 }
 
 /* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
@@ -286,7 +294,7 @@ TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const sourc
     int64_t   i = 0;
     for (int p = 0; p < parts && i + VEC <= bytes;) {
         if (stream) {
-            V(stream_square)(width, row, t, p, i, later);
+            V(stream_square)(width, row, t, p, i, bytes, later);
         } else {
             if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
             V(square)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
@@ -315,7 +323,7 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
         w->edge[k] = w->stage + k * 16;
     }
     for (; k < STICK / width; k++) w->edge[k] = pad;
-    *out = (source_tile){w->edge, STICK / width, 0, bytes, t->crowded};
+    *out = (source_tile){w->edge, STICK / width, 0, bytes, t->at_lines};
 }
 
 /* Lines [first, first + n) of row `row` of a tile that is far. */
@@ -394,7 +402,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
         const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
         const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
-        source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->crowded};
+        source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->at_lines};
         const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
         target_addresses(w->row, now->d, &a->dst, first, n);
         for (int64_t i = 0; narrow && i < n; i++) w->to[i] = w->out + i * STICK;
@@ -459,6 +467,7 @@ static const uint8_t *V(transpose_16)(const tg_mover *m, uint8_t *d, const uint8
 }
 
 #undef BY_WIDTH
+#undef STORES_EACH
 #undef EACH_LANE
 #undef LANES
 #undef UNPACK
