@@ -511,8 +511,8 @@ typedef struct tg_executor {
     int32_t threads; /* about how many run at once, >= 1; 1: everything stays on the calling thread */
 } tg_executor;
 
-/* Who reads dst next. Without a hint large moves write around the caches: from 3 to 24 MiB on, both sides together, by
- * processor. */
+/* Who reads dst next. Without a hint large moves write around the caches: from 1.5 to 24 MiB on, both sides together,
+ * by processor and by what is moved (docs/relayout.md). */
 typedef enum tg_hint {
     TG_HINT_CACHED = 1, /* the CPU does, soon: never write around the caches */
     TG_HINT_DEVICE = 2 /* a DMA engine does: write around the caches whatever the size, where whole lines are written */

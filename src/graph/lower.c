@@ -15,121 +15,127 @@ enum { OUTPUTS = 1 << 16, LEAVES = 1 << 16 };
 static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call,
     lower_on_host, lower_random, lower_transfer, lower_bits, lower_exchange;
 
+typedef struct rule {
+    const char *opcode;
+    tg_lower   *lower;
+    int64_t     operands; /* how many there must be; 0: any number, or lower looks itself */
+} rule;
+
 /* What each opcode does. Opcodes that are not here are boundaries. */
-static const struct { const char *opcode; tg_lower *lower; } opcodes[] = {
-    {"parameter", lower_parameter},
-    {"constant", tg_lower_constant},
-    {"iota", tg_lower_iota},
+static const rule rules[] = {
+    {"parameter", lower_parameter, 0},
+    {"constant", tg_lower_constant, 0},
+    {"iota", tg_lower_iota, 0},
     /* views */
-    {"broadcast", tg_lower_broadcast},
-    {"transpose", tg_lower_transpose},
-    {"reshape", tg_lower_reshape},
-    {"bitcast", tg_lower_bitcast},
-    {"slice", tg_lower_slice},
-    {"copy", tg_lower_same}, /* changes XLA's layout alone */
-    {"copy-start", tg_lower_same},
-    {"copy-done", tg_lower_same},
-    {"add-dependency", tg_lower_same},
-    {"optimization-barrier", tg_lower_same},
-    {"opt-barrier", tg_lower_same},
+    {"broadcast", tg_lower_broadcast, 0},
+    {"transpose", tg_lower_transpose, 0},
+    {"reshape", tg_lower_reshape, 0},
+    {"bitcast", tg_lower_bitcast, 0},
+    {"slice", tg_lower_slice, 0},
+    {"copy", tg_lower_same, 0}, /* changes XLA's layout alone */
+    {"copy-start", tg_lower_same, 0},
+    {"copy-done", tg_lower_same, 0},
+    {"add-dependency", tg_lower_same, 0},
+    {"optimization-barrier", tg_lower_same, 0},
+    {"opt-barrier", tg_lower_same, 0},
     /* tuples and calls */
-    {"tuple", lower_tuple},
-    {"get-tuple-element", lower_get_tuple_element},
-    {"call", lower_call},
-    {"fusion", lower_fusion},
-    {"custom-call", lower_custom_call},
-    {"while", tg_lower_while},
-    {"conditional", tg_lower_conditional},
+    {"tuple", lower_tuple, 0},
+    {"get-tuple-element", lower_get_tuple_element, 0},
+    {"call", lower_call, 0},
+    {"fusion", lower_fusion, 0},
+    {"custom-call", lower_custom_call, 0},
+    {"while", tg_lower_while, 0},
+    {"conditional", tg_lower_conditional, 0},
     /* with rules of their own */
-    {"dot", tg_lower_dot},
-    {"convolution", tg_lower_convolution},
-    {"reduce", tg_lower_reduce},
-    {"reduce-window", tg_lower_reduce_windows},
-    {"gather", tg_lower_gather},
-    {"concatenate", tg_lower_concatenate},
-    {"pad", tg_lower_pad},
-    {"dynamic-slice", tg_lower_dynamic_slice},
-    {"dynamic-update-slice", tg_lower_dynamic_update_slice},
-    {"scatter", tg_lower_scatter},
-    {"select-and-scatter", tg_lower_select_and_scatter},
-    {"reverse", tg_lower_reverse},
-    {"sort", tg_lower_sort},
-    {"topk", tg_lower_topk},
+    {"dot", tg_lower_dot, 0},
+    {"convolution", tg_lower_convolution, 0},
+    {"reduce", tg_lower_reduce, 0},
+    {"reduce-window", tg_lower_reduce_windows, 0},
+    {"gather", tg_lower_gather, 0},
+    {"concatenate", tg_lower_concatenate, 0},
+    {"pad", tg_lower_pad, 0},
+    {"dynamic-slice", tg_lower_dynamic_slice, 0},
+    {"dynamic-update-slice", tg_lower_dynamic_update_slice, 0},
+    {"scatter", tg_lower_scatter, 0},
+    {"select-and-scatter", tg_lower_select_and_scatter, 0},
+    {"reverse", tg_lower_reverse, 0},
+    {"sort", tg_lower_sort, 0},
+    {"topk", tg_lower_topk, 0},
     /* on several devices: each has its tensor */
-    {"all-reduce", tg_lower_pointwise},
-    {"all-gather", tg_lower_all_gather},
-    {"collective-permute", tg_lower_pointwise},
-    {"collective-broadcast", tg_lower_pointwise},
-    {"reduce-scatter", tg_lower_dynamic_slice},
-    {"all-to-all", lower_exchange},
-    {"ragged-all-to-all", lower_exchange},
+    {"all-reduce", tg_lower_pointwise, 0},
+    {"all-gather", tg_lower_all_gather, 0},
+    {"collective-permute", tg_lower_pointwise, 0},
+    {"collective-broadcast", tg_lower_pointwise, 0},
+    {"reduce-scatter", tg_lower_dynamic_slice, 0},
+    {"all-to-all", lower_exchange, 0},
+    {"ragged-all-to-all", lower_exchange, 0},
     /* not on the device */
-    {"bitcast-convert", lower_bits},
-    {"cholesky", lower_on_host},
-    {"fft", lower_on_host},
-    {"triangular-solve", lower_on_host},
-    {"rng", lower_random},
-    {"rng-bit-generator", lower_random},
-    {"rng-get-and-update-state", lower_random},
-    {"infeed", lower_transfer},
-    {"outfeed", lower_transfer},
-    {"recv", lower_transfer},
-    {"recv-done", lower_transfer},
-    {"send", lower_transfer},
-    {"send-done", lower_transfer},
-    /* element by element */
-    {"abs", tg_lower_pointwise},
-    {"acos", tg_lower_pointwise},
-    {"acosh", tg_lower_pointwise},
-    {"add", tg_lower_pointwise},
-    {"and", tg_lower_pointwise},
-    {"asin", tg_lower_pointwise},
-    {"asinh", tg_lower_pointwise},
-    {"atan2", tg_lower_pointwise},
-    {"atanh", tg_lower_pointwise},
-    {"cbrt", tg_lower_pointwise},
-    {"ceil", tg_lower_pointwise},
-    {"clamp", tg_lower_pointwise},
-    {"compare", tg_lower_pointwise},
-    {"convert", tg_lower_pointwise},
-    {"cosh", tg_lower_pointwise},
-    {"cosine", tg_lower_pointwise},
-    {"count-leading-zeros", tg_lower_pointwise},
-    {"divide", tg_lower_pointwise},
-    {"erf", tg_lower_pointwise},
-    {"exponential", tg_lower_pointwise},
-    {"exponential-minus-one", tg_lower_pointwise},
-    {"floor", tg_lower_pointwise},
-    {"is-finite", tg_lower_pointwise},
-    {"log", tg_lower_pointwise},
-    {"log-plus-one", tg_lower_pointwise},
-    {"logistic", tg_lower_pointwise},
-    {"map", tg_lower_pointwise},
-    {"maximum", tg_lower_pointwise},
-    {"minimum", tg_lower_pointwise},
-    {"multiply", tg_lower_pointwise},
-    {"negate", tg_lower_pointwise},
-    {"not", tg_lower_pointwise},
-    {"or", tg_lower_pointwise},
-    {"popcnt", tg_lower_pointwise},
-    {"power", tg_lower_pointwise},
-    {"reduce-precision", tg_lower_pointwise},
-    {"remainder", tg_lower_pointwise},
-    {"round-nearest-afz", tg_lower_pointwise},
-    {"round-nearest-even", tg_lower_pointwise},
-    {"rsqrt", tg_lower_pointwise},
-    {"select", tg_lower_pointwise},
-    {"shift-left", tg_lower_pointwise},
-    {"shift-right-arithmetic", tg_lower_pointwise},
-    {"shift-right-logical", tg_lower_pointwise},
-    {"sign", tg_lower_pointwise},
-    {"sine", tg_lower_pointwise},
-    {"sinh", tg_lower_pointwise},
-    {"sqrt", tg_lower_pointwise},
-    {"subtract", tg_lower_pointwise},
-    {"tan", tg_lower_pointwise},
-    {"tanh", tg_lower_pointwise},
-    {"xor", tg_lower_pointwise},
+    {"bitcast-convert", lower_bits, 0},
+    {"cholesky", lower_on_host, 0},
+    {"fft", lower_on_host, 0},
+    {"triangular-solve", lower_on_host, 0},
+    {"rng", lower_random, 0},
+    {"rng-bit-generator", lower_random, 0},
+    {"rng-get-and-update-state", lower_random, 0},
+    {"infeed", lower_transfer, 0},
+    {"outfeed", lower_transfer, 0},
+    {"recv", lower_transfer, 0},
+    {"recv-done", lower_transfer, 0},
+    {"send", lower_transfer, 0},
+    {"send-done", lower_transfer, 0},
+    /* element by element, of so many operands */
+    {"abs", tg_lower_pointwise, 1},
+    {"acos", tg_lower_pointwise, 1},
+    {"acosh", tg_lower_pointwise, 1},
+    {"add", tg_lower_pointwise, 2},
+    {"and", tg_lower_pointwise, 2},
+    {"asin", tg_lower_pointwise, 1},
+    {"asinh", tg_lower_pointwise, 1},
+    {"atan2", tg_lower_pointwise, 2},
+    {"atanh", tg_lower_pointwise, 1},
+    {"cbrt", tg_lower_pointwise, 1},
+    {"ceil", tg_lower_pointwise, 1},
+    {"clamp", tg_lower_pointwise, 3},
+    {"compare", tg_lower_pointwise, 2},
+    {"convert", tg_lower_pointwise, 1},
+    {"cosh", tg_lower_pointwise, 1},
+    {"cosine", tg_lower_pointwise, 1},
+    {"count-leading-zeros", tg_lower_pointwise, 1},
+    {"divide", tg_lower_pointwise, 2},
+    {"erf", tg_lower_pointwise, 1},
+    {"exponential", tg_lower_pointwise, 1},
+    {"exponential-minus-one", tg_lower_pointwise, 1},
+    {"floor", tg_lower_pointwise, 1},
+    {"is-finite", tg_lower_pointwise, 1},
+    {"log", tg_lower_pointwise, 1},
+    {"log-plus-one", tg_lower_pointwise, 1},
+    {"logistic", tg_lower_pointwise, 1},
+    {"map", tg_lower_pointwise, 0},
+    {"maximum", tg_lower_pointwise, 2},
+    {"minimum", tg_lower_pointwise, 2},
+    {"multiply", tg_lower_pointwise, 2},
+    {"negate", tg_lower_pointwise, 1},
+    {"not", tg_lower_pointwise, 1},
+    {"or", tg_lower_pointwise, 2},
+    {"popcnt", tg_lower_pointwise, 1},
+    {"power", tg_lower_pointwise, 2},
+    {"reduce-precision", tg_lower_pointwise, 1},
+    {"remainder", tg_lower_pointwise, 2},
+    {"round-nearest-afz", tg_lower_pointwise, 1},
+    {"round-nearest-even", tg_lower_pointwise, 1},
+    {"rsqrt", tg_lower_pointwise, 1},
+    {"select", tg_lower_pointwise, 3},
+    {"shift-left", tg_lower_pointwise, 2},
+    {"shift-right-arithmetic", tg_lower_pointwise, 2},
+    {"shift-right-logical", tg_lower_pointwise, 2},
+    {"sign", tg_lower_pointwise, 1},
+    {"sine", tg_lower_pointwise, 1},
+    {"sinh", tg_lower_pointwise, 1},
+    {"sqrt", tg_lower_pointwise, 1},
+    {"subtract", tg_lower_pointwise, 2},
+    {"tan", tg_lower_pointwise, 1},
+    {"tanh", tg_lower_pointwise, 1},
+    {"xor", tg_lower_pointwise, 2},
 };
 
 /* ---- what the others need ----------------------------------------------------------------- */
@@ -447,11 +453,19 @@ static tg_status lower_fusion(tg_order *o) { return call(o, "calls"); }
 
 /* ---- computations --------------------------------------------------------------------------------------- */
 
-static tg_lower *find_lower(tg_hlo_text opcode) {
-    for (size_t i = 0; i < COUNT(opcodes); i++)
-        if (opcode.len > 0 && opcodes[i].opcode[0] == opcode.chars[0] && tg_hlo_text_is(opcode, opcodes[i].opcode))
-            return opcodes[i].lower;
-    return tg_lower_boundary;
+static const rule *find_rule(tg_hlo_text opcode) {
+    static const rule boundary = {"", tg_lower_boundary, 0};
+    for (size_t i = 0; i < COUNT(rules); i++)
+        if (opcode.len > 0 && rules[i].opcode[0] == opcode.chars[0] && tg_hlo_text_is(opcode, rules[i].opcode))
+            return &rules[i];
+    return &boundary;
+}
+
+static tg_status apply_rule(tg_order *o) {
+    const rule *const r = find_rule(o->at.opcode);
+    if (r->operands == 0 || o->at.noperands == r->operands) return r->lower(o);
+    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: it has %d operands, and takes %d", o->at.opcode.chars,
+                   o->at.opcode.len, o->at.name.chars, o->at.name.len, (int64_t)o->at.noperands, r->operands);
 }
 
 /* The name of the instruction behind those of the calls around it: "fusion.3/add.1". */
@@ -473,7 +487,7 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
     const int64_t before = tg_graph_count(l->graph);
     l->leaves = LEAVES;
-    tg_status     s = find_lower(o.at.opcode)(&o);
+    tg_status     s = apply_rule(&o);
     l->prefix = prefix;
     if (s == TG_OK) s = tg_lower_take_hints(&o, before);
     return s == TG_OK && !tg_trace_instruction(&o) ? tg_lower_no_memory(&o) : s;

@@ -491,7 +491,7 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)
         V(small_plain_rows)(d, s, b);
-    else if (small && b->cols + b->tail == STICK && b->cols > 16) /* fewer: see there */
+    else if (small && b->cols + b->tail == STICK && b->cols > 16) /* of fewer, V(padded_sticks) is faster */
         V(small_short_sticks)(d, s, b);
     else if (small && b->cols + b->tail != STICK)
         V(small_padded_rows)(d, s, b);

@@ -114,10 +114,14 @@ static tg_status widen_loops(tg_loops *l, int64_t span, tg_error *err) {
     for (int32_t k = 0; k < l->n; k++) {
         tg_loop *at = &l->at[k];
         const int64_t above = k > 0 ? l->at[k - 1].stride : span % at->stride == 0 ? span : 0;
-        if (k > 0 && (above % at->stride != 0 || above / at->stride < at->size))
+        if (k > 0 && above % at->stride != 0)
             return tg_fail(err, TG_ERR_UNREPRESENTABLE,
                            "device stride %d is not a multiple of the next one, %d: memory would not be dense", above,
                            at->stride);
+        if (k > 0 && above / at->stride < at->size)
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE,
+                           "%d steps of %d have no place before the next step of %d: elements would share places, and "
+                           "device memory has one for each", at->size, at->stride, above);
         if (above > 0) at->size = tg_max(at->size, above / at->stride);
     }
     return TG_OK;

@@ -76,9 +76,14 @@ static tg_status find_goal(writer_state *w, tg_error *err) {
         if (m->stride < 1)
             return tg_fail(err, TG_ERR_UNREPRESENTABLE, "an XLA layout has no stride %d", m->stride);
         const int64_t room = g->n > 0 ? above / m->stride : l->span % m->stride == 0 ? l->span / m->stride : m->count;
-        if ((g->n > 0 && above % m->stride != 0) || room < m->count)
+        if (g->n > 0 && above % m->stride != 0)
             return tg_fail(err, TG_ERR_UNREPRESENTABLE,
                            "stride %d of one digit is not a multiple of stride %d of the next", above, m->stride);
+        if (room < m->count)
+            return tg_fail(err, TG_ERR_UNREPRESENTABLE,
+                           "a digit of %d steps of %d has no place before the next step of %d: elements would share "
+                           "places, and an XLA layout has one for each", m->count, m->stride,
+                           g->n > 0 ? above : l->span);
         g->at[g->n++] = (tg_position){m->axis, m->weight, room, 0};
         above = m->stride;
     }

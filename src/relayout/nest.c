@@ -44,7 +44,7 @@ typedef struct loop {
 typedef struct segment {
     int64_t dst, src; /* elements: where it begins */
     int64_t tail;     /* positions of padding behind each run, else 0 */
-    int64_t last;     /* if > 0: of the last run of the first loop, which alone has the tail */
+    int64_t last;     /* if > 0: elements of the last run of the first loop, which alone has the tail */
     int32_t first, nloops;
 } segment;
 
@@ -417,8 +417,8 @@ static bool add_padding_boxes(refinement *r, tg_draft *draft, const choice *data
     return add_boxes(r, draft, c);
 }
 
-/* Is what was joined better apart? Where another loop goes on on both sides as runs of w elements end, those are one
- * long run, and a single full run is no loop where a block has no place for one more. */
+/* Is what was joined better apart? Full runs that another loop continues on both sides are parts of a longer run. And
+ * with a single full run, two boxes are of one loop less each: a block has place for three. */
 static bool better_apart(const refinement *r, const segment *joined) {
     const tg_draft *d = &r->common;
     const int64_t   steps = r->loops[joined->first].n, w = r->loops[joined->first + 1].n;

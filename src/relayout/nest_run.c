@@ -134,7 +134,7 @@ static int64_t share(int64_t count, int64_t n, int64_t g) {
 
 const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     const tg_nest *nest = &p->as.nest;
-    const bool     close = nest->nboxes == 1 || !p->far; /* all boxes are: to each other, or in the cache */
+    const bool     close = nest->nboxes == 1 || !p->far; /* one box, or all of them in a cache: in any order */
     const int64_t  together = close ? end - first : 1;
     for (; first < end; first += together)
         for (int32_t i = 0; i < nest->nboxes; i++) {

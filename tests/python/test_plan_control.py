@@ -485,6 +485,9 @@ def test_rows_or_columns_that_the_data_picks(slice):
     ("c = f16[64,64] negate(p)\n c = f16[64,64] add(p,p)", "c is the name of two instructions"),
     ("c = f16[64,64] select(p,p,p)", "select c: what it selects by is not of type pred"),
     ("q = s32[64,64] parameter(1)\n c = f16[64,64] add(p,q)", "add c: its operands have different types"),
+    ("c = f16[64,64] add(p)", "add c: it has 1 operands, and takes 2"),
+    ("c = f16[64,64] tanh(p,p)", "tanh c: it has 2 operands, and takes 1"),
+    ("c = f16[64,64] clamp(p,p)", "clamp c: it has 2 operands, and takes 3"),
 ])
 def test_what_is_no_hlo(lines, words):
     text = "f { a = f16[] parameter(0)\n b = f16[] parameter(1)\n ROOT c = f16[] add(a,b) }\n" \
