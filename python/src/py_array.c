@@ -292,7 +292,8 @@ static int fail_shape(core_state *state, const core_layout *layout, const char *
  * memory have them, or of signed ones as wide. float32 is no memory for int32, and float16 none for DLFloat16. */
 static bool may_hold(const tg_layout *array, const tg_layout *wanted) {
     const tg_dtype_class class = tg_dtype_get_class(array->dtype);
-    if (class == TG_CLASS_UINT || (array->dtype == wanted->dtype && wanted->format == TG_FORMAT_NATIVE)) return true;
+    if (class == TG_CLASS_UINT) return true;
+    if (array->dtype == wanted->dtype && tg_layout_stored_format(array) == tg_layout_stored_format(wanted)) return true;
     return class == TG_CLASS_INT && (array->elem_bits == 8 || array->elem_bits == wanted->elem_bits);
 }
 

@@ -85,7 +85,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         }
         tg_put_char(w, '\n');
     }
-    if (b->outer > 1) {
+    if (b->outer > 1 || b->ragged == TG_RAGGED_OUTER) {
         put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer);
         put_last(w, b, TG_RAGGED_OUTER);
     }
@@ -95,7 +95,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
         return;
     }
-    if (b->rows > 1) {
+    if (b->rows > 1 || b->ragged == TG_RAGGED_ROWS) {
         put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
         put_last(w, b, TG_RAGGED_ROWS);
     }

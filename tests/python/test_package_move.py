@@ -269,6 +269,18 @@ def test_others_run_while_it_moves():
 # ---- protocols of others ------------------------------------------------------------------------
 
 
+def test_numpy_arrays_as_device_memory():
+    """Where the device stores numbers as the host does, an array of them with the storage's sizes is memory."""
+    host = numpy.arange(640, dtype="f4").reshape(16, 40)
+    plan, memory = Plan("f32[16,40]", "f32[16,40] spyre", pad=0), numpy.zeros((2, 16, 32), "f4")
+    plan.run(memory, host)
+    assert (memory[0] == host[:, :32]).all() and (memory[1, :, :8] == host[:, 32:]).all()
+    assert plan.verify(memory, host) is None
+    with pytest.raises(tegula.ArgumentError, match="its elements are f16, not SEN169_FP16"):
+        Plan("f16[16,64]", "f16[16,64] spyre", pad=0, convert=True).run(numpy.zeros((1, 16, 64), "f2"),
+                                                                             numpy.zeros((16, 64), "f2"))
+
+
 def test_memoryview_bytes_and_bytearray():
     array = some("int16", (4, 6))
     assert raw(relayout(memoryview(array), "s16[4,6]").numpy()) == raw(array)

@@ -360,7 +360,7 @@ static void make_ragged(tg_block *b, int64_t width) {
     if (b->cols == width) return;
     b->ragged = chance(2) ? TG_RAGGED_ROWS : TG_RAGGED_OUTER;
     b->last = (1 + random_below(b->cols / width - 1)) * width;
-    b->tail = chance(2) ? 0 : b->cols - b->last;
+    b->tail = chance(3) ? 0 : chance(2) ? b->cols - b->last : random_count() * width;
 }
 
 static void test_random_blocks(void **state) {
