@@ -25,8 +25,9 @@
  * followed by a fetch: there the processor waits for stores anyway (a Zen 4, 64 and 256 MiB: bytes 1.2 times as fast as
  * with fetches among loads, others 1.0 to 1.1). It is of both cache lines of a stick, of half of the lines. Stores into
  * a cache do not wait: fetches are spread over the loads of bytes, of which a square has the most lines, where they
- * crowd each other in the first-level cache. Everywhere else, and where lines begin inside of cache lines, and so
- * have more of them, they are fetched before the square.
+ * crowd each other in the first-level cache. Everywhere else they are fetched before the square: of lines that
+ * begin inside of cache lines, and so have more of them, and of wider elements that lie side by side, which the
+ * processor's own prefetchers follow.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
@@ -63,8 +64,8 @@ enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 enum {
     DEEPEST = DEPTH(16),
     STICKS = 4,     /* of columns that are known: this one, and those from which lines are fetched */
-    LATER = 3,      /* tiles, of listed lines that begin inside of cache lines */
-    LINES_LATER = 2 /* and of others */
+    LATER = 3,      /* tiles, if lines are fetched before a square */
+    LINES_LATER = 2 /* and else */
 };
 
 /* A stick may have one tile only. */
@@ -123,7 +124,7 @@ typedef struct matrix {
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
-    bool           at_lines; /* lines begin at cache lines */
+    bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
     bool           near;     /* which fetches into the first-level cache */
 } matrix;
@@ -138,7 +139,7 @@ typedef struct stick {
 typedef struct source_tile {
     const uint8_t *const *line;
     int64_t               lines, at, end; /* begins so many bytes into lines; where they end */
-    bool                  at_lines; /* they begin at cache lines */
+    bool                  between; /* they are fetched between stores */
 } source_tile;
 
 typedef struct work {
@@ -194,10 +195,10 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
  * are short, of one of the next. */
 static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned slot, int64_t at, int64_t depth) {
     const int64_t end = a->dst.n * a->width;
-    at += ((a->at_lines ? LINES_LATER : LATER) - 1) * depth;
+    at += ((a->between ? LINES_LATER : LATER) - 1) * depth;
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
     const stick *const s = &w->stick[slot % STICKS];
-    return (source_tile){s->line, s->lines, at, end, a->at_lines};
+    return (source_tile){s->line, s->lines, at, end, a->between};
 }
 
 /* ---- a pipeline of tiles of 128 bytes of the lines of one stick ---- */
@@ -302,7 +303,8 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
-    a->at_lines = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0));
+    a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
+                 (width == 1 || a->src.step != STICK);
     a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }

@@ -279,7 +279,7 @@ TG_NO_CHECKS INLINE void V(stream_square)(int width, uint8_t *const *row, const 
                                           int64_t bytes, const source_tile *later) {
     const int     n = VEC / width, each = n * VEC / STICK; /* lines of which it fetches a stick, if not all at once */
     const int64_t at = i - i % STICK;
-    const bool    whole = each > 0 && later != NULL && later->at_lines && later->lines >= (p + 1) * n &&
+    const bool    whole = each > 0 && later != NULL && later->between && later->lines >= (p + 1) * n &&
                        later->at + at + STICK <= later->end && at + STICK <= bytes;
     const uint8_t *const *const line = whole ? later->line + p * n + i % STICK / VEC * each : NULL;
     if (later != NULL && !whole && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
@@ -323,7 +323,7 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
         w->edge[k] = w->stage + k * 16;
     }
     for (; k < STICK / width; k++) w->edge[k] = pad;
-    *out = (source_tile){w->edge, STICK / width, 0, bytes, t->at_lines};
+    *out = (source_tile){w->edge, STICK / width, 0, bytes, t->between};
 }
 
 /* Lines [first, first + n) of row `row` of a tile that is far. */
@@ -402,7 +402,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
         const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
         const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
-        source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->at_lines};
+        source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->between};
         const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
         target_addresses(w->row, now->d, &a->dst, first, n);
         for (int64_t i = 0; narrow && i < n; i++) w->to[i] = w->out + i * STICK;
