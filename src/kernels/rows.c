@@ -35,10 +35,10 @@
 enum {
     STICK = TG_STICK_BYTES,
     BAND = TG_STREAMS,
-    NEAR_BAND = 4, /* in the second-level cache */
-    LONG_BAND = 64,
-    FAR = 1024,
-    SMALL = 16 << 10
+    NEAR_BAND = 4,   /* in the second-level cache */
+    LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches */
+    FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
+    SMALL = 16 << 10 /* bytes of a block that the first-level cache holds */
 };
 
 #define INLINE TG_INLINE

@@ -63,9 +63,9 @@ enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 
 enum {
     DEEPEST = DEPTH(16),
-    STICKS = 4,     /* of columns that are known: this one, and those from which lines are fetched */
-    LATER = 3,      /* tiles, if lines are fetched before a square */
-    LINES_LATER = 2 /* and else */
+    STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
+    LATER = 3,  /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
+    SOONER = 2  /* and between stores, or where lines are evenly spaced */
 };
 
 /* A stick may have one tile only. */
@@ -195,7 +195,7 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
  * are short, of one of the next. */
 static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned slot, int64_t at, int64_t depth) {
     const int64_t end = a->dst.n * a->width;
-    at += ((a->between ? LINES_LATER : LATER) - 1) * depth;
+    at += ((a->between ? SOONER : LATER) - 1) * depth;
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
     const stick *const s = &w->stick[slot % STICKS];
     return (source_tile){s->line, s->lines, at, end, a->between};
@@ -324,11 +324,11 @@ typedef struct even_tile {
     int64_t        rows;
 } even_tile;
 
-/* What is fetched while the tile that begins at row `first` is turned: the tile LINES_LATER tiles later, of this stick
+/* What is fetched while the tile that begins at row `first` is turned: the tile SOONER tiles later, of this stick
  * or of one of the next, if there are so many. */
 static inline even_tile even_later(const matrix *a, const even_stick *k, int64_t first) {
     const int64_t side = STICK / a->width, tiles = tg_ceil_div(a->dst.n, side);
-    int64_t       tile = first / side + LINES_LATER, sticks = 0;
+    int64_t       tile = first / side + SOONER, sticks = 0;
     for (; tile >= tiles; tile -= tiles) sticks++;
     if (sticks >= k->left) return (even_tile){k->s, 0};
     return (even_tile){k->s + sticks * side * a->src.step + tile * STICK, a->dst.n - tile * side};
