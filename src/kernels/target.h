@@ -27,9 +27,13 @@
  * lines on their way. A Zen 5 has enough of them for eight. */
 #define TG_FETCH(p)           __builtin_prefetch((p), 0, 2)
 #define TG_FETCH_NEAR(p)      __builtin_prefetch((p), 0, 3)
-/* Compilers leave it behind the store before it. */
-#define TG_FETCH_HERE(p)      do { __asm__ volatile("" ::: "memory"); TG_FETCH(p); } while (0)
 #define TG_FETCH_AS(p, near)  ((near) ? TG_FETCH_NEAR(p) : TG_FETCH(p))
+/* Compilers leave it behind the store before it. */
+#define TG_FETCH_HERE(p, near)                \
+    do {                                      \
+        __asm__ volatile("" ::: "memory");    \
+        TG_FETCH_AS(p, near);                 \
+    } while (0)
 
 /* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

@@ -97,7 +97,7 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
 }
 #endif
 
-/* Stores of a square for each line that it fetches. */
+/* Stores of a square for each cache line that it fetches. */
 #define STORES_EACH (TG_LINE_BYTES / VEC)
 
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
@@ -123,7 +123,7 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         for (int l = 0; l < LANES; l++) {
             const int k = i * LANES + l;
             V(put)(row_at(&at, n, l, i), out[l], stream);
-            if (at.later != NULL && k % STORES_EACH == 0) TG_FETCH_HERE(fetched_at(&at, k / STORES_EACH));
+            if (k % STORES_EACH == 0) fetch_between(&at, k / STORES_EACH);
         }
     }
 }
@@ -141,6 +141,11 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
         p.later = later;                                                                                             \
         p.later_at = later_at;                                                                                       \
         V(square_of)(width, p, true);                                                                                \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_solid_##width)(uint8_t *d, const uint8_t *s, int64_t row,                     \
+                                                      const uint8_t *next) {                                         \
+        V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = STICK, .d_step = row, .next = next},    \
+                     true);                                                                                          \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
         V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);         \
@@ -166,12 +171,14 @@ TG_NO_CHECKS OUTLINE void V(square_far)(uint8_t *d, const uint8_t *s, int64_t s_
 typedef void V(square_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at);
 typedef void V(square_stream_move)(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at,
                                    const uint8_t *const *later, int64_t later_at);
+typedef void V(square_solid_move)(uint8_t *d, const uint8_t *s, int64_t row, const uint8_t *next);
 typedef void V(square_even_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row);
 typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t group,
                                    int64_t pair);
 
 BY_WIDTH(V(square_move), square)
 BY_WIDTH(V(square_stream_move), square_stream)
+BY_WIDTH(V(square_solid_move), square_solid)
 BY_WIDTH(V(square_even_move), square_even)
 BY_WIDTH(V(square_groups_move), square_groups)
 
@@ -393,6 +400,23 @@ INLINE void V(run_even)(int width, matrix *a) {
     a->first = sticks * side;
 }
 
+/* As many whole sticks as there are, from one end of src to the other. */
+INLINE void V(run_solid)(int width, matrix *a) {
+    const int            n = VEC / width, side = STICK / width;
+    const int64_t        sticks = a->src.n / side, row = a->dst.step;
+    const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + a->src.n * STICK;
+    for (int64_t o = 0; o < a->outer; o++)
+        for (int64_t i = 0; i < sticks; i++) {
+            uint8_t *const       d = a->d + o * a->dst_outer + i * STICK;
+            const uint8_t *const s = a->s + o * a->src_outer + i * side * STICK;
+            const uint8_t       *next = end - s > NEXT_BYTES + side * STICK ? s + NEXT_BYTES : s;
+            for (int p = 0; p < side; p += n)
+                for (int r = 0; r < side; r += n, next += n * VEC)
+                    V(square_solid)(width)(d + r * row + p * width, s + p * STICK + r * width, row, next);
+        }
+    a->first = sticks * side;
+}
+
 /* Columns of one stick, or fewer. */
 INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
@@ -435,6 +459,7 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
         V(pipeline)(width)(&all, &w);
     }
     if (a.even) V(run_even)(width, &a);
+    if (a.solid) V(run_solid)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;
     w.o = 0;
     w.c = a.first;
