@@ -336,18 +336,18 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 
 /* In a cache, rows of one stick are the most frequent, and the shortest. */
 #if defined(TG_SANITIZED)
-#  define GRIDS(NAME, STEP) LINES(NAME, STEP, vectors, (stream ? V(stream) : V(store)), (stream && g.fetch ? 256 : 0))
+#  define GRIDS(NAME, STEP) LINES(NAME, STEP, vectors, (stream ? V(stream) : V(store)), (stream ? g.ahead : 0))
 #else
-#  define GRIDS(NAME, STEP)                                                                                           \
-      if (stream && g.fetch) {                                                                                        \
-          LINES(NAME, STEP, vectors, V(stream), 256)                                                                  \
-      } else if (stream) {                                                                                            \
-          LINES(NAME, STEP, vectors, V(stream), 0)                                                                    \
-      } else if (vectors == STICK / VEC) {                                                                            \
-          LINES(NAME, STEP, STICK / VEC, V(store), 0)                                                                 \
-      } else {                                                                                                        \
-          LINES(NAME, STEP, vectors, V(store), 0)                                                                     \
-      }
+#  define GRIDS(NAME, STEP)                                                                                            \
+    if (stream && g.ahead > 0) {                                                                                       \
+      LINES(NAME, STEP, vectors, V(stream), g.ahead)                                                                   \
+    } else if (stream) {                                                                                               \
+      LINES(NAME, STEP, vectors, V(stream), 0)                                                                         \
+    } else if (vectors == STICK / VEC) {                                                                               \
+      LINES(NAME, STEP, STICK / VEC, V(store), 0)                                                                      \
+    } else {                                                                                                           \
+      LINES(NAME, STEP, vectors, V(store), 0)                                                                          \
+    }
 #endif
 
 /* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;

@@ -357,7 +357,7 @@ typedef struct places {
     const uint8_t        *s;
     int64_t               d_step, s_step, group, pair;
     int64_t               ahead; /* of evenly spaced lines, so many bytes ahead are fetched between loads, if not 0 */
-    const uint8_t *const *later; /* of these listed lines, sticks are fetched between stores, from later_at on; or NULL */
+    const uint8_t *const *later; /* listed lines: sticks of these are, between stores, from later_at on; or NULL */
     int64_t               later_at;
     const uint8_t        *next; /* cache lines are, one after the other; or NULL */
 } places;
