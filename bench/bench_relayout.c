@@ -14,7 +14,8 @@
  *
  * --lines adds copies of the lines that the move touches, without any work on elements, in the three fastest of
  * several ways (line_copies.h), and the work on elements alone, in the first-level cache (work.h). x limit is to the
- * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h).
+ * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h). Transposes have x_loop in
+ * the JSON: to the fastest loop of squares.
  *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
@@ -215,6 +216,7 @@ static void print_row(const row *x) {
 static void json_limit(FILE *f, const row *x) {
     const limit l = limits_of(&x->limits, &x->r, "tegula");
     if (l.name == NULL) return;
+    if (l.loop != NULL) fprintf(f, "   \"loop\": \"%s\", \"x_loop\": %.4f,\n", l.loop, l.x_loop);
     fprintf(f, "   \"limit\": \"%s\", \"x_limit\": %.4f, \"x_machine\": %.4f,\n", l.name, l.x, l.x_machine);
 }
 

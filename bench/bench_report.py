@@ -7,11 +7,13 @@ Every column x NAME says how many times faster Tegula is than NAME: the median o
 Tegula's time in the same round. Columns of NumPy and PyTorch come from their own process, where Tegula took turns
 with them; for size T the times of two processes are compared instead, because a call through Python costs more
 than the work. x limit is to what the machine allows, if bench_relayout measured it (--lines), and `limit` says what
-that is: how the lines were copied that had to be touched, or the work on elements, whichever takes longer. A target is
+that is: how the lines were copied that had to be touched, or the work on elements, whichever takes longer. x loop is to
+the fastest loop of squares that does both, for transposes. A target is
 
     met        reached
     at limit   not reached, but x limit is 0.95 or more: nothing is left to win here on this machine. Where the limit is
                `work`, our own loop of a conversion, it is the limit without this that counts
+    at loop    not reached, but x loop is 0.95 or more: nor does a loop that does nothing but this transpose
     below      not reached
 
 What bench_relayout --quick measured has no verdicts. Exit status 1 if a result was wrong, 2 if a file cannot be used; a
@@ -30,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 SIZES = "LNMSHT"
 PEERS = ("onednn", "numpy", "torch", "torch new")
 RATIOS = ("memcpy", "ntcopy", "onednn", "numpy", "torch")
-VERDICTS = ("met", "at limit", "below")
+VERDICTS = ("met", "at limit", "at loop", "below")
 AT_LIMIT = 0.95
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
 
@@ -80,12 +82,13 @@ def target_of(targets, row, measures):
     return None
 
 
-def judge(value, measure, bar, limit=None):
-    """limit: the ratio to it, where it is a limit of what is measured."""
+def judge(value, measure, bar, limit=None, loop=None):
+    """limit, loop: the ratios to them, where they are of what is measured."""
     if value is None:
         return "-"
     good = value <= bar if measure.endswith("ns") else value >= bar
-    return "met" if good else "at limit" if limit is not None and limit >= AT_LIMIT else "below"
+    reached = [name for name, x in (("at limit", limit), ("at loop", loop)) if x is not None and x >= AT_LIMIT]
+    return "met" if good else reached[0] if reached else "below"
 
 
 def verdict_of(row):
@@ -109,6 +112,8 @@ def merged(row, peers, targets):
         ratios["ntcopy"] = min(ratios["ntcopy"], seconds["ntcopy8"]["x"])
     if "x_limit" in row:
         ratios["limit"] = row["x_limit"]
+    if "x_loop" in row:
+        ratios["loop"] = row["x_loop"]
     peer = peers.get(key(row), {"seconds": {}, "noisy": False})
     for name in PEERS[1:]:
         if name in peer["seconds"]:
@@ -126,9 +131,9 @@ def merged(row, peers, targets):
     for measures in (("memcpy", "ntcopy", "memset", "ns"), ("plan-ns",), ("plan+run-ns",)):
         target = target_of(targets, row, measures)
         if target is not None:
-            of_run = None if target[0].startswith("plan") else row.get("x_machine")
+            of_run = () if target[0].startswith("plan") else (row.get("x_machine"), row.get("x_loop"))
             new["targets"].append({"measure": target[0], "bar": target[1],
-                                   "verdict": judge(values.get(target[0]), *target, of_run)})
+                                   "verdict": judge(values.get(target[0]), *target, *of_run)})
     new["verdict"] = verdict_of(new)
     for name in PEERS[1:]:
         if name in peer["seconds"]:
@@ -171,13 +176,13 @@ def trailer(row):
 
 
 def limit_cells(row):
-    return f"{cell(row['ratios'].get('limit'), 8)} {row['limit'] or '-':12}"
+    return f"{cell(row['ratios'].get('loop'), 6)} {cell(row['ratios'].get('limit'), 8)} {row['limit'] or '-':12}"
 
 
 def print_rows(rows):
     print(f"{'workload':21} {'type':11} {'size':4} {'thr':>3} {'GB/s':>6} {'x memcpy':>8} {'x ntcopy':>8} "
-          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6} {'x limit':>8} {'limit':12}  "
-          "target")
+          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6} {'x loop':>6} {'x limit':>8} "
+          f"{'limit':12}  target")
     for row in rows:
         ratios = row["ratios"]
         print(f"{row['workload']:21} {row['type']:11} {row['size']:4} {row['threads']:3} {cell(row['gb_per_s'], 6, 1)} "
@@ -189,7 +194,7 @@ def print_tiny(rows):
     names = ("tegula", "plan", "plan+run", "memcpy", "ntcopy", *PEERS)
     print("\nnanoseconds per call at size T (torch and NumPy: call through Python included)")
     print(f"{'workload':21} {'type':11}", " ".join(f"{TITLES.get(n, n):>9}" for n in names),
-          f"{'x limit':>8} {'limit':12}  target")
+          f"{'x loop':>6} {'x limit':>8} {'limit':12}  target")
     for row in rows:
         times = (row["seconds"].get(name) for name in names)
         print(f"{row['workload']:21} {row['type']:11}", " ".join(cell(s and s["median"] * 1e9, 9, 0) for s in times),
@@ -248,6 +253,7 @@ def main():
         print(f"measured with --cpu {mask['cpu_mask']}: not all instruction sets of the machine may be used")
     print("x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
           "limit: what the machine allows, the fastest copy of the same lines or the work on elements;\n"
+          "loop: what does both for a transpose, and nothing else;\n"
           + ("measured with --quick: the numbers mean nothing, and no target is judged\n" if quick else
              "target: of x memcpy, if it names nothing else\n"))
     large, tiny = [r for r in rows if r["size"] != "T"], [r for r in rows if r["size"] == "T"]

@@ -1,5 +1,5 @@
 /* What the machine allows for a move: the fastest way to copy the lines that it touches (line_copies.h), and its work
- * on elements alone (work.h), whichever takes longer. */
+ * on elements alone (work.h), whichever takes longer. And what a loop reaches that does both and nothing else. */
 #ifndef BENCH_LIMITS_H
 #define BENCH_LIMITS_H
 
@@ -11,20 +11,23 @@
 
 typedef struct limits {
     touched touched;
-    lines   way[MOST_LINES_WAYS];
+    lines   way[MOST_LINES_WAYS], square[MOST_LINES_WAYS];
     work    work;
 } limits;
 
-/* Try all ways on as many threads as *s has, and add the fastest three to the rounds, and the work; nothing where a
- * limit is not known. room: bytes that may be touched of dst and of src. pool: of the executor. *l must stay, and the
- * settings of *r must be made. */
+/* Try all ways on as many threads as *s has, and add the fastest three to the rounds, the work, and for a transpose the
+ * fastest two loops of squares; nothing where a limit is not known. room: bytes that may be touched of dst and of src.
+ * pool: of the executor. *l must stay, and the settings of *r must be made. */
 void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool);
 
 /* name: the way of copying lines, or the work; NULL if no limit is known. x: how many times faster a contender is than
- * that; x_machine: than the limit without work that is no limit of the machine. */
+ * that; x_machine: than the limit without work that is no limit of the machine. loop, x_loop: the loop of squares, if
+ * there is one, or NULL. */
 typedef struct limit {
     const char *name;
     double      x, x_machine;
+    const char *loop;
+    double      x_loop;
 } limit;
 
 /* For the contender of that name, when the rounds are done. */

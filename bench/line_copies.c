@@ -9,15 +9,7 @@ static const char *const stores_names[LINES_STORES] = {"plain", "around", "next"
 /* ---- copies ---- */
 
 #if defined(__x86_64__)
-#  include <immintrin.h>
-
-#  if defined(__clang__)
-#    define UNROLL _Pragma("clang loop unroll(full)")
-#  else
-#    define UNROLL _Pragma("GCC unroll 4")
-#  endif
-#  define TARGET __attribute__((target("avx512f")))
-#  define INLINE TARGET __attribute__((always_inline)) static inline
+#  include "turning.h"
 
 INLINE __m512i get(const uint8_t *s) { return _mm512_loadu_si512((const void *)s); }
 
@@ -81,6 +73,32 @@ INLINE void copy_rows(const lines *l, spot x, bool around) {
     }
 }
 
+/* Squares: 64 bytes of 64 / width lines become as many, turned. A tile is two by two of them. */
+INLINE void copy_turned(const touched *t, spot x, int width, bool around) {
+    const int n = LINE / width, each = n / 4;
+    for (int p = 0; p < 2; p++)
+        for (int r = 0; r < 2; r++) {
+            const int64_t *const from = t->from + 2 * p * n + r, *const to = t->to + 2 * r * n + p,
+                          *const ahead = t->from + (2 * p + r) * n;
+            __m512i v[LINE];
+            UNROLL
+            for (int l = 0; l < 4; l++) {
+                UNROLL
+                for (int j = 0; j < each; j++) v[l * each + j] = get(x.s + from[2 * (l * each + j)]);
+                turn_elements(width, &v[l * each]);
+            }
+            UNROLL
+            for (int i = 0; i < each; i++) {
+                turn_lanes(&v[i], each);
+                UNROLL
+                for (int l = 0; l < 4; l++) {
+                    put(x.d + to[2 * (l * each + i)], v[l * each + i], around);
+                    if (x.later != NULL) fetch(x.later + ahead[4 * i + l]);
+                }
+            }
+        }
+}
+
 /* Sticks of one element and zeros, side by side, since memory may take lines of zeros faster than others. */
 INLINE void copy_spread(const touched *t, spot x, bool around) {
     uint16_t element;
@@ -117,9 +135,9 @@ INLINE void copy_uneven(const touched *t, spot x, bool around) {
     for (int64_t k = both; k < t->nto; k++) put(x.d + t->to[k], v, around);
 }
 
-enum { SPREAD = -2, ROWS = -1, UNEVEN = 0 };
+enum { TURNED = -3, SPREAD = -2, ROWS = -1, UNEVEN = 0 };
 
-/* few: SPREAD, ROWS, UNEVEN, or how many lines are stored, of nfrom. */
+/* few: TURNED (then nfrom is the width), SPREAD, ROWS, UNEVEN, or how many lines are stored, of nfrom. */
 INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next, int few,
                        int nfrom) {
     const loop outer = n->nest.loop[n->nest.nloops - 3], middle = n->nest.loop[n->nest.nloops - 2],
@@ -127,14 +145,15 @@ INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour 
     const int64_t ahead = n->next;
     int64_t       to[4], from[4];
     for (int k = 0; k < few; k++) to[k] = l->touched->to[k];
-    for (int k = 0; k < nfrom; k++) from[k] = l->touched->from[k];
+    for (int k = 0; few > 0 && k < nfrom; k++) from[k] = l->touched->from[k];
     for (int64_t i = 0; i < outer.n; i++)
         for (int64_t j = 0; j < middle.n; j++) {
             uint8_t       *d1 = d + i * outer.dst + j * middle.dst;
             const uint8_t *s1 = s + i * outer.src + j * middle.src;
             for (int64_t k = 0; k < inner.n; k++, d1 += inner.dst, s1 += inner.src) {
                 const spot x = spot_at(d1, s1, next ? s1 + ahead : NULL, 0, 0);
-                if (few == ROWS) copy_rows(l, x, around);
+                if (few == TURNED) copy_turned(l->touched, x, nfrom, around);
+                else if (few == ROWS) copy_rows(l, x, around);
                 else if (few == SPREAD) copy_spread(l->touched, x, around);
                 else if (few == UNEVEN) copy_uneven(l->touched, x, around);
                 else copy_few(to, from, few, nfrom, x, around);
@@ -168,6 +187,10 @@ COPIES(pairs, 4, 4)
 COPIES(rows, ROWS, 0)
 COPIES(spread, SPREAD, 0)
 COPIES(uneven, UNEVEN, 0)
+COPIES(turned_1, TURNED, 1)
+COPIES(turned_2, TURNED, 2)
+COPIES(turned_4, TURNED, 4)
+COPIES(turned_8, TURNED, 8)
 COPY(rows_512, copy_groups(l, d, s, n, 4))
 COPY(rows_1024, copy_groups(l, d, s, n, 8))
 
@@ -179,14 +202,19 @@ static copy copy_of(const lines *l) {
                       pairs[] = {pairs_plain, pairs_around, pairs_next},
                       rows[] = {rows_plain, rows_around, rows_next, rows_512, rows_1024},
                       spread[] = {spread_plain, spread_around, spread_next},
-                      uneven[] = {uneven_plain, uneven_around, uneven_next};
+                      uneven[] = {uneven_plain, uneven_around, uneven_next},
+                      turned[][3] = {{turned_1_plain, turned_1_around, turned_1_next},
+                                     {turned_2_plain, turned_2_around, turned_2_next},
+                                     {turned_4_plain, turned_4_around, turned_4_next},
+                                     {turned_8_plain, turned_8_around, turned_8_next}};
+    if (l->width > 0) return turned[l->width == 8 ? 3 : l->width / 2][l->stores];
     const int32_t nto = l->touched->nto, nfrom = l->touched->nfrom;
     return nto == 2 && nfrom == 2 ? sticks[l->stores] : nto == 2 && nfrom == 4 ? halves[l->stores]
          : nto == 4 && nfrom == 4 ? pairs[l->stores] : l->rows > 0 ? rows[l->stores]
          : is_spread(l->touched) ? spread[l->stores] : uneven[l->stores];
 }
 
-static bool can_copy(void) { return __builtin_cpu_supports("avx512f"); }
+static bool can_copy(void) { return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"); }
 
 static void walk(const lines *l, copy inner, const tour *t, int32_t depth, uint8_t *d, const uint8_t *s) {
     if (depth == t->nest.nloops - LEAST_LOOPS) {
@@ -255,21 +283,33 @@ static bool whole_lines(const touched *t) {
     return true;
 }
 
+/* Whether a tile is a stick of lines, which become a stick of others. */
+static bool is_turned(const lines *l) {
+    const touched *const t = l->touched;
+    if (t->nto != t->nfrom || t->nto * l->width != 4 * LINE || l->stores > STORES_NEXT) return false;
+    for (int32_t k = 0; k < t->nto; k += 2)
+        if (t->to[k + 1] - t->to[k] != LINE || t->from[k + 1] - t->from[k] != LINE) return false;
+    return true;
+}
+
 /* False where the order is none of its own, or the way of its stores does not fit. */
 static bool make_way(lines *l, tour_order order) {
     const int64_t threads = l->executor == NULL ? 1 : l->executor->threads;
     for (int64_t i = 0; i < threads; i++) l->ntours = tours_find(l->tour[i], l->touched, order, i, threads);
     find_rows(l);
-    snprintf(l->name, sizeof l->name, "lines %s %s", order_names[order], stores_names[l->stores]);
-    return l->ntours > 0 && (l->stores < STORES_512 || has_groups(l));
+    snprintf(l->name, sizeof l->name, "%s %s %s", l->width > 0 ? "squares" : "lines", order_names[order],
+             stores_names[l->stores]);
+    return l->ntours > 0 && (l->width > 0 ? is_turned(l) : l->stores < STORES_512 || has_groups(l));
 }
 
-int lines_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor) {
+int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const uint8_t *src,
+               const tg_executor *executor) {
     int n = 0;
     if (!can_copy() || !whole_lines(t) || (executor != NULL && executor->threads > MOST_THREADS)) return 0;
     for (tour_order order = 0; order < TOUR_ORDERS; order++)
         for (lines_stores stores = 0; stores < LINES_STORES; stores++) {
-            const lines way = {.stores = stores, .touched = t, .dst = dst, .src = src, .executor = executor};
+            const lines way = {
+                .stores = stores, .touched = t, .width = width, .dst = dst, .src = src, .executor = executor};
             out[n] = way;
             if (make_way(&out[n], order)) n++;
         }

@@ -1,5 +1,6 @@
 /* Copying the lines that a move touches (touched.h), as they are, in several ways: no mover that reads and writes each
- * of them once can be much faster than the fastest of these.
+ * of them once can be much faster than the fastest of these. And, for a transpose, with its shuffles between loads and
+ * stores: what a loop reaches that does nothing else, knows the width beforehand, and looks its places up in a list.
  *
  *     order   dst, src, bands, as in tours.h
  *     stores  plain   with plain stores, nothing fetched
@@ -26,9 +27,10 @@ typedef enum lines_stores {
 } lines_stores;
 
 typedef struct lines {
-    char               name[24]; /* "lines bands next" */
+    char               name[24]; /* "lines bands next", "squares dst plain" */
     lines_stores       stores;
     const touched     *touched;
+    int32_t            width; /* of elements that are turned: 1, 2, 4 or 8 bytes; 0: lines are copied as they are */
     int64_t            rows, to_step, from_step; /* if tiles are sticks at even steps, this many in a run; else 0 */
     int32_t            ntours; /* of each thread */
     tour               tour[MOST_THREADS][MOST_TOURS];
@@ -37,9 +39,11 @@ typedef struct lines {
     const tg_executor *executor; /* NULL: the calling thread */
 } lines;
 
-/* All ways to copy these lines, on as many threads as the executor has, MOST_THREADS at most: an outer loop is cut.
- * Returns how many there are: 0 on other machines than x86-64 with AVX-512. *t must stay. */
-int lines_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor);
+/* All ways to copy these lines, or, if width is not 0, to turn them in squares, on as many threads as the executor has,
+ * MOST_THREADS at most: an outer loop is cut. Returns how many there are: 0 on other machines than x86-64 with AVX-512.
+ * *t must stay. */
+int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const uint8_t *src,
+               const tg_executor *executor);
 
 /* The argument is a lines *. */
 void lines_run(void *l);

@@ -37,6 +37,7 @@ static void find_shuffles(work *w, const touched *t, const subject *s) {
     w->name = pairs ? "interleaved" : "turned";
     w->part = pairs ? interleave : turn;
     w->is_of_machine = true;
+    w->is_turned = !pairs;
     w->count = s->dst_bytes / (pairs ? SQUARE_PAIRS : LINE * LINE / w->width);
     if (w->count == 0) w->count = 1;
 }

@@ -14,8 +14,9 @@
 typedef struct work {
     const char        *name; /* as above */
     bool               is_of_machine; /* a limit of the machine, not of our loop */
+    bool               is_turned;     /* it is a transpose of elements of so many bytes: */
+    int64_t            width;         /* of what changes places */
     void             (*part)(struct work *w, size_t thread, int64_t count);
-    int64_t            width; /* of what changes places, bytes */
     int64_t            count; /* squares, pairs of rows, or calls */
     const tg_executor *executor;
     subject            small[2]; /* the conversion, for each thread */

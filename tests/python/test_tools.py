@@ -403,7 +403,7 @@ def test_report_judges_nothing_that_was_quick(tmp_path, quick):
     run = run_report(tmp_path, {"a.json": json.dumps(MEASURED | ({"quick": True} if quick else {}))}, "a.json")
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.count("--quick") == int(quick)
-    assert bool(re.search(r"\b(met|at limit|below)\b", run.stdout)) != quick
+    assert bool(re.search(r"\b(met|at limit|at loop|below)\b", run.stdout)) != quick
 
 
 def test_report_says_which_instruction_sets_were_allowed(tmp_path):
