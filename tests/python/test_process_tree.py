@@ -16,13 +16,13 @@ import subprocess, sys, time
 sys.path.insert(0, sys.argv[1])
 import process_tree
 process_tree.guard()
-subprocess.Popen(["setsid", "sleep", "100"])
-subprocess.run(["sh", "-c", "setsid sleep 100 & setsid setsid sleep 100 &"])
+subprocess.Popen(["setsid", "sleep", "1000"])
+subprocess.run(["sh", "-c", "setsid sleep 1000 & setsid setsid sleep 1000 &"])
 subprocess.Popen(["sh", "-c", "while :; do sleep 0.01; done"], start_new_session=True)
 print("ready", flush=True)
 if sys.argv[2:] == ["end"]:
     sys.exit(7)
-time.sleep(100)
+time.sleep(1000)
 """
 
 
@@ -42,12 +42,29 @@ def child_of(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()[0])
 
 
+def kill(pids):
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:  # it ended meanwhile
+            pass
+
+
+def wait_for(number, mark):
+    """Whether so many run. An orphan may not be there yet, and inside exec a process has no environment."""
+    deadline = time.monotonic() + 120
+    while len(running(mark)) < number:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
+
+
 def wait_until_gone(mark):
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while (left := running(mark)) and time.monotonic() < deadline:
         time.sleep(0.01)
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
+    kill(left)
     return left
 
 
@@ -67,8 +84,7 @@ def guarded(tmp_path):
 
     yield start
     for shell, mark in shells:
-        for pid in running(mark):
-            os.kill(pid, signal.SIGKILL)
+        kill(running(mark))
         shell.wait()
         shell.stdout.close()
 
@@ -76,7 +92,7 @@ def guarded(tmp_path):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_the_end_of_the_group(guarded, number):
     shell, mark = guarded()
-    assert len(running(mark)) >= 8
+    assert wait_for(8, mark)
     os.killpg(shell.pid, number)
     assert wait_until_gone(mark) == []
 
@@ -102,7 +118,7 @@ def test_a_hangup_that_is_ignored(guarded):
     front = child_of(shell.pid)
     os.kill(front, signal.SIGHUP)
     shell.kill()
-    time.sleep(0.2)
-    assert len(running(mark)) >= 7
+    time.sleep(0.2)  # they would end in it
+    assert wait_for(7, mark)
     os.kill(front, signal.SIGTERM)
     assert wait_until_gone(mark) == []
