@@ -572,11 +572,12 @@ def test_text_on_colours_can_be_read():
 
 
 def test_large_tensors_are_quick():
-    for text in ("f16[4096,4096] spyre", "f32[4096,4096]{1,0:T(8,128)}", "f32[4096,4096]"):
+    """It takes 10 ms; 4294967296 elements, were each of them looked at, would take seconds."""
+    for text in ("f16[65536,65536] spyre", "f32[65536,65536]{1,0:T(8,128)}", "f32[65536,65536]"):
         best = math.inf
         for _ in range(5):
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             svg(text)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             best = min(best, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
-        assert best < 0.05, text
+        assert best < 0.5, text

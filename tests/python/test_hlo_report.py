@@ -11,7 +11,7 @@ import pytest
 import console
 import oracle
 
-SEED = int(os.environ.get("TG_SEED", random.randrange(2**32)))
+SEED = int(os.environ.get("TEGULA_SEED", "20240531"))
 BITS = {"f32": 32, "bf16": 16, "s8": 8}
 TILES = {"f32": ["", "T(8,128)", "T(2,4)", "T(1,128)", "T(2,2)(2,1)"],
          "bf16": ["", "T(8,128)(2,1)", "T(4,2)(2,1)", "T(2,4)"],

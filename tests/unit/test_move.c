@@ -366,7 +366,7 @@ static void make_ragged(tg_block *b, int64_t width) {
 static void test_random_blocks(void **state) {
     (void)state;
     const char *const given = getenv("TG_SEED");
-    const uint64_t    seed = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : (uint64_t)(unsigned)getpid();
+    const uint64_t    seed = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : 20261123;
     print_message("TG_SEED=%llu\n", (unsigned long long)seed);
     random_state = seed;
     for (int i = 0; i < 6000; i++) {
