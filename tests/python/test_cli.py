@@ -189,7 +189,7 @@ def on_terminal(*arguments, columns=80, **environment):
     process = subprocess.Popen([TEGULA, *arguments], stdin=side, stdout=side, stderr=side, env=env)
     os.close(side)
     text = b""
-    while select.select([main], [], [], 30)[0]:
+    while select.select([main], [], [], 120)[0]:
         try:
             piece = os.read(main, 1 << 16)
         except OSError:  # Linux says EIO when the other side is closed
@@ -198,7 +198,7 @@ def on_terminal(*arguments, columns=80, **environment):
             break
         text += piece
     os.close(main)
-    process.wait(30)
+    process.wait(120)
     return text.decode().replace("\r\n", "\n")
 
 
@@ -491,7 +491,7 @@ def test_signal_leaves_nothing(tmp_path, number):
     # In the midst of reading: a signal that comes between two reads is noted, and the next one waits all the same.
     wait_until(lambda: any(file.stat().st_size for file in tmp_path.iterdir()) and state(process.pid) == "S")
     process.send_signal(number)
-    assert process.wait(30) == 128 + number
+    assert process.wait(120) == 128 + number
     assert process.stderr.read() == b""
     assert list(tmp_path.iterdir()) == []
 
@@ -541,7 +541,7 @@ def begin_check(folder, environment):
 def test_signal_ends_a_long_check(tmp_path, stopping):
     process, child = begin_check(tmp_path, stopping)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
+    assert process.wait(120) == 130
     assert [file.name for file in tmp_path.iterdir()] == ["in"] and not pathlib.Path(f"/proc/{child}").exists()
 
 
@@ -549,7 +549,7 @@ def test_an_input_that_becomes_shorter(tmp_path, stopping):
     process, child = begin_check(tmp_path, stopping)
     os.truncate(tmp_path / "in", 4096)
     os.kill(child, signal.SIGCONT)
-    assert process.wait(30) == 4
+    assert process.wait(120) == 4
     assert process.stderr.read() == b"tegula: the input: another program has made it shorter meanwhile\n"
     assert [file.name for file in tmp_path.iterdir()] == ["in"]
 
@@ -563,7 +563,7 @@ def state(pid):
 
 
 def wait_until(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)
