@@ -266,11 +266,11 @@ def test_others_run_while_it_moves():
     ticking = threading.Thread(target=tick)
     ticking.start()
     deadline = time.monotonic() + 120
-    while (most := ticks_of_a_move()) < 20 and time.monotonic() < deadline:  # a busy machine may leave it no time
+    while (most := ticks_of_a_move()) < 5 and time.monotonic() < deadline:  # a busy machine may leave it no time
         pass
     done.set()
     ticking.join()
-    assert most >= 20  # just before and behind a move there are some all the same
+    assert most >= 5  # just before and behind a move there are some all the same
 
 
 # ---- protocols of others ------------------------------------------------------------------------
