@@ -585,6 +585,14 @@ TG_API tg_status tg_plan_losses(int64_t *overflowed, int64_t *vanished, const tg
 TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, const tg_plan_params *params,
                                 const void *dst, const void *src, tg_error *err);
 
+/* One element of `layout` that says a number, for `pad`: first the nearest one that the element type has, halves to
+ * even, and then as a plan stores it. *number is, for a pred or an integer, of type TG_S64 or TG_U64, for a float
+ * TG_F64, for a complex TG_F64 or TG_C128; otherwise TG_ERR_ARGUMENT. Writes whole bytes, (elem_bits + 7) / 8.
+ * TG_ERR_OVERFLOW if the element type does not hold it, or not the format in which the layout stores it, also of an
+ * infinity or a NaN: the message tells which of the two, and its numbers. */
+TG_API tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype type, const void *number,
+                                        tg_error *err);
+
 /* A pool of n threads (pthreadpool), n >= 1, as an executor. The calling thread is one of them. They spin while they
  * wait, so n should be no more than the processors that the process may use: two on one take milliseconds for each run.
  * Runs that several threads give to one pool queue; a task must not give it another. */

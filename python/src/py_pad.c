@@ -1,58 +1,26 @@
-/* A Python number as one element of a layout, in the format that the layout stores.
- *
- * The number becomes an element of a plain type (f64 and complex as they are, f32 for all smaller floats, s64 or u64
- * for integers), and the library moves that element into the layout's: padding and data are converted by the same code.
- * A double goes to f32 by rounding to odd, so that the second rounding gives what one alone would have given. */
+/* A Python number as one element of a layout, in the format that the layout stores: a double, a complex number of two,
+ * or a whole number of 64 bits, of which the library makes the element. */
 #include "py_plan.h"
 
 #include <string.h>
 
-static int fail(core_state *state, const tg_layout *layout, PyObject *value) {
-    const bool  native = layout->format == TG_FORMAT_NATIVE;
-    const char *name = native ? tg_dtype_name(layout->dtype) : tg_format_name(layout->format);
-    const char *range = native ? tg_dtype_range(layout->dtype) : tg_format_range(layout->format);
-    (void)core_raise_argument(state, "pad: the numbers of %s are %s; it has no %R", name, range, value);
+static int fail_range(core_state *state, PyObject *value, const char *why) {
+    (void)core_raise_argument(state, "pad: %R does not fit: %s", value, why);
     return -1;
 }
 
-static bool is_finite(double value) { return value - value == 0; }
-
-/* The neighbour of value in f32, inexact ones with an odd last bit. */
-static float round_to_odd(double value) {
-    float    near = (float)value;
-    uint32_t bits;
-    if ((double)near == value || value != value) return near;
-    memcpy(&bits, &near, sizeof bits);
-    const bool away = (near > 0 ? (double)near > value : (double)near < value);
-    if (away) bits--; /* towards 0, from infinity too */
-    bits |= 1;
-    memcpy(&near, &bits, sizeof near);
-    return near;
+/* The number is beyond all that the library could be asked for. */
+static int fail_beyond(core_state *state, const tg_layout *layout, PyObject *value) {
+    (void)core_raise_argument(state, "pad: %R does not fit: the numbers of %s are %s", value,
+                              tg_dtype_name(layout->dtype), tg_dtype_range(layout->dtype));
+    return -1;
 }
 
-/* Move one element from a plain type to how `layout` stores its own. */
-static int store(unsigned char *out, core_state *state, const tg_layout *layout, tg_dtype plain, const void *bytes,
+static int store(unsigned char *out, core_state *state, const tg_layout *layout, tg_dtype type, const void *number,
                  PyObject *value) {
-    tg_layout one, stored;
-    tg_plan   plan;
-    tg_error  err;
-    int64_t   overflowed = 0, vanished = 0;
-    tg_status s = tg_layout_strided(&one, plain, 0, NULL, NULL, 0, &err);
-    if (s == TG_OK) s = tg_layout_strided(&stored, layout->dtype, 0, NULL, NULL, 0, &err);
-    if (s == TG_OK) {
-        stored.format = layout->format;
-        stored.elem_bits = layout->elem_bits;
-        const tg_plan_params params = {.dst = &stored, .src = &one, .convert = plain != layout->dtype};
-        s = tg_plan_init(&plan, &params, &err);
-        if (s == TG_OK) s = tg_plan_run(&plan, out, bytes, NULL, &err);
-        if (s == TG_OK) s = tg_plan_losses(&overflowed, &vanished, &params, bytes, &err);
-    }
-    if (s == TG_ERR_OVERFLOW || overflowed != 0) return fail(state, layout, value);
-    if (s == TG_ERR_UNSUPPORTED) {
-        (void)core_raise_argument(state, "pad: numbers do not become %s here; give the bytes of the element",
-                                  tg_dtype_name(layout->dtype));
-        return -1;
-    }
+    tg_error        err;
+    const tg_status s = tg_element_from_number(out, layout, type, number, &err);
+    if (s == TG_ERR_OVERFLOW) return fail_range(state, value, err.message);
     if (s != TG_OK) (void)core_raise(state, &err, NULL);
     return s == TG_OK ? 0 : -1;
 }
@@ -65,37 +33,29 @@ static int store_integer(unsigned char *out, core_state *state, const tg_layout 
     const unsigned long long top = overflow > 0 ? PyLong_AsUnsignedLongLong(value) : 0;
     if (overflow < 0 || PyErr_Occurred()) {
         PyErr_Clear();
-        return fail(state, layout, value);
+        return fail_beyond(state, layout, value);
     }
     return store(out, state, layout, TG_U64, &top, value);
 }
 
-/* A number beyond f32 is beyond all smaller floats, or f64's own. */
+/* Whole numbers of Python may be beyond a double. */
+static int fail_double(core_state *state, const tg_layout *layout, PyObject *value) {
+    if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
+    PyErr_Clear();
+    return fail_beyond(state, layout, value);
+}
+
 static int store_float(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
-    const double wide = PyFloat_AsDouble(value);
-    if (wide == -1 && PyErr_ExceptionMatches(PyExc_OverflowError)) return PyErr_Clear(), fail(state, layout, value);
-    if (wide == -1 && PyErr_Occurred()) return -1;
-    if (layout->dtype == TG_F64) return store(out, state, layout, TG_F64, &wide, value);
-    const float narrow = layout->dtype == TG_F32 ? (float)wide : round_to_odd(wide);
-    if (is_finite(wide) && !is_finite(narrow)) return fail(state, layout, value);
-    return store(out, state, layout, TG_F32, &narrow, value);
+    const double number = PyFloat_AsDouble(value);
+    if (number == -1 && PyErr_Occurred()) return fail_double(state, layout, value);
+    return store(out, state, layout, TG_F64, &number, value);
 }
 
 static int store_complex(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
-    const double wide[2] = {PyComplex_RealAsDouble(value), PyComplex_ImagAsDouble(value)};
-    if (PyErr_Occurred()) return -1;
-    if (layout->dtype == TG_C128) return store(out, state, layout, TG_C128, wide, value);
-    const float narrow[2] = {(float)wide[0], (float)wide[1]};
-    for (int i = 0; i < 2; i++)
-        if (is_finite(wide[i]) && !is_finite(narrow[i])) return fail(state, layout, value);
-    return store(out, state, layout, TG_C64, narrow, value);
-}
-
-static int store_bool(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
-    int64_t number = 0;
-    if (core_get_int(&number, state, value) != 0) return -1;
-    const uint8_t one = number == 1;
-    return number == 0 || number == 1 ? store(out, state, layout, TG_PRED, &one, value) : fail(state, layout, value);
+    const double real = PyComplex_RealAsDouble(value);
+    if (real == -1 && PyErr_Occurred()) return fail_double(state, layout, value);
+    const double number[2] = {real, PyComplex_ImagAsDouble(value)};
+    return store(out, state, layout, TG_C128, number, value);
 }
 
 static int copy_element(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
@@ -113,7 +73,7 @@ static int copy_element(unsigned char *out, core_state *state, const tg_layout *
 
 static int store_number(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
     switch (tg_dtype_get_class(layout->dtype)) {
-    case TG_CLASS_PRED: return store_bool(out, state, layout, value);
+    case TG_CLASS_PRED:
     case TG_CLASS_INT:
     case TG_CLASS_UINT: return store_integer(out, state, layout, value);
     case TG_CLASS_FLOAT: return store_float(out, state, layout, value);

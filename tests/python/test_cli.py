@@ -317,7 +317,7 @@ def test_pad_is_rounded_as_ml_dtypes_rounds(tmp_path, name):
             back = wanted.astype(np.float64)
             if (np.isnan(back) and not np.isnan(exact)) or (np.isinf(back) and not np.isinf(exact)):
                 assert done.returncode == 2, (value, wanted)
-                assert b"has no" in done.stderr
+                assert b"does not fit" in done.stderr
             elif np.isfinite(exact) and abs(exact) > float(ml_dtypes.finfo(dtype).max):
                 assert done.returncode in (0, 2)  # rounds to the largest number, or is refused
             else:
@@ -354,15 +354,31 @@ def test_pad_that_does_not_fit(tmp_path, name, value):
 
 
 @pytest.mark.parametrize("name,value,told", [
-    ("s16", "70000", "s16 has no 70000; its numbers are -32768 to 32767"),
-    ("f16", "7e4", "f16 has no 7e4; its numbers are -65504 to 65504"),
-    ("f8e4m3fn", "inf", "f8e4m3fn has no inf; its numbers are -448 to 448"),
+    ("s16", "70000", "70000 does not fit: the numbers of s16 are -32768 to 32767"),
+    ("s64", "1" * 30, f"{'1' * 30} does not fit: the numbers of s64 are -{2**63} to {2**63 - 1}"),
+    ("f16", "7e4", "7e4 does not fit: the numbers of f16 are -65504 to 65504"),
+    ("f8e4m3fn", "inf", "inf does not fit: the numbers of f8e4m3fn are -448 to 448"),
+    ("pred", "2", "2 does not fit: the numbers of pred are 0 and 1"),
+    ("pred", "yes", "'yes' is no whole number; those of pred are 0 and 1"),
     ("u8", "1.5", "'1.5' is no whole number; those of u8 are 0 to 255"),
     ("f16", "x", "'x' is no number; those of f16 are -65504 to 65504")])
 def test_pad_that_does_not_fit_is_told_the_range(tmp_path, name, value, told):
     done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]", "--pad", value, "-", "-",
                   stdin=open_bytes(tmp_path, 8))
     assert (done.returncode, done.stderr.decode()) == (2, f"tegula: --pad: {told}\n")
+
+
+@pytest.mark.parametrize("name,value,told", [
+    ("f16", "70000", "the numbers of f16 are -65504 to 65504"),
+    ("u8", "300", "the numbers of u8 are 0 to 255"),
+    ("pred", "2", "the numbers of pred are 0 and 1"),
+    ("bf16", "9e9", "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
+    ("s64", "9876543210", "s64 is stored as IEEE_INT32 here, whose numbers are -2147483648 to 2147483647")])
+def test_pad_must_be_a_number_of_the_element_type_first(tmp_path, name, value, told):
+    """The same rule as in the package (test_package_move.py)."""
+    done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1] spyre", "--pad", value, "-", "-",
+                  stdin=open_bytes(tmp_path, 8))
+    assert (done.returncode, done.stderr.decode()) == (2, f"tegula: --pad: {value} does not fit: {told}\n")
 
 
 @pytest.mark.parametrize("name", FLOATS + [
@@ -375,7 +391,7 @@ def test_ranges_are_those_of_ml_dtypes(tmp_path, name):
     info = ml_dtypes.iinfo(like) if whole else ml_dtypes.finfo(np.float32 if name == "complex64" else like)
     done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1]", "--pad", "9" * 20 if whole else "1e999",
                   "-", "-", stdin=open_bytes(tmp_path, 8))
-    ends = re.search("; its numbers are (.*) to (.*)", done.stderr.decode()).groups()
+    ends = re.search("does not fit: the numbers of [a-z0-9]+ are (.*) to (.*)", done.stderr.decode()).groups()
     ends = map(int if whole else float, ends)
     assert [like(end) for end in ends] == [like(info.min), like(info.max)]
 
@@ -390,7 +406,8 @@ def test_pad_must_be_in_the_stored_format(tmp_path, stored, value, code):
                   "-", "-", stdin=open_bytes(tmp_path, 4))
     if code is None:
         assert done.returncode == 2 and done.stdout == b""
-        assert done.stderr.decode().startswith(f"tegula: --pad: {stored} has no {value}; its numbers are ")
+        told = f"tegula: --pad: {value} does not fit: f32 is stored as {stored} here, whose numbers are "
+        assert done.stderr.decode().startswith(told)
     else:
         assert done.returncode == 0, done.stderr
         assert (np.frombuffer(done.stdout, "<u2")[1:] == code).all()
