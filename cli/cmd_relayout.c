@@ -192,12 +192,28 @@ static int fail_other_tensor(const job *j, const char *hint) {
     return status;
 }
 
+/* Whether one element of src becomes one of dst. */
+static bool can_convert(const tg_layout *src, const tg_layout *dst) {
+    tg_layout from, to;
+    tg_plan   plan;
+    if (tg_layout_strided(&from, src->dtype, 0, NULL, NULL, 0, NULL) != TG_OK) return false;
+    to = from;
+    from.format = src->format;
+    from.elem_bits = src->elem_bits;
+    to.dtype = dst->dtype;
+    to.format = dst->format;
+    to.elem_bits = dst->elem_bits;
+    const tg_plan_params params = {.dst = &to, .src = &from, .convert = true};
+    return tg_plan_init(&plan, &params, NULL) == TG_OK;
+}
+
 static int check_destination(const job *j, bool convert) {
     const tg_layout *src = &j->src_layout, *dst = &j->to.layout;
     bool             unique = true;
     if (!same_shape(src, dst)) return fail_other_tensor(j, "");
     if (src->dtype != dst->dtype && !convert)
-        return fail_other_tensor(j, "; --convert changes the type of elements");
+        return fail_other_tensor(j, can_convert(src, dst) ? "; --convert changes the type of elements"
+                                                          : "; there is no conversion between these types");
     if (tg_layout_coverage(&unique, NULL, NULL, dst, NULL) == TG_OK && !unique)
         return cli_fail(CLI_USAGE, "--to", "several elements would share a place, and only one of them can stay");
     return CLI_OK;

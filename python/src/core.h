@@ -147,7 +147,8 @@ PyObject *core_layout_of_host(core_state *state, const tg_host *host, const tg_l
 PyObject *core_layout_spyre(core_state *state, const tg_spyre *spyre, const tg_host *host);
 PyObject *core_layout_xla(core_state *state, const tg_xla_shape *array);
 
-/* A new reference to a Layout: the object itself if it is one, else its text read. */
-core_layout *core_get_layout(core_state *state, PyObject *object, const char *what);
+/* A new reference to a Layout: the object itself if it is one, else its text read. `name` is that of the argument, NULL
+ * where the call is about this layout alone. */
+core_layout *core_get_layout(core_state *state, PyObject *object, const char *name);
 
 #endif

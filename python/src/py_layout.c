@@ -19,28 +19,36 @@ PyObject *core_layout_new(core_state *state, const tg_desc *desc, bool has_notat
     return (PyObject *)self;
 }
 
-static PyObject *parse_text(core_state *state, PyObject *text) {
+/* The message of `err`, after the name of the argument that it is about. */
+static void put_name(tg_error *err, const char *name) {
+    tg_error named = *err;
+    PyOS_snprintf(named.message, sizeof named.message, "%s: %s", name, err->message);
+    *err = named;
+}
+
+static PyObject *parse_text(core_state *state, PyObject *text, const char *name) {
     tg_desc     desc;
     tg_error    err;
     Py_ssize_t  len = 0;
     const char *bytes = PyUnicode_AsUTF8AndSize(text, &len);
     if (bytes == NULL) return NULL;
-    if (tg_desc_parse(&desc, bytes, (size_t)len, &err) != TG_OK) return core_raise(state, &err, text);
-    return core_layout_new(state, &desc, true);
+    if (tg_desc_parse(&desc, bytes, (size_t)len, &err) == TG_OK) return core_layout_new(state, &desc, true);
+    if (name != NULL) put_name(&err, name);
+    return core_raise(state, &err, text);
 }
 
-core_layout *core_get_layout(core_state *state, PyObject *object, const char *what) {
+core_layout *core_get_layout(core_state *state, PyObject *object, const char *name) {
     if (Py_IS_TYPE(object, (PyTypeObject *)state->layout_type)) return (core_layout *)Py_NewRef(object);
-    if (PyUnicode_Check(object)) return (core_layout *)parse_text(state, object);
-    return (core_layout *)PyErr_Format(PyExc_TypeError, "the %s must be a Layout or its text, not %R", what,
-                                       Py_TYPE(object));
+    if (PyUnicode_Check(object)) return (core_layout *)parse_text(state, object, name);
+    return (core_layout *)PyErr_Format(PyExc_TypeError, "%s must be a Layout or its text, not %R",
+                                       name != NULL ? name : "a layout", Py_TYPE(object));
 }
 
 static PyObject *layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"text", NULL};
     PyObject    *text = NULL;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:Layout", names, &text)) return NULL;
-    if (!PyDict_Check(text)) return (PyObject *)core_get_layout(PyType_GetModuleState(type), text, "layout");
+    if (!PyDict_Check(text)) return (PyObject *)core_get_layout(PyType_GetModuleState(type), text, NULL);
     PyObject *none = PyTuple_New(0); /* what __reduce__ wrote of a layout without notation */
     PyObject *layout = none != NULL ? layout_from_modes((PyObject *)type, none, text) : NULL;
     Py_XDECREF(none);
@@ -49,7 +57,7 @@ static PyObject *layout_new(PyTypeObject *type, PyObject *args, PyObject *kwargs
 
 static PyObject *layout_parse(PyObject *type, PyObject *text) {
     if (!PyUnicode_Check(text)) return PyErr_Format(PyExc_TypeError, "expected text, not %R", Py_TYPE(text));
-    return parse_text(PyType_GetModuleState((PyTypeObject *)type), text);
+    return parse_text(PyType_GetModuleState((PyTypeObject *)type), text, NULL);
 }
 
 static void layout_dealloc(PyObject *self) {

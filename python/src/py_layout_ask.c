@@ -440,7 +440,7 @@ static int compare(bool *equal, tg_witness *witness, PyObject *self, PyObject *a
     int          storage = 0;
     tg_error     err;
     if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O|$p", names, &object, &storage)) return -1;
-    core_layout *other = core_get_layout(state, object, "other layout");
+    core_layout *other = core_get_layout(state, object, "other");
     if (other == NULL) return -1;
     const tg_status s =
         tg_layout_equal(equal, witness, &layout_of(self)->desc.layout, &other->desc.layout, storage != 0, &err);

@@ -149,12 +149,34 @@ static bool is_layout_like(core_state *state, PyObject *object) {
     return PyUnicode_Check(object) || Py_IS_TYPE(object, (PyTypeObject *)state->layout_type);
 }
 
+/* Of element types that differ the library says that `convert` is not set; where it would not help, why not. */
+static tg_status init_plan(tg_plan *plan, const recipe *r, tg_error *err) {
+    const tg_status s = tg_plan_init(plan, &r->params, err);
+    if (s != TG_ERR_ARGUMENT || r->params.convert || r->params.src->dtype == r->params.dst->dtype) return s;
+    tg_plan_params converting = r->params;
+    tg_error       other;
+    converting.convert = true;
+    if (tg_plan_init(plan, &converting, &other) != TG_OK) *err = other;
+    return err->status;
+}
+
+/* The library's `dst` is `to` where that is the argument's name. */
+static void say_to(char *message) {
+    for (char *at = message; (at = strstr(at, "dst")) != NULL; at += 2) {
+        memcpy(at, "to", 2);
+        memmove(at + 2, at + 3, strlen(at + 3) + 1);
+    }
+}
+
 /* With both sides open. A new reference to what was written. */
 static PyObject *move(core_state *state, const recipe *r, const core_memory *src, PyObject *out) {
     tg_plan     plan;
     tg_error    err;
     core_memory dst;
-    if (tg_plan_init(&plan, &r->params, &err) != TG_OK) return core_raise(state, &err, NULL);
+    if (init_plan(&plan, r, &err) != TG_OK) {
+        say_to(err.message);
+        return core_raise(state, &err, NULL);
+    }
     PyObject *object =
         is_given(out)
             ? Py_NewRef(out)
@@ -186,7 +208,7 @@ static PyObject *relayout(PyObject *module, PyObject *args, PyObject *kwargs) {
                         "src and to are the other way round: src is an array, and to is its new layout");
         return NULL;
     }
-    r.dst = core_get_layout(state, to, "layout `to`");
+    r.dst = core_get_layout(state, to, "to");
     if (r.dst == NULL) return NULL;
     if (open_source(&r, &src, state, object, src_layout) == 0) {
         if (get_params(&r, state, &w) == 0) written = move(state, &r, &src, out);
@@ -203,11 +225,11 @@ static core_plan *plan_of(PyObject *object) { return (core_plan *)object; }
 static int make_plan(core_plan *self, core_state *state, PyObject *src, PyObject *dst, const wishes *w) {
     recipe  *r = &self->recipe;
     tg_error err;
-    r->src = core_get_layout(state, src, "src layout");
+    r->src = core_get_layout(state, src, "src");
     if (r->src == NULL) return -1;
-    r->dst = core_get_layout(state, dst, "dst layout");
+    r->dst = core_get_layout(state, dst, "dst");
     if (r->dst == NULL || get_params(r, state, w) != 0) return -1;
-    if (tg_plan_init(&self->plan, &r->params, &err) == TG_OK) return 0;
+    if (init_plan(&self->plan, r, &err) == TG_OK) return 0;
     (void)core_raise(state, &err, NULL);
     return -1;
 }

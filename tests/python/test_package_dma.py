@@ -126,7 +126,7 @@ def test_packed_elements_and_bytes():
 
 
 @pytest.mark.parametrize("call, error, words", [
-    (lambda: tegula.dma(3), TypeError, "the layout must be a Layout or its text"),
+    (lambda: tegula.dma(3), TypeError, "layout must be a Layout or its text"),
     (lambda: tegula.dma("f16["), tegula.ParseError, ""),
     (lambda: tegula.dma("f16[4]", host="f16[5]"), tegula.ArgumentError, "shape"),
     (lambda: tegula.dma("f16[4]", direction="up"), tegula.ArgumentError, "'h2d' (host to device) or 'd2h'"),

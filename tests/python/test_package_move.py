@@ -119,6 +119,11 @@ def test_conversions():
     array = numpy.array([1.5, -3, 300, 1e-9], numpy.float32)
     with pytest.raises(tegula.ArgumentError, match="`convert` is not set"):
         relayout(array, "bf16[4]")
+    with pytest.raises(tegula.ArgumentError, match="`convert` is not set"):
+        Plan("bf16[4]", "pred[4]")
+    for call in (lambda: relayout(array, "s8[4]"), lambda: Plan("f32[4]", "s8[4]")):  # not what would not help
+        with pytest.raises(tegula.Unsupported, match="there is no conversion of f32"):
+            call()
     assert (relayout(array, "bf16[4]", convert=True).numpy() == array.astype(ml_dtypes.bfloat16)).all()
     assert relayout(numpy.array([1, -2]), "s8[2]", convert=True).numpy().tolist() == [1, -2]
     with pytest.raises(tegula.OverflowError, match="300 at element 1"):
@@ -183,6 +188,30 @@ def test_padding_out_of_range_is_told_the_range(layout, pad, told):
 def test_padding_that_is_no_number(dtype, pad, wanted):
     with pytest.raises(TypeError, match=f"pad must be {wanted}"):
         relayout(Buffer(f"{dtype}[2]"), f"{dtype}[2]{{0:T(4)}}", pad=pad)
+
+
+@pytest.mark.parametrize("call, message, pos", [
+    (lambda: Plan("f32[4", "f32[4]"), "src: expected", 5),
+    (lambda: Plan("f32[4]", "f32[4}"), "dst: expected", 5),
+    (lambda: Plan(dst="f32[4", src="f32[4]"), "dst: expected", 5),
+    (lambda: relayout(numpy.zeros(4, "f4"), "f32[4"), "to: expected", 5),
+    (lambda: relayout(b"", "f32[4]", src_layout="f99[4]"), "src_layout: `f99`", 0),
+    (lambda: Layout("f32[4]").equal("f32[4"), "other: expected", 5),
+    (lambda: Layout("f32[4"), "expected", 5)])
+def test_a_text_that_does_not_parse_is_told_which_one(call, message, pos):
+    with pytest.raises(tegula.ParseError) as caught:
+        call()
+    assert caught.value.message.startswith(message) and caught.value.pos == pos
+    assert str(caught.value).split("\n")[2] == "  " + pos * " " + "^"
+
+
+def test_what_relayout_calls_to_is_called_so():
+    with pytest.raises(tegula.ArgumentError, match=re.escape("the shapes differ: to [2,2], src [4]")):
+        relayout(numpy.zeros(4, "f4"), "f32[2,2]")
+    with pytest.raises(tegula.ArgumentError, match="^to is not unique"):
+        relayout(numpy.zeros(4, "f4"), "f32[4] strides=[0]")
+    with pytest.raises(tegula.ArgumentError, match="^dst is not unique"):
+        Plan("f32[4]", "f32[4] strides=[0]")
 
 
 def test_elements_in_the_other_byte_order():
@@ -398,7 +427,7 @@ def test_arrays_that_are_no_tensors(source, words):
 def test_errors_say_what_python_users_called():
     with pytest.raises(tegula.ArgumentError) as error:
         relayout(bytes(12), "f32[4]", src_layout="f32[3]")
-    assert str(error.value) == error.value.message == "the shapes differ: dst [4], src [3]"
+    assert str(error.value) == error.value.message == "the shapes differ: to [4], src [3]"
     with pytest.raises(MemoryError, match="4611686018427387904 bytes"):
         Buffer("u8[4611686018427387904]")
 
@@ -476,7 +505,7 @@ def test_arguments_that_are_swapped():
         narrow.run(bytes(12), bytes(12))
     with pytest.raises(TypeError, match="src and to are the other way round"):
         relayout("f16[4,64] spyre", halves)
-    with pytest.raises(TypeError, match="`to` must be a Layout"):
+    with pytest.raises(TypeError, match="^to must be a Layout"):
         relayout(halves, halves)
     to_device = Plan("f16[4,64]", "f16[4,64] spyre")
     with pytest.raises(tegula.ArgumentError, match="dst is not f16.*this shape and type"):
