@@ -61,15 +61,15 @@ const char *cli_nearest(const char *word, const char *const *candidates) {
     return nearest;
 }
 
-/* "a, b and c", to be freed. */
-static char *list_of(const char *const *words) {
+/* "a, b and c", each after `mark`, to be freed. */
+static char *list_of(const char *const *words, const char *mark) {
     size_t room = 1, at = 0;
-    for (int i = 0; words[i] != NULL; i++) room += strlen(words[i]) + sizeof " and ";
+    for (int i = 0; words[i] != NULL; i++) room += strlen(words[i]) + strlen(mark) + sizeof " and ";
     char *const text = cli_allocate(room);
     *text = '\0';
     for (int i = 0; words[i] != NULL; i++) {
         const char *before = i == 0 ? "" : words[i + 1] == NULL ? " and " : ", ";
-        at += (size_t)snprintf(text + at, room - at, "%s%s", before, words[i]);
+        at += (size_t)snprintf(text + at, room - at, "%s%s%s", before, mark, words[i]);
     }
     return text;
 }
@@ -79,7 +79,7 @@ int cli_choose(int *out, const char *option, const char *word, const char *const
         if (strcmp(word, words[*out]) == 0) return CLI_OK;
     const char *nearest = cli_nearest(word, words);
     if (nearest != NULL) return cli_fail(CLI_USAGE, option, "there is no '%s'; did you mean %s?", word, nearest);
-    char *const list = list_of(words);
+    char *const list = list_of(words, "");
     (void)cli_fail(CLI_USAGE, option, "there is no '%s'; there are %s", word, list);
     free(list);
     return CLI_USAGE;
@@ -87,13 +87,28 @@ int cli_choose(int *out, const char *option, const char *word, const char *const
 
 /* ---- options ---------------------------------------------------------------------- */
 
+/* The names of options that begin with the first len characters of `name`, at most NALL, and NULL. */
+static void find_names(const char *names[NALL + 1], const cli_command *command, const char *name, size_t len) {
+    int n = 0;
+    for (int i = 0; i < NALL; i++) {
+        const char *candidate = option_at(command, i).name;
+        if (candidate != NULL && strncmp(candidate, name, len) == 0) names[n++] = candidate;
+    }
+    names[n] = NULL;
+}
+
 static int fail_option(const reader *r, const char *name, size_t len) {
-    const char *names[NALL + 1] = {NULL};
+    const char *names[NALL + 1];
     char        word[LONGEST_WORD + 1] = "";
-    int         n = 0;
-    for (int i = 0; i < NALL; i++)
-        if (option_at(r->command, i).name != NULL) names[n++] = option_at(r->command, i).name;
     if (len <= LONGEST_WORD) memcpy(word, name, len);
+    find_names(names, r->command, word, strlen(word));
+    if (*word != '\0' && names[0] != NULL) { /* one alone would have been taken */
+        char *const list = list_of(names, "--");
+        (void)cli_fail(CLI_USAGE, r->command->name, "--%s is the beginning of %s; write more of it", word, list);
+        free(list);
+        return CLI_USAGE;
+    }
+    find_names(names, r->command, "", 0);
     const char *nearest = cli_nearest(word, names);
     if (nearest != NULL)
         return cli_fail(CLI_USAGE, r->command->name, "there is no option --%s; did you mean --%s?", word, nearest);
