@@ -48,6 +48,20 @@ static int next_fitted(dma_program *p) {
     return CLI_OK;
 }
 
+/* The argument without which there would be a program: --host if the layout has one with its own host. */
+static const char *at_fault(const dma_program *p) {
+    tg_host       host;
+    tg_layout     own;
+    tg_dma_params params = p->params;
+    size_t        count;
+    if (!p->has_host || tg_desc_host(&host, &p->desc, NULL) != TG_OK) return "layout";
+    if (tg_layout_strided(&own, host.dtype, host.ndim, host.shape, host.strides, host.offset, NULL) != TG_OK)
+        return "layout";
+    params.device = &p->desc.layout;
+    params.host = &own;
+    return tg_dma_build(NULL, 0, &count, &params, NULL) == TG_OK ? "--host" : "layout";
+}
+
 int cli_next_descriptors(dma_program *p) {
     tg_dma_params params = p->params;
     tg_error      err;
@@ -56,7 +70,7 @@ int cli_next_descriptors(dma_program *p) {
     params.device = &p->desc.layout;
     params.host = &p->host;
     if (tg_dma_build(p->chunk, CLI_DMA_CHUNK, &p->count, &params, &err) != TG_OK)
-        return cli_fail_error("layout", &err);
+        return cli_fail_error(at_fault(p), &err);
     p->first = params.first;
     p->n = p->count - p->first < CLI_DMA_CHUNK ? p->count - p->first : CLI_DMA_CHUNK;
     return CLI_OK;
@@ -137,9 +151,9 @@ static bool converts(const dma_program *p) {
     return tg_layout_stored_format(&p->desc.layout) != tg_layout_stored_format(&p->host);
 }
 
-static int check_whole(const dma_program *p, const char *what) {
+static int check_whole(const dma_program *p, const char *option, const char *what) {
     if (p->count <= MOST_DESCRIPTORS) return CLI_OK;
-    return cli_fail(CLI_USAGE, "layout", "%zu descriptors are too many for %s; %d are the limit", p->count, what,
+    return cli_fail(CLI_USAGE, option, "%zu descriptors are too many for %s; %d are the limit", p->count, what,
                     MOST_DESCRIPTORS);
 }
 
@@ -148,7 +162,7 @@ static int print_c(dma_program *p) {
     size_t       need;
     const bool   to_device = p->params.direction == TG_HOST_TO_DEVICE;
     const char  *name = to_device ? "host_to_device" : "device_to_host";
-    const int    status = check_whole(p, "a C function");
+    const int    status = check_whole(p, "--emit", "a C function");
     if (status != CLI_OK) return status;
     tg_dma *const all = whole_program(p);
     if (all == NULL) return CLI_USAGE;
@@ -162,7 +176,7 @@ static int print_c(dma_program *p) {
         free(text);
     }
     free(all);
-    return s == TG_OK ? CLI_OK : cli_fail_error("layout", &err);
+    return s == TG_OK ? CLI_OK : cli_fail_error("--emit", &err);
 }
 
 /* ---- engines ------------------------------------------------------------------------------------------ */
@@ -186,7 +200,7 @@ static int fail_fit(const tg_error *err, bool json) {
 
 /* Replace the program, of which the first part is there, by one that the engine takes. */
 static int fit(dma_program *p, const tg_engine *engine, bool json) {
-    int status = engine != NULL ? check_whole(p, "an engine") : CLI_OK;
+    int status = engine != NULL ? check_whole(p, "--engine", "an engine") : CLI_OK;
     if (engine == NULL || status != CLI_OK) return status;
     if (engine->same_width && converts(p))
         return cli_fail(CLI_NO, "--engine", "%s copies bits, and %s has to become %s; convert on the host before",
@@ -197,7 +211,7 @@ static int fit(dma_program *p, const tg_engine *engine, bool json) {
     tg_dma *const all = whole_program(p);
     if (all == NULL) return CLI_USAGE;
     tg_status s = tg_engine_fit(NULL, 0, &p->count, all, n, engine, device_bits, host_bits, &err);
-    if (s == TG_OK) status = check_whole(p, "one program");
+    if (s == TG_OK) status = check_whole(p, "--engine", "one program");
     if (s == TG_OK && status == CLI_OK) {
         p->fitted = cli_allocate((p->count + 1) * sizeof *p->fitted);
         s = tg_engine_fit(p->fitted, p->count, &p->count, all, n, engine, device_bits, host_bits, &err);
@@ -234,6 +248,7 @@ static int make_host(dma_program *p) {
 static int read_host(dma_program *p, const char *text) {
     if (text == NULL) return make_host(p);
     const int status = cli_read_layout(&p->host_desc, "--host", text);
+    p->has_host = true;
     p->host = p->host_desc.layout;
     p->host_strides = p->host_desc.notation == TG_NOTATION_STRIDED ? p->host_desc.host.strides : NULL;
     return status;
@@ -278,7 +293,7 @@ const cli_command cli_dma = {
     .name = "dma",
     .summary = "the loops that carry a tensor to a device and back",
     .help = help,
-    .arguments = {"layout"},
+    .arguments = {"LAYOUT"},
     .options = {{"direction", "h2d|d2h"}, {"host", "layout"}, {"engine", "name"}, {"dci", NULL}, {"emit", "c"}},
     .run = run,
 };

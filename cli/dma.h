@@ -12,6 +12,7 @@ enum { CLI_DMA_CHUNK = 64 };
 typedef struct dma_program {
     tg_desc        desc, host_desc;
     tg_layout      host;
+    bool           has_host; /* by --host */
     const int64_t *host_strides; /* of the tensor that is moved; NULL if it is not strided */
     tg_dma_params  params;
     size_t         count, first, n; /* chunk holds descriptors [first, first + n) of count */

@@ -25,7 +25,7 @@ static int put_entries(FILE *stream, dma_program *p, bool is_trial) {
     for (int status; p->n > 0;) {
         for (size_t i = 0; i < p->n; i++) {
             if (tg_dci_from_dma(&dci, &p->chunk[i], &p->desc, p->host_strides, &err) != TG_OK)
-                return cli_fail_error("layout", &err);
+                return cli_fail_error("--dci", &err);
             if (is_trial) continue;
             if (p->first + i > 0) putc(',', stream);
             cli_put_json(stream, entry_json(&dci, p->params.direction));
