@@ -157,7 +157,7 @@ int cli_read_int(int64_t *value, const cli_text *text);
 cli_text cli_text_of(const char *name, const char *argument);
 
 /* Where an element lies: offset * bits = 8 * byte + bit, bit in [0, 8) also for a negative offset (cmd_index.c). */
-int cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits);
+void cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits);
 
 /* ---- describing a layout (layout_json.c) ------------------------------------------- */
 

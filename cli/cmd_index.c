@@ -40,21 +40,15 @@ static int read_coordinate(int64_t coord[MOST_NUMBERS], const tg_layout *layout,
     return cli_fail_at(text, err.dim >= 0 && err.dim < n ? place[err.dim] : 0, "%s", err.message);
 }
 
-int cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
+void cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
     const int64_t rest = (offset % 8 + 8) % 8;
-    const int64_t eights = (offset - rest) / 8;
-    int64_t       whole = 0;
-    if (__builtin_mul_overflow(eights, (int64_t)bits, &whole) ||
-        __builtin_add_overflow(whole, rest * bits / 8, byte))
-        return cli_fail(CLI_USAGE, "layout", "the byte offset of element %lld does not fit 64 bits", (long long)offset);
+    *byte = (offset - rest) / 8 * bits + rest * bits / 8; /* fits: the bytes of a layout do */
     *bit = rest * bits % 8;
-    return CLI_OK;
 }
 
 static int print_json(int64_t offset, int32_t bits) {
-    int64_t   byte = 0, bit = 0;
-    const int status = cli_locate(&byte, &bit, offset, bits);
-    if (status != CLI_OK) return status;
+    int64_t byte = 0, bit = 0;
+    cli_locate(&byte, &bit, offset, bits);
     json_t *answer = cli_json_object();
     cli_json_put(answer, "offset", cli_json_int(offset));
     cli_json_put(answer, "byte_offset", cli_json_int(byte));

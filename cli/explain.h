@@ -71,7 +71,7 @@ void explain_tiles(explanation *e);   /* explain_tiles.c */
 bool explain_lay_out(tg_layout *out, const tg_xla_shape *array, int32_t levels);
 
 /* Where some elements land, and what the first slots hold (explain_places.c). */
-int explain_places(explanation *e);
+void explain_places(explanation *e);
 
 /* ---- the text ------------------------------------------------------------------------ */
 

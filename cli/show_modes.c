@@ -152,12 +152,11 @@ static void print_terms(const tg_layout *layout, const int64_t *digit) {
 }
 
 static void print_place(const tg_layout *layout, int64_t offset) {
-    const int64_t bits = layout->elem_bits;
-    int64_t       at = 0;
-    printf("%lld", (long long)offset);
-    if (__builtin_mul_overflow(offset, bits, &at) || at < 0) putchar('\n');
-    else if (at % 8 == 0) printf(", byte %lld\n", (long long)(at / 8));
-    else printf(", byte %lld bit %lld\n", (long long)(at / 8), (long long)(at % 8));
+    int64_t byte = 0, bit = 0;
+    cli_locate(&byte, &bit, offset, layout->elem_bits);
+    printf("%lld, byte %lld", (long long)offset, (long long)byte);
+    if (bit != 0) printf(" bit %lld", (long long)bit);
+    putchar('\n');
 }
 
 void show_last_element(const tg_layout *layout) {

@@ -167,7 +167,7 @@ static tg_status check_axes(const tg_layout *l, tg_error *err) {
     }
 }
 
-/* Offsets of every position, padding included, and the storage, fit int64. */
+/* Offsets of every position, padding included, and the storage, fit int64, in elements and in bytes. */
 static tg_status check_extent(const tg_layout *l, tg_error *err) {
     int64_t low = l->offset, high = l->offset, step, bytes;
     for (int32_t i = 0; i < l->nmodes; i++) {
@@ -192,6 +192,9 @@ static tg_status check_extent(const tg_layout *l, tg_error *err) {
     if (step == 0) return TG_OK;
     tg_layout_bounds(l, &low, &high);
     const int64_t base = tg_min(low, 0);
+    if (!tg_mul(&bytes, base / 8 - (base % 8 != 0), l->elem_bits))
+        return tg_fail(err, TG_ERR_OVERFLOW, "the byte offset of element %d, of %d bits, does not fit 63 bits", base,
+                       (int64_t)l->elem_bits);
     if (high - base >= l->span)
         return tg_fail(err, TG_ERR_ARGUMENT, "offsets from %d to %d do not lie in a storage of %d elements", low, high,
                        l->span);
