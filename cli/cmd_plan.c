@@ -260,6 +260,12 @@ static tg_status add_module(tg_program *program, tg_graph *graph, const tg_hlo_m
     return tg_graph_add_hlo(graph, module, err);
 }
 
+static int fail_adding(const cli_text *text, const tg_error *err) {
+    if (err->pos == 0) return cli_fail_error(text->name, err);
+    (void)cli_fail_at(text, err->pos, "%s", err->message);
+    return cli_status_of(err->status);
+}
+
 static int plan_text(const hlo_dump *d, const cli_args *args) {
     tg_hlo_module *module = NULL;
     tg_graph      *graph = NULL;
@@ -269,7 +275,7 @@ static int plan_text(const hlo_dump *d, const cli_args *args) {
     if (tg_hlo_parse(&module, d->text.bytes, d->text.len, &err) != TG_OK) return hlo_fail_reading(&d->text, &err);
     if (tg_graph_create(&graph, &err) != TG_OK || tg_program_create(&program, &err) != TG_OK ||
         add_module(program, graph, module, args, &err) != TG_OK)
-        status = cli_fail_error(d->text.name, &err);
+        status = fail_adding(&d->text, &err);
     else status = plan_graph(graph, program, module, d->text.name, args);
     tg_program_destroy(&program);
     tg_graph_destroy(&graph);

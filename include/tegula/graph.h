@@ -165,8 +165,9 @@ TG_API tg_status tg_graph_add_loop(tg_graph *graph, const tg_loop *loop, tg_erro
  * frontend_attributes={spyre_layout="spyre dim_order=[1,0]"} says (notation of docs/notation.md, behind the shape). The
  * same is wanted of the result of another instruction, spyre_splits="p0=8,p1=4" of how its loops are split, and
  * spyre_tiles="p0=2" of the tiles that its work is done in.
- * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. The arrays of the
- * root are outputs. On failure nodes may have been added. */
+ * TG_ERR_UNSUPPORTED names what cannot be told: shapes without a size, operands that nothing defines. An
+ * error about an instruction names it and its shapes, and error.pos is its place in the text. The arrays of the root
+ * are outputs. On failure nodes may have been added. */
 TG_API tg_status tg_graph_add_hlo(tg_graph *graph, const tg_hlo_module *module, tg_error *err);
 
 /* Nodes for which the device has no kernel in their format (tg_has_kernel, tg_cast_kernel of rules.h) become

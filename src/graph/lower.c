@@ -464,8 +464,9 @@ static const rule *find_rule(tg_hlo_text opcode) {
 static tg_status apply_rule(tg_order *o) {
     const rule *const r = find_rule(o->at.opcode);
     if (r->operands == 0 || o->at.noperands == r->operands) return r->lower(o);
-    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: it has %d operands, and takes %d", o->at.opcode.chars,
-                   o->at.opcode.len, o->at.name.chars, o->at.name.len, (int64_t)o->at.noperands, r->operands);
+    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: it takes %d operand%s, not %d", o->at.opcode.chars,
+                   o->at.opcode.len, o->at.name.chars, o->at.name.len, r->operands, r->operands == 1 ? "" : "s",
+                   o->at.noperands);
 }
 
 /* The name of the instruction behind those of the calls around it: "fusion.3/add.1". */
@@ -483,13 +484,14 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     tg_order o = {l, f, id, tg_hlo_get_instruction(l->module, id), &f->things[id - f->first], NULL};
     const size_t prefix = l->prefix;
     const bool   calls = tg_hlo_text_is(o.at.opcode, "call") || tg_hlo_text_is(o.at.opcode, "fusion");
-    if (o.at.elided > 0) return tg_lower_fail(&o, "the text leaves out some of its operands");
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
     const int64_t before = tg_graph_count(l->graph);
     l->leaves = LEAVES;
-    tg_status     s = apply_rule(&o);
+    tg_status     s = o.at.elided > 0 ? tg_lower_fail(&o, "the text leaves out some of its operands") : apply_rule(&o);
     l->prefix = prefix;
     if (s == TG_OK) s = tg_lower_take_hints(&o, before);
+    if (s != TG_OK && !l->told) tg_lower_tell(l->err, l->module, id);
+    l->told = s != TG_OK;
     return s == TG_OK && !tg_trace_instruction(&o) ? tg_lower_no_memory(&o) : s;
 }
 

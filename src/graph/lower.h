@@ -77,6 +77,7 @@ typedef struct tg_lowering {
     int64_t              budget;   /* tuples and arrays of the root that may still be looked at */
     int64_t              leaves;   /* of tuples, that the instruction may still look at */
     int32_t              depth;
+    bool                 told;     /* what went wrong has a place */
     tg_trace            *trace;    /* NULL: nobody wants it */
     tg_error            *err;
 } tg_lowering;
@@ -149,6 +150,12 @@ tg_status tg_lower_put_view(const tg_order *o, const tg_node_view *view);
 
 /* Look at a computation with these arguments. */
 tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computation, const tg_thing *args, size_t nargs);
+
+/* ---- lower_error.c ---- */
+
+/* An error about an instruction, which may be NULL: who it is, if the message does not begin with that, the shapes that
+ * it takes and gives, and the place of its name. */
+void tg_lower_tell(tg_error *err, const tg_hlo_module *module, int64_t id);
 
 /* ---- lower_count.c ---- */
 

@@ -77,7 +77,11 @@ static tg_status check_names(const census *c, const tg_hlo_computation *at) {
     const tg_hlo_text twice = i < n ? names[i] : (tg_hlo_text){NULL, 0};
     free(names);
     if (twice.len == 0) return TG_OK;
-    return tg_fail(c->err, TG_ERR_UNSUPPORTED, "%t is the name of two instructions", twice.chars, twice.len);
+    (void)tg_fail(c->err, TG_ERR_UNSUPPORTED, "%t is the name of two instructions", twice.chars, twice.len);
+    int64_t second = at->first_instruction;
+    while (tg_hlo_get_instruction(c->module, second).name.chars != twice.chars) second++;
+    tg_lower_tell(c->err, c->module, second);
+    return TG_ERR_UNSUPPORTED;
 }
 
 static tg_status check_number(bool *seen, int64_t count, const census *c, int64_t id) {
@@ -107,7 +111,7 @@ static tg_status check_parameters(const census *c, const tg_hlo_computation *at)
     bool *seen = calloc((size_t)count + 1, sizeof *seen);
     if (seen == NULL) return tg_graph_no_memory(c->err);
     for (int64_t i = at->first_instruction; i < end && s == TG_OK; i++)
-        if (is_parameter(c, i)) s = check_number(seen, count, c, i);
+        if (is_parameter(c, i) && (s = check_number(seen, count, c, i)) != TG_OK) tg_lower_tell(c->err, c->module, i);
     free(seen);
     return s;
 }
@@ -121,9 +125,12 @@ static tg_status check_callees(const census *c, int64_t id) {
         if (!tg_hlo_names_computations(attribute.key) ||
             tg_hlo_read_computations(NULL, 0, &n, c->module, attribute.value, NULL) == TG_OK)
             continue;
-        return tg_fail(c->err, TG_ERR_UNSUPPORTED, "%t %t: %t=%t does not name a computation of the module",
-                       at.opcode.chars, at.opcode.len, at.name.chars, at.name.len, attribute.key.chars,
-                       attribute.key.len, attribute.value.chars, attribute.value.len);
+        (void)tg_fail(c->err, TG_ERR_UNSUPPORTED, "%t %t: %t=%t does not name a computation of the module",
+                      at.opcode.chars, at.opcode.len, at.name.chars, at.name.len, attribute.key.chars,
+                      attribute.key.len, attribute.value.chars, attribute.value.len);
+        tg_lower_tell(c->err, c->module, id);
+        if (c->err != NULL) c->err->pos = attribute.pos;
+        return TG_ERR_UNSUPPORTED;
     }
     return TG_OK;
 }

@@ -49,10 +49,12 @@ tg_status tg_lower_read_layout(tg_spyre *out, bool *given, const tg_order *o, co
     tg_status s = read_hint(says, HINT, &need, given, o, "spyre_layout");
     if (s != TG_OK || !*given) return s;
     const size_t len = write_layout(text, sizeof text, host, (tg_hlo_text){says, need});
-    s = tg_desc_parse(&desc, text, len, o->l->err);
-    if (s == TG_OK && desc.notation != TG_NOTATION_SPYRE) return tg_lower_fail(o, "spyre_layout says no Spyre layout");
-    if (s == TG_OK) *out = desc.spyre;
-    return s;
+    tg_error err;
+    s = tg_desc_parse(&desc, text, len, &err);
+    if (s != TG_OK) return tg_fail(o->l->err, s, "%t: spyre_layout: %s", o->at.name.chars, o->at.name.len, err.message);
+    if (desc.notation != TG_NOTATION_SPYRE) return tg_lower_fail(o, "spyre_layout says no Spyre layout");
+    *out = desc.spyre;
+    return TG_OK;
 }
 
 /* ---- what the user wants of a node ---------------------------------------------------------------- */

@@ -1,5 +1,7 @@
 """Loops, branches, indices and searches in HLO: what is copied, how often, which layouts go together, and what is said
 of operations that have no plan. Costs are worked out by hand."""
+import re
+
 import numpy as np
 import pytest
 
@@ -482,18 +484,38 @@ def test_rows_or_columns_that_the_data_picks(slice):
     ("q = f16[64,64] parameter(0)\n c = f16[64,64] add(p,q)", "parameter q: another one has the number 0, too"),
     ("q = f16[64,64] parameter(99999999)\n c = f16[64,64] add(p,q)",
      "parameter q: its number is 99999999, and the computation has 2"),
-    ("c = f16[64,64] negate(p)\n c = f16[64,64] add(p,p)", "c is the name of two instructions"),
+    ("c = f16[64,64] negate(p)\n c = f16[64,64] add(p,p)", "add c: c is the name of two instructions"),
     ("c = f16[64,64] select(p,p,p)", "select c: what it selects by is not of type pred"),
     ("q = s32[64,64] parameter(1)\n c = f16[64,64] add(p,q)", "add c: its operands have different types"),
-    ("c = f16[64,64] add(p)", "add c: it has 1 operands, and takes 2"),
-    ("c = f16[64,64] tanh(p,p)", "tanh c: it has 2 operands, and takes 1"),
-    ("c = f16[64,64] clamp(p,p)", "clamp c: it has 2 operands, and takes 3"),
+    ("c = f16[64,64] add(p)", "add c: it takes 2 operands, not 1 (f16[64,64] -> f16[64,64])"),
+    ("c = f16[64,64] tanh(p,p)", "tanh c: it takes 1 operand, not 2 (f16[64,64], f16[64,64] -> f16[64,64])"),
+    ("c = f16[64,64] clamp(p,p)", "clamp c: it takes 3 operands, not 2"),
 ])
 def test_what_is_no_hlo(lines, words):
     text = "f { a = f16[] parameter(0)\n b = f16[] parameter(1)\n ROOT c = f16[] add(a,b) }\n" \
            f"ENTRY e {{ p = f16[64,64] parameter(0)\n {lines}\n ROOT r = (f16[]) tuple(c) }}"
     ran = plan_hlo.run(text)
     assert ran.returncode == 2 and words in ran.stderr, ran.stderr
+    name = words.split(":")[0].split(" ")[-1]
+    said, line, caret = ran.stderr.splitlines()
+    number = int(re.match("tegula: standard input, line ([0-9]+): ", said)[1])
+    assert line.strip() == text.splitlines()[number - 1].strip() and line[caret.index("^")] == name, ran.stderr
+
+
+@pytest.mark.parametrize("line, told", [
+    ("r = f16[64] fusion(p), kind=kLoop, calls=w", ("line 2: ", "reshape v: ", "(f16[64,64] -> f16[64])", "v = ")),
+    ("r = f16[64,64] call(p), to_apply=nobody", ("line 5: ", "call r: ", "(f16[64,64] -> f16[64,64])", "to_apply")),
+    ('r = f16[64,64] negate(p), frontend_attributes={spyre_layout="spyre dim_order=[1,1]"}',
+     ("line 5: ", "r: spyre_layout: dim_order lists dimension 1 twice", "(f16[64,64] -> f16[64,64])", "r = ")),
+    ("r = f16[64,64] add(p, q)", ("line 5: ", "add r: nothing before it defines its operand q\n", "", "r = "))])
+def test_errors_of_a_graph_have_a_place(line, told):
+    """The innermost instruction, and the shapes that are known."""
+    text = "w { p = f16[64,64] parameter(0)\n  ROOT v = f16[64] reshape(p)\n}\n" \
+           f"ENTRY e {{ p = f16[64,64] parameter(0)\n  ROOT {line}\n}}\n"
+    ran = plan_hlo.run(text)
+    assert ran.returncode == 2 and all(words in ran.stderr for words in told[:3]), ran.stderr
+    _, shown, caret = ran.stderr.splitlines()
+    assert shown[caret.index("^"):].startswith(told[3]), ran.stderr
 
 
 @pytest.mark.parametrize("text", ["f32[2,2] constant({ { 1, -2.5e-3 }, { inf, nan(0x200) } })",
