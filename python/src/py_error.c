@@ -5,7 +5,7 @@
  *
  *     tegula.ParseError: the last device dimension is the stick: it has 64 elements of SEN169_FP16, not 32
  *       f16[60] spyre device_size=[2,32] stride_map=[32,1]
- *                                        ^
+ *                                    ^
  *
  * Positions count bytes in C and characters in Python. */
 #include "core.h"

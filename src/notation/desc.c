@@ -173,18 +173,49 @@ static tg_status place(tg_status s, size_t pos, tg_error *err) {
     return status;
 }
 
-static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {
+/* Of a clause or a shape that begins at `at`: where number i of its list is. */
+static size_t entry_at(const char *text, size_t len, size_t at, int32_t i) {
+    while (at < len && text[at] != '[') at++;
+    for (at++; at < len && i > 0; at++) i -= text[at] == ',';
+    tg_cursor c = {text, len, at};
+    tg_skip_blanks(&c);
+    return c.pos < len ? c.pos : len;
+}
+
+/* What of device_size and the map beside it is refused: the number that no layout has there, or the map. */
+static size_t place_in_maps(const tg_cursor *c, const clauses *x, const tg_desc *desc) {
+    if (x->nsize == 0) return x->at[DEVICE_SIZE];
+    const size_t  map_at = x->at[x->has[STRIDE_MAP] ? STRIDE_MAP : DIM_MAP];
+    const int64_t highest = x->has[DIM_MAP] ? desc->host.ndim - 1 : INT64_MAX;
+    const int32_t bits = tg_format_bits(desc->spyre.device_dtype), last = x->nsize - 1;
+    for (int32_t k = 0; k < x->nsize; k++) {
+        if (x->device_size[k] < 0) return entry_at(c->text, c->len, x->at[DEVICE_SIZE], k);
+        if (x->map[k] < -1 || x->map[k] > highest) return entry_at(c->text, c->len, map_at, k);
+    }
+    const bool is_stick = x->params.arrangement == TG_QFP8WT || bits == 0 ||
+                          x->device_size[last] == TG_SPYRE_STICK_BYTES * 8 / bits;
+    return is_stick ? map_at : entry_at(c->text, c->len, x->at[DEVICE_SIZE], last);
+}
+
+/* What a default layout refuses: a stride of the host tensor, an entry of dim_order, or the layout as a whole. */
+static size_t place_in_order(const tg_cursor *c, const clauses *x, const tg_desc *desc, const tg_error *err) {
+    for (int32_t d = 0; d < desc->host.ndim; d++)
+        if (desc->host.strides[d] < 0) return entry_at(c->text, c->len, x->at[STRIDES], d);
+    if (!x->has[DIM_ORDER]) return x->spyre_at;
+    const bool has_entry = err != NULL && err->status == TG_ERR_ARGUMENT && err->dim >= 0 && err->dim < x->norder;
+    return has_entry ? entry_at(c->text, c->len, x->at[DIM_ORDER], err->dim) : x->at[DIM_ORDER];
+}
+
+static tg_status build_spyre(tg_desc *out, clauses *x, const tg_cursor *c, tg_error *err) {
     int32_t order[TG_MAX_NDIM + 1];
-    size_t  at = x->spyre_at;
     for (int32_t i = 0; i < x->norder; i++) {
         if (x->order[i] < INT32_MIN || x->order[i] > INT32_MAX)
-            return tg_fail_at(err, x->at[DIM_ORDER], "dim_order entry %d is %d, which is not a dimension", (int64_t)i,
-                              x->order[i]);
+            return tg_fail_at(err, entry_at(c->text, c->len, x->at[DIM_ORDER], i),
+                              "dim_order entry %d is %d, which is not a dimension", (int64_t)i, x->order[i]);
         order[i] = (int32_t)x->order[i];
     }
     tg_status s = TG_OK;
     if (x->has[STRIDE_MAP]) {
-        at = x->at[STRIDE_MAP];
         out->spyre.rank = x->nsize;
         out->spyre.arrangement = x->params.arrangement;
         out->spyre.device_dtype =
@@ -196,25 +227,32 @@ static tg_status build_spyre(tg_desc *out, clauses *x, tg_error *err) {
         memcpy(out->spyre.device_size, x->device_size, sizeof x->device_size);
         memcpy(out->spyre.stride_map, x->map, sizeof x->map);
     } else if (x->has[DIM_MAP]) {
-        at = x->at[DIM_MAP];
         s = tg_spyre_from_dim_map(&out->spyre, &out->host, x->nsize, x->device_size, x->map, &x->params, err);
     } else {
         if (x->has[DIM_ORDER]) {
-            at = x->at[DIM_ORDER];
             x->params.dim_order = order;
             x->params.norder = x->norder;
         }
         s = tg_spyre_default(&out->spyre, &out->host, &x->params, err);
     }
     if (s == TG_OK) s = tg_layout_from_spyre(&out->layout, &out->spyre, &out->host, err);
-    return place(s, at, err);
+    if (s == TG_OK) return TG_OK;
+    return place(s, x->has[DEVICE_SIZE] ? place_in_maps(c, x, out) : place_in_order(c, x, out, err), err);
 }
 
-static tg_status build(tg_desc *out, clauses *x, size_t shape_at, const int64_t *shape, int32_t ndim, tg_dtype dtype,
-                       tg_error *err) {
+/* A size of the shape, or all of it. */
+static size_t place_in_shape(const tg_cursor *c, size_t shape_at, const int64_t *shape, int32_t ndim) {
+    for (int32_t d = 0; d < ndim; d++)
+        if (shape[d] < 0) return entry_at(c->text, c->len, shape_at, d);
+    return shape_at;
+}
+
+static tg_status build(tg_desc *out, clauses *x, const tg_cursor *c, size_t shape_at, const int64_t *shape,
+                       int32_t ndim, tg_dtype dtype, tg_error *err) {
     tg_status s = check_clauses(x, ndim, err);
     if (s != TG_OK) return s;
-    if ((s = place(tg_host_contiguous(&out->host, dtype, ndim, shape, err), shape_at, err)) != TG_OK) {
+    const size_t fault = place_in_shape(c, shape_at, shape, ndim);
+    if ((s = place(tg_host_contiguous(&out->host, dtype, ndim, shape, err), fault, err)) != TG_OK) {
         /* strides given in full may fit where the dense ones do not */
         if (!x->has[STRIDES] || s != TG_ERR_OVERFLOW) return s;
         out->host = (tg_host){.dtype = dtype, .ndim = ndim};
@@ -223,7 +261,7 @@ static tg_status build(tg_desc *out, clauses *x, size_t shape_at, const int64_t 
     if (x->has[STRIDES]) memcpy(out->host.strides, x->strides, (size_t)ndim * sizeof x->strides[0]);
     out->host.offset = x->offset;
     out->notation = x->spyre ? TG_NOTATION_SPYRE : TG_NOTATION_STRIDED;
-    if (x->spyre) return build_spyre(out, x, err);
+    if (x->spyre) return build_spyre(out, x, c, err);
     s = tg_layout_strided(&out->layout, dtype, ndim, shape, out->host.strides, x->offset, err);
     return place(s, x->has[STRIDES] ? x->at[STRIDES] : x->has[OFFSET] ? x->at[OFFSET] : shape_at, err);
 }
@@ -231,6 +269,19 @@ static tg_status build(tg_desc *out, clauses *x, size_t shape_at, const int64_t 
 /* ---- XLA ---- */
 
 enum { MAX_REWRITTEN = 4096 };
+
+/* What was read and is no layout: the shape, if it is none in the plain order either; else the order and the tiles. */
+static size_t place_in_xla(const char *text, size_t len, const tg_xla_shape *node) {
+    tg_xla_shape bare = *node;
+    tg_layout    layout;
+    bare.layout = (tg_xla_layout){.ndim = node->ndim, .tail_padding = 1};
+    for (int32_t i = 0; i < node->ndim; i++) bare.layout.minor_to_major[i] = node->ndim - 1 - i;
+    const bool   by_shape = tg_layout_from_xla(&layout, &bare, NULL) != TG_OK;
+    const char  *close = memchr(text, ']', len);
+    const size_t from = close != NULL && !by_shape ? (size_t)(close - text) : 0;
+    const char  *found = memchr(text + from, by_shape ? '[' : '{', len - from);
+    return found != NULL ? (size_t)(found - text) : 0;
+}
 
 static tg_status parse_xla(tg_desc *out, const char *text, size_t len, tg_error *err) {
     tg_xla_shape node;
@@ -243,7 +294,8 @@ static tg_status parse_xla(tg_desc *out, const char *text, size_t len, tg_error 
                           : node.kind == TG_XLA_TOKEN  ? "token"
                           : node.kind == TG_XLA_OPAQUE ? "opaque value"
                                                        : "buffer");
-    if ((s = place(tg_layout_from_xla(&out->layout, &node, err), 0, err)) != TG_OK) return s;
+    s = tg_layout_from_xla(&out->layout, &node, err);
+    if (s != TG_OK) return place(s, place_in_xla(text, len, &node), err);
     out->notation = TG_NOTATION_XLA;
     out->xla = node;
     out->host.dtype = node.dtype;
@@ -286,6 +338,13 @@ static bool looks_like_xla(tg_cursor c) {
     return tg_take_char(&c, ']') && tg_take_char(&c, '{');
 }
 
+/* A number, in brackets or not: "((2,3),4):((1,2),6)", "8:1". */
+static bool looks_like_cute(tg_cursor c) {
+    while (tg_take_char(&c, '(')) continue;
+    tg_skip_blanks(&c);
+    return tg_peek(&c) >= '0' && tg_peek(&c) <= '9';
+}
+
 static bool is_word(const char *text, size_t len, const char *const *words) {
     for (; *words != NULL; words++)
         if (tg_text_equal(text, len, *words)) return true;
@@ -300,6 +359,10 @@ tg_status tg_desc_parse(tg_desc *out, const char *text, size_t len, tg_error *er
     memset(&desc, 0, sizeof desc);
     tg_skip_blanks(&c);
     const size_t name_at = c.pos;
+    if (looks_like_cute(c))
+        return tg_fail_at(err, name_at,
+                          "a CuTe layout has no element type, and is not read; write its shape and strides, "
+                          "as f16[2,3] strides=[3,1]");
     if (tg_peek(&c) == '(' || tg_peek(&c) == '/') {
         const tg_status s = parse_xla(&desc, text, len, err);
         if (s == TG_OK) *out = desc;
@@ -326,7 +389,7 @@ tg_status tg_desc_parse(tg_desc *out, const char *text, size_t len, tg_error *er
         const size_t shape_at = c.pos;
         s = read_list(&c, shape, TG_MAX_NDIM, &ndim, "shape", err);
         for (tg_skip_blanks(&c); s == TG_OK && !tg_at_end(&c); tg_skip_blanks(&c)) s = read_clause(&c, &x, err);
-        if (s == TG_OK) s = build(&desc, &x, shape_at, shape, ndim, dtype, err);
+        if (s == TG_OK) s = build(&desc, &x, &c, shape_at, shape, ndim, dtype, err);
     }
     if (s == TG_OK) *out = desc;
     return s;

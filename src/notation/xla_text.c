@@ -291,8 +291,12 @@ static bool read_properties(reader *r) {
 static bool read_layout(reader *r) {
     r->array.layout = (tg_xla_layout){.tail_padding = 1};
     if (!expect(r, TG_XLA_TOK_LBRACE, "expects layout to start with kLbrace") || !read_order(r)) return false;
-    if (take(r, TG_XLA_TOK_COLON) && !read_properties(r)) return false;
-    return expect(r, TG_XLA_TOK_RBRACE, "expects layout to end with kRbrace");
+    const bool has_properties = take(r, TG_XLA_TOK_COLON);
+    if (has_properties && !read_properties(r)) return false;
+    if (take(r, TG_XLA_TOK_RBRACE)) return true;
+    return fail_seen(r, "expects layout to end with kRbrace",
+                     has_properties ? ", after D() T() L() #() *() E() S() SC() M(), each if at all and in this order"
+                                    : ", or to go on with kComma or kColon");
 }
 
 /* ---- arrays, token, opaque ---------------------------------------------------- */
