@@ -150,6 +150,9 @@ int cli_read_layout(tg_desc *out, const char *name, const char *argument);
  * all. `place` receives the byte position of each number (may be NULL). */
 int cli_read_ints(int64_t *values, size_t *place, int32_t cap, int32_t *n, const cli_text *text);
 
+/* The coordinate of an element of the layout. */
+int cli_read_coordinate(int64_t coord[TG_MAX_NDIM], const tg_layout *layout, const cli_text *text);
+
 /* One whole number. */
 int cli_read_int(int64_t *value, const cli_text *text);
 

@@ -68,10 +68,12 @@ static int read_views(uint32_t *views, const char *argument) {
     static const char *const names[] = {"logical", "host", "device", "inside", "all", NULL};
     *views = 0;
     while (argument != NULL) {
-        char        word[16] = "";
-        const char *comma = strchr(argument, ',');
-        const size_t len = strcspn(argument, ",");
+        char         word[16] = "";
+        const char  *comma = strchr(argument, ',');
+        argument += strspn(argument, " ");
+        size_t       len = strcspn(argument, ",");
         int          which = 0;
+        while (len > 0 && argument[len - 1] == ' ') len--;
         memcpy(word, argument, len < sizeof word ? len : sizeof word - 1);
         const int status = cli_choose(&which, "--view", word, names);
         if (status != CLI_OK) return status;
@@ -117,63 +119,66 @@ static int read_width(int32_t *width, const char *argument) {
 /* ---- numbers ------------------------------------------------------------------------------------ */
 
 static int read_follow(wishes *w, const char *argument) {
-    int32_t  n = 0;
-    tg_error err;
     if (argument == NULL) return CLI_OK;
-    cli_text text = cli_text_of("--highlight", argument);
-    int      status = cli_read_ints(w->follow, NULL, TG_MAX_NDIM, &n, &text);
-    if (status == CLI_OK && n != w->desc.layout.ndim)
-        status = cli_fail(CLI_USAGE, text.name, "%d number%s for %d dimension%s", n, n == 1 ? "" : "s",
-                          w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
-    if (status == CLI_OK && !tg_layout_in_bounds(&w->desc.layout, w->follow, &err))
-        status = cli_fail_error(text.name, &err);
+    cli_text  text = cli_text_of("--highlight", argument);
+    const int status = cli_read_coordinate(w->follow, &w->desc.layout, &text);
     free(text.bytes);
     w->params.follow = w->follow;
     return status;
 }
 
-static int check_slice(wishes *w, const bool *whole) {
-    const tg_layout *l = &w->desc.layout;
-    int32_t          nfree = 0;
-    for (int32_t d = 0; d < l->ndim; d++) {
-        nfree += whole[d];
-        if (!whole[d] && (w->slice[d] < 0 || w->slice[d] >= l->shape[d]))
-            return cli_fail(CLI_USAGE, "--slice", "%" PRId64 " of dimension %d is not in [0, %" PRId64 ")",
-                            w->slice[d], d, l->shape[d]);
-        if (whole[d]) w->slice[d] = -1;
-    }
-    if (nfree <= 2 && (nfree > 0 || l->ndim == 0)) return CLI_OK;
-    return cli_fail(CLI_USAGE, "--slice", "a slice shows one dimension or two, not %d", nfree);
+/* A part of a slice: a coordinate, or `:`, for which -1 stands. It lies in bytes [at, end) of the text. */
+static int read_part(int64_t *out, int64_t size, int32_t d, const cli_text *text, size_t at, size_t end) {
+    char *rest = NULL;
+    while (at < end && text->bytes[at] == ' ') at++;
+    while (end > at && text->bytes[end - 1] == ' ') end--;
+    *out = -1;
+    if (end == at + 1 && text->bytes[at] == ':') return CLI_OK;
+    const size_t digits = strspn(text->bytes + at + (text->bytes[at] == '-'), "0123456789");
+    errno = 0;
+    *out = strtoll(text->bytes + at, &rest, 10);
+    if (digits == 0 || rest != text->bytes + end)
+        return cli_fail_at(text, at, "'%.*s' is neither a coordinate nor `:`", (int)(end - at < 40 ? end - at : 40),
+                           text->bytes + at);
+    if (errno == 0 && *out >= 0 && *out < size) return CLI_OK;
+    return cli_fail_at(text, at, "%.*s of dimension %d is not in [0, %" PRId64 ")", (int)(end - at),
+                       text->bytes + at, d, size);
 }
 
-/* Whether the part of a slice that begins here is `:`; 0 is read in its place then. A part that is neither that nor a
- * number is complained of. */
-static int read_part(bool *is_whole, char *part) {
-    part += strspn(part, " ");
-    const size_t len = strcspn(part, ",");
-    *is_whole = len == 1 && *part == ':';
-    if (*is_whole) *part = '0';
-    if (strspn(part, "0123456789+- ") >= len) return CLI_OK;
-    return cli_fail(CLI_USAGE, "--slice", "'%.*s' is neither a coordinate nor `:`", (int)(len < 40 ? len : 40), part);
+static int fail_parts(const wishes *w, const cli_text *text, int32_t n) {
+    const int32_t ndim = w->desc.layout.ndim;
+    return cli_fail_at(text, text->len, "%d part%s for %d dimension%s: one for each, a coordinate or `:`", n,
+                       n == 1 ? "" : "s", ndim, ndim == 1 ? "" : "s");
+}
+
+/* A text of blanks has no parts. */
+static int32_t count_parts(const cli_text *text) {
+    int32_t n = strspn(text->bytes, " ") < text->len;
+    for (size_t i = 0; i < text->len; i++) n += text->bytes[i] == ',';
+    return n;
+}
+
+static int read_parts(wishes *w, const cli_text *text) {
+    const tg_layout *l = &w->desc.layout;
+    size_t           at = 0;
+    int32_t          nfree = 0;
+    if (count_parts(text) != l->ndim) return fail_parts(w, text, count_parts(text));
+    for (int32_t d = 0; d < l->ndim; d++) {
+        const size_t end = at + strcspn(text->bytes + at, ",");
+        const int    status = read_part(&w->slice[d], l->shape[d], d, text, at, end);
+        if (status != CLI_OK) return status;
+        nfree += w->slice[d] == -1;
+        at = end + 1;
+    }
+    if (nfree <= 2 && (nfree > 0 || l->ndim == 0)) return CLI_OK;
+    return cli_fail_at(text, 0, "a slice shows one dimension or two, not %d", nfree);
 }
 
 static int read_slice(wishes *w, const char *argument) {
-    bool    whole[TG_MAX_NDIM] = {false}, other;
-    int32_t n = 0;
-    int     status = CLI_OK;
     if (argument == NULL) return CLI_OK;
-    cli_text text = cli_text_of("--slice", argument);
-    for (char *part = text.bytes; part != NULL && status == CLI_OK; part = strchr(part, ',')) {
-        part += *part == ',';
-        status = read_part(n < TG_MAX_NDIM ? &whole[n] : &other, part);
-        n++;
-    }
-    if (status == CLI_OK) status = cli_read_ints(w->slice, NULL, TG_MAX_NDIM, &n, &text);
-    if (status == CLI_OK && n != w->desc.layout.ndim)
-        status = cli_fail(CLI_USAGE, text.name, "%d part%s for %d dimension%s: one for each, a coordinate or `:`", n,
-                          n == 1 ? "" : "s", w->desc.layout.ndim, w->desc.layout.ndim == 1 ? "" : "s");
+    cli_text  text = cli_text_of("--slice", argument);
+    const int status = read_parts(w, &text);
     free(text.bytes);
-    if (status == CLI_OK) status = check_slice(w, whole);
     w->params.slice = w->slice;
     return status;
 }

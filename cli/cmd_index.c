@@ -2,7 +2,6 @@
 #include "cli.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static const char help[] =
     "tegula index - say where an element lives\n"
@@ -16,29 +15,6 @@ static const char help[] =
     "example:\n"
     "  $ tegula index 'bf16[32,32,4096]{2,1,0:T(8,128)(2,1)}' 3,13,1000\n"
     "  433873\n";
-
-enum { MOST_NUMBERS = TG_MAX_NDIM + 1 }; /* so that the first one too many has a place */
-
-/* Where a further number would stand: before the closing bracket, if there is one. */
-static size_t end_of_numbers(const cli_text *text) {
-    size_t at = text->len;
-    while (at > 0 && strchr(" \t", text->bytes[at - 1]) != NULL) at--;
-    return at > 0 && strchr(")]", text->bytes[at - 1]) != NULL ? at - 1 : at;
-}
-
-static int read_coordinate(int64_t coord[MOST_NUMBERS], const tg_layout *layout, const cli_text *text) {
-    size_t   place[MOST_NUMBERS] = {0};
-    int32_t  n = 0;
-    tg_error err;
-    const int status = cli_read_ints(coord, place, MOST_NUMBERS, &n, text);
-    if (status != CLI_OK) return status;
-    if (n != layout->ndim)
-        return cli_fail_at(text, n > layout->ndim ? place[layout->ndim] : end_of_numbers(text),
-                           "%d number%s, but the layout has %d dimension%s", n, n == 1 ? "" : "s", layout->ndim,
-                           layout->ndim == 1 ? "" : "s");
-    if (tg_layout_in_bounds(layout, coord, &err)) return CLI_OK;
-    return cli_fail_at(text, err.dim >= 0 && err.dim < n ? place[err.dim] : 0, "%s", err.message);
-}
 
 void cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits) {
     const int64_t rest = (offset % 8 + 8) % 8;
@@ -58,11 +34,11 @@ static int print_json(int64_t offset, int32_t bits) {
 
 static int run(const cli_args *args) {
     tg_desc desc;
-    int64_t coord[MOST_NUMBERS] = {0};
+    int64_t coord[TG_MAX_NDIM] = {0};
     int     status = cli_read_layout(&desc, "layout", args->argument[0]);
     if (status != CLI_OK) return status;
     cli_text text = cli_text_of("coordinate", args->argument[1]);
-    status = read_coordinate(coord, &desc.layout, &text);
+    status = cli_read_coordinate(coord, &desc.layout, &text);
     free(text.bytes);
     if (status != CLI_OK) return status;
     const int64_t offset = tg_layout_offset(&desc.layout, coord);

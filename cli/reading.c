@@ -134,3 +134,30 @@ int cli_read_ints(int64_t *values, size_t *place, int32_t cap, int32_t *n, const
     at = skip_blanks(text, at + (close != '\0'));
     return at == text->len ? CLI_OK : cli_fail_at(text, at, "expected a comma between the numbers, as in 3,13,1000");
 }
+
+/* ---- coordinates -------------------------------------------------------------------------- */
+
+enum { MOST_NUMBERS = TG_MAX_NDIM + 1 }; /* so that the first one too many has a place */
+
+/* Where a further number would stand: before the closing bracket, if there is one. */
+static size_t end_of_numbers(const cli_text *text) {
+    size_t at = text->len;
+    while (at > 0 && strchr(" \t", text->bytes[at - 1]) != NULL) at--;
+    return at > 0 && strchr(")]", text->bytes[at - 1]) != NULL ? at - 1 : at;
+}
+
+int cli_read_coordinate(int64_t coord[TG_MAX_NDIM], const tg_layout *layout, const cli_text *text) {
+    int64_t  value[MOST_NUMBERS] = {0};
+    size_t   place[MOST_NUMBERS] = {0};
+    int32_t  n = 0;
+    tg_error err;
+    const int status = cli_read_ints(value, place, MOST_NUMBERS, &n, text);
+    if (status != CLI_OK) return status;
+    if (n != layout->ndim)
+        return cli_fail_at(text, n > layout->ndim ? place[layout->ndim] : end_of_numbers(text),
+                           "%d number%s, but the layout has %d dimension%s", n, n == 1 ? "" : "s", layout->ndim,
+                           layout->ndim == 1 ? "" : "s");
+    memcpy(coord, value, TG_MAX_NDIM * sizeof coord[0]);
+    if (tg_layout_in_bounds(layout, coord, &err)) return CLI_OK;
+    return cli_fail_at(text, err.dim >= 0 && err.dim < n ? place[err.dim] : 0, "%s", err.message);
+}
