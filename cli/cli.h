@@ -162,6 +162,9 @@ cli_text cli_text_of(const char *name, const char *argument);
 /* Where an element lies: offset * bits = 8 * byte + bit, bit in [0, 8) also for a negative offset (cmd_index.c). */
 void cli_locate(int64_t *byte, int64_t *bit, int64_t offset, int32_t bits);
 
+/* The lowest offset of the storage: 0, unless strides or an offset lead below it (cmd_coord.c). */
+int64_t cli_first_offset(const tg_desc *desc);
+
 /* ---- describing a layout (layout_json.c) ------------------------------------------- */
 
 /* What storage holds, or why that is unknown. */

@@ -36,18 +36,17 @@ static int answer_coord(const int64_t *coord, int32_t ndim, bool json) {
     return CLI_OK;
 }
 
-/* The lowest offset of the storage: 0, unless strides or an offset lead below it. */
-static int64_t first_offset(const tg_desc *desc) {
+int64_t cli_first_offset(const tg_desc *desc) {
     const tg_host *host = &desc->host;
     int64_t        lowest = desc->layout.offset;
     if (desc->notation == TG_NOTATION_STRIDED && tg_layout_numel(&desc->layout) > 0)
-        for (int32_t d = 0; d < host->ndim; d++)
+        for (int32_t d = 0; d < host->ndim; d++) /* fits: all offsets of a layout do */
             if (host->strides[d] < 0) lowest += (host->shape[d] - 1) * host->strides[d];
     return lowest < 0 ? lowest : 0;
 }
 
 static int fail_outside(const tg_desc *desc, int64_t offset, const cli_text *text) {
-    const long long first = first_offset(desc), span = desc->layout.span;
+    const long long first = cli_first_offset(desc), span = desc->layout.span;
     if (first == 0)
         return cli_fail_at(text, 0, "%lld is outside the storage, which has %lld element%s", (long long)offset, span,
                            span == 1 ? "" : "s");

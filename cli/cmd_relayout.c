@@ -233,12 +233,22 @@ static int read_threads(int32_t *out, const char *value) {
     return status;
 }
 
+/* A file begins at offset 0. */
+static int check_start(const char *option, const tg_desc *desc) {
+    const int64_t first = cli_first_offset(desc);
+    if (first == 0 || tg_layout_numel(&desc->layout) == 0) return CLI_OK;
+    return cli_fail(CLI_USAGE, option, "its storage begins at offset %lld, and a file at 0; offset=%lld would do",
+                    (long long)first, (long long)(desc->layout.offset - first));
+}
+
 static int read_options(job *j, const cli_args *args) {
     if (args->option[TO] == NULL) return cli_fail(CLI_USAGE, "relayout", "--to B is missing: the layout of OUT");
     int status = read_threads(&j->threads, args->option[THREADS]);
     j->has_from = args->option[FROM] != NULL;
     if (status == CLI_OK && j->has_from) status = cli_read_layout(&j->from, "--from", args->option[FROM]);
+    if (status == CLI_OK && j->has_from) status = check_start("--from", &j->from);
     if (status == CLI_OK) status = cli_read_layout(&j->to, "--to", args->option[TO]);
+    if (status == CLI_OK) status = check_start("--to", &j->to);
     if (status == CLI_OK && args->option[PAD] != NULL) status = pad_encode(j->pad, &j->to.layout, args->option[PAD]);
     return status;
 }

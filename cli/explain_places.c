@@ -101,15 +101,6 @@ static void put_place(json_t *list, const tg_layout *layout, const place *at) {
     cli_json_add(list, o);
 }
 
-/* Where the storage begins: at slot 0, or before it where negative strides lead there. */
-static int64_t first_slot(const tg_desc *desc) {
-    int64_t first = desc->host.offset;
-    if (desc->notation != TG_NOTATION_STRIDED) return 0;
-    for (int32_t d = 0; d < desc->host.ndim; d++) /* fits: all offsets of a layout do */
-        if (desc->host.strides[d] < 0) first += (desc->host.shape[d] - 1) * desc->host.strides[d];
-    return first < 0 ? first : 0;
-}
-
 /* What the first slots hold; stops at the end of the storage, and where that is too slow to find. */
 static void put_slots(json_t *list, const tg_layout *layout, int64_t first) {
     for (int64_t offset = first; offset < first + FIRST_SLOTS; offset++) {
@@ -132,5 +123,5 @@ void explain_places(explanation *e) {
     if (tg_layout_numel(layout) == 0) return;
     choose_places(&p, e->desc);
     for (int32_t i = 0; i < p.n; i++) put_place(elements, layout, &p.at[i]);
-    put_slots(slots, layout, first_slot(e->desc));
+    put_slots(slots, layout, cli_first_offset(e->desc));
 }

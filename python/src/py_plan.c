@@ -54,8 +54,30 @@ static int get_corner(int64_t *out, const int64_t **corner, core_state *state, c
     if (core_get_ints(out, &n, TG_MAX_NDIM, state, object, what) != 0) return -1;
     *corner = out;
     if (n == ndim) return 0;
-    (void)core_raise_argument(state, "%s has %d numbers for %d dimensions", what, (int)n, (int)ndim);
+    (void)core_raise_argument(state, "%s has %d number%s for %d dimension%s", what, (int)n, n == 1 ? "" : "s",
+                              (int)ndim, ndim == 1 ? "" : "s");
     return -1;
+}
+
+static int fail_corner(core_state *state, const char *what, int64_t at, int32_t d, int64_t size) {
+    (void)core_raise_argument(state, "%s is %lld in dimension %d, which has size %lld", what, (long long)at, (int)d,
+                              (long long)size);
+    return -1;
+}
+
+static int check_box(core_state *state, const tg_plan_params *params) {
+    for (int32_t d = 0; d < params->dst->ndim; d++) {
+        const int64_t size = params->dst->shape[d];
+        const int64_t low = params->begin != NULL ? params->begin[d] : 0;
+        const int64_t high = params->end != NULL ? params->end[d] : size;
+        if (low < 0 || low > size) return fail_corner(state, "begin", low, d, size);
+        if (high < 0 || high > size) return fail_corner(state, "end", high, d, size);
+        if (low <= high) continue;
+        (void)core_raise_argument(state, "begin is %lld and end %lld in dimension %d", (long long)low, (long long)high,
+                                  (int)d);
+        return -1;
+    }
+    return 0;
 }
 
 static int get_hint(uint32_t *out, core_state *state, PyObject *hint) {
@@ -90,6 +112,7 @@ static int get_params(recipe *r, core_state *state, const wishes *w) {
     if (get_padding(r, state, w->pad) != 0) return -1;
     if (get_corner(r->begin, &r->params.begin, state, r, w->begin, "begin") != 0) return -1;
     if (get_corner(r->end, &r->params.end, state, r, w->end, "end") != 0) return -1;
+    if (check_box(state, &r->params) != 0) return -1;
     return get_hint(&r->params.hint, state, w->hint);
 }
 

@@ -205,6 +205,19 @@ def test_a_text_that_does_not_parse_is_told_which_one(call, message, pos):
     assert str(caught.value).split("\n")[2] == "  " + pos * " " + "^"
 
 
+@pytest.mark.parametrize("box, told", [
+    ({"begin": (5, 0)}, "begin is 5 in dimension 0, which has size 4"),
+    ({"begin": (0, -1)}, "begin is -1 in dimension 1, which has size 3"),
+    ({"end": (4, 4)}, "end is 4 in dimension 1, which has size 3"), ({"end": (-2, 0)}, "end is -2 in dimension 0"),
+    ({"begin": (3, 0), "end": (2, 3)}, "begin is 3 and end 2 in dimension 0"),
+    ({"begin": (3,)}, "begin has 1 number for 2 dimensions")])
+def test_a_box_that_is_none_is_told_by_its_corners(box, told):
+    for call in (lambda: relayout(numpy.zeros((4, 3), "f4"), "f32[4,3]", **box),
+                 lambda: Plan("f32[4,3]", "f32[4,3]", **box)):
+        with pytest.raises(tegula.ArgumentError, match=f"^{told}"):
+            call()
+
+
 def test_what_relayout_calls_to_is_called_so():
     with pytest.raises(tegula.ArgumentError, match=re.escape("the shapes differ: to [2,2], src [4]")):
         relayout(numpy.zeros(4, "f4"), "f32[2,2]")
