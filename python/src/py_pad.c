@@ -63,6 +63,11 @@ static int copy_element(unsigned char *out, core_state *state, const tg_layout *
     Py_ssize_t n = 0;
     const int  wanted = (layout->elem_bits + 7) / 8;
     if (PyBytes_AsStringAndSize(value, &bytes, &n) != 0) return -1;
+    if (wanted > PAD_BYTES) {
+        (void)core_raise_argument(state, "pad: elements have %d bits here, and at most %d are moved",
+                                  (int)layout->elem_bits, 8 * PAD_BYTES);
+        return -1;
+    }
     if (n != wanted) {
         (void)core_raise_argument(state, "pad: one element has %d byte%s, not %zd", wanted, wanted == 1 ? "" : "s", n);
         return -1;

@@ -182,6 +182,12 @@ def test_padding_out_of_range_is_told_the_range(layout, pad, told):
         relayout(Buffer(layout.split("]")[0] + "]"), layout, pad=pad)
 
 
+def test_padding_of_elements_that_are_too_wide():
+    """It was written behind the room for one element."""
+    with pytest.raises(tegula.ArgumentError, match="^pad: elements have 4096 bits here, and at most 128 are moved"):
+        Plan("f32[2]{0:E(4096)}", "f32[2]{0:T(4)E(4096)}", pad=bytes(512))
+
+
 @pytest.mark.parametrize("dtype, pad, wanted", [
     ("s16", 1.5, "a whole number for s16"), ("f16", "3", "a number for f16"), ("pred", [1], "a whole number"),
     ("c64", {}, "a number")])
