@@ -47,6 +47,11 @@ void mover_watch_signals(void) {
 
 int mover_interrupted(void) { return noted_signal != 0 ? 128 + noted_signal : 0; }
 
+bool mover_wait(int fd) {
+    struct pollfd wait = {fd, POLLIN, 0};
+    return poll(&wait, 1, TICK_MS) > 0;
+}
+
 /* ---- an input that becomes shorter ------------------------------------------------------------------ */
 
 static uintptr_t input_begin, input_end, page_bytes;
@@ -234,10 +239,9 @@ static void answer_and_end(int to, const question *q, const mover *m) {
 
 /* Wait for the verdict; a status, or the one of a signal. */
 static int listen_to(verdict *out, int from, const question *q) {
-    struct pollfd wait = {from, POLLIN, 0};
     progress      p = progress_start();
     ssize_t       got = -1;
-    while (mover_interrupted() == 0 && poll(&wait, 1, TICK_MS) <= 0) progress_tick(&p, q->doing);
+    while (mover_interrupted() == 0 && !mover_wait(from)) progress_tick(&p, q->doing);
     if (mover_interrupted() == 0) got = read(from, out, sizeof *out);
     progress_end(&p);
     if (mover_interrupted() != 0) return mover_interrupted();

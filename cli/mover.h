@@ -29,6 +29,10 @@ void mover_watch_signals(void);
 /* 0, or the exit status for the signal that came. */
 int mover_interrupted(void);
 
+/* Whether fd can be read without waiting, within a moment. A read would wait on if a signal came just before it; ask
+ * this and mover_interrupted again and again instead. */
+bool mover_wait(int fd);
+
 /* "3.9 GB/s" or "240 MB/s", into a buffer of 32. */
 const char *mover_speed(char *buf, int64_t bytes, double seconds);
 

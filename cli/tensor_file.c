@@ -73,8 +73,9 @@ static int copy_standard_input(int to, const char *path, int64_t most, bool *goe
     int64_t              wanted = INT64_MAX, total = 0;
     size_t               n = 0;
     while (total <= wanted) {
-        const ssize_t got = read(STDIN_FILENO, chunk + n, CHUNK - n);
+        while (mover_interrupted() == 0 && !mover_wait(STDIN_FILENO)) continue;
         if (mover_interrupted() != 0) return mover_interrupted();
+        const ssize_t got = read(STDIN_FILENO, chunk + n, CHUNK - n);
         if (got == 0) return CLI_OK;
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return cli_fail(CLI_IO, "standard input", "%s", strerror(errno));
