@@ -26,10 +26,10 @@
  * with fetches among loads, others 1.0 to 1.1). It is of both cache lines of a stick, of half of the lines. Stores into
  * a cache do not wait: fetches are spread over the loads of bytes, of which a square has the most lines, where they
  * crowd each other in the first-level cache. Lines of a stick that lie side by side, tile after tile, are one piece of
- * memory: it is read from end to end, and fetched so, a cache line after each store, into the first-level cache (64 and
- * 256 MiB: 1.1 to 1.25 times as fast). Everywhere else lines are fetched before the square: those that begin inside of
- * cache lines, and so have more of them, and wider elements of short lines side by side, which the processor's own
- * prefetchers follow.
+ * memory: it is read from end to end, and fetched so, a cache line after each store, into the first-level cache (1.1 to
+ * 1.25 times as fast at 64 and 256 MiB, 1.05 to 1.3 into caches, two threads, 8 MiB). Everywhere else lines are fetched
+ * before the square: those that begin inside of cache lines, and so have more of them, and wider elements of short
+ * lines side by side, which the processor's own prefetchers follow.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
@@ -127,7 +127,7 @@ typedef struct matrix {
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
-    bool           solid;    /* from far and around the caches; src is one piece of memory, its lines are sticks */
+    bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
     bool           near;     /* which fetches into the first-level cache */
@@ -309,7 +309,7 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->crowded = is_crowded(a->src.step, STICK / width);
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
-    a->solid = a->far && a->stream && a->src.step == STICK && a->src.inner == a->src.n &&
+    a->solid = a->far && a->src.step == STICK && a->src.inner == a->src.n &&
                a->dst.inner == a->dst.n && a->dst.n * width == STICK &&
                (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
     a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;
@@ -364,6 +364,10 @@ typedef struct places {
 
 INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
     return (places){.kind = LISTED, .row = row, .line = line, .d_step = to, .s_step = at};
+}
+
+INLINE places solid(uint8_t *d, const uint8_t *s, int64_t row, const uint8_t *next) {
+    return (places){.kind = EVEN, .d = d, .s = s, .s_step = STICK, .d_step = row, .next = next};
 }
 
 INLINE const uint8_t *line_at(const places *p, int i) {

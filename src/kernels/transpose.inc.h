@@ -144,8 +144,11 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_solid_##width)(uint8_t *d, const uint8_t *s, int64_t row,                     \
                                                       const uint8_t *next) {                                         \
-        V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = STICK, .d_step = row, .next = next},    \
-                     true);                                                                                          \
+        V(square_of)(width, solid(d, s, row, next), false);                                                          \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_solid_stream_##width)(uint8_t *d, const uint8_t *s, int64_t row,              \
+                                                             const uint8_t *next) {                                  \
+        V(square_of)(width, solid(d, s, row, next), true);                                                           \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
         V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);         \
@@ -179,6 +182,7 @@ typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step,
 BY_WIDTH(V(square_move), square)
 BY_WIDTH(V(square_stream_move), square_stream)
 BY_WIDTH(V(square_solid_move), square_solid)
+BY_WIDTH(V(square_solid_move), square_solid_stream)
 BY_WIDTH(V(square_even_move), square_even)
 BY_WIDTH(V(square_groups_move), square_groups)
 
@@ -401,7 +405,7 @@ INLINE void V(run_even)(int width, matrix *a) {
 }
 
 /* As many whole sticks as there are, from one end of src to the other. */
-INLINE void V(run_solid)(int width, matrix *a) {
+INLINE void V(run_solid)(int width, bool stream, matrix *a) {
     const int            n = VEC / width, side = STICK / width;
     const int64_t        sticks = a->src.n / side, row = a->dst.step;
     const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + a->src.n * STICK;
@@ -411,8 +415,12 @@ INLINE void V(run_solid)(int width, matrix *a) {
             const uint8_t *const s = a->s + o * a->src_outer + i * side * STICK;
             const uint8_t       *next = end - s > NEXT_BYTES + side * STICK ? s + NEXT_BYTES : s;
             for (int p = 0; p < side; p += n)
-                for (int r = 0; r < side; r += n, next += n * VEC)
-                    V(square_solid)(width)(d + r * row + p * width, s + p * STICK + r * width, row, next);
+                for (int r = 0; r < side; r += n, next += n * VEC) {
+                    uint8_t *const       to = d + r * row + p * width;
+                    const uint8_t *const from = s + p * STICK + r * width;
+                    if (stream) V(square_solid_stream)(width)(to, from, row, next);
+                    else V(square_solid)(width)(to, from, row, next);
+                }
         }
     a->first = sticks * side;
 }
@@ -458,8 +466,9 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
         const matrix all = a; /* a copy: no call can change the other */
         V(pipeline)(width)(&all, &w);
     }
-    if (a.even) V(run_even)(width, &a);
-    if (a.solid) V(run_solid)(width, &a);
+    if (a.solid && a.stream) V(run_solid)(width, true, &a);
+    else if (a.solid) V(run_solid)(width, false, &a);
+    else if (a.even) V(run_even)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;
     w.o = 0;
     w.c = a.first;
