@@ -142,6 +142,7 @@ enum {
     SPARING_STREAMS = 16, /* what such a processor fetches ahead of sequential reads, it does for about so many */
     FAR = 1536,           /* bytes: what lies so much further on in src is fetched */
     SPARING_FAR = 256,
+    SHORT_FAR = 512, /* of rows in batches */
     CARRIED = 64
 };
 
@@ -250,14 +251,25 @@ static bool add_rows(tg_lines *l, const uint8_t *s, const tg_block *b, const pai
     return bad;
 }
 
-static bool move_short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
-    bool     bad = false;
-    tg_lines l;
+static void fetch_rows(const uint8_t *s, int64_t src_row, int64_t n, int64_t bytes) {
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = 0; i < bytes; i += TG_LINE_BYTES) TG_FETCH(s + r * src_row + i);
+}
+
+/* What the same rows have some steps of outer later is fetched: no prefetcher follows so many rows. */
+static bool move_short_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                            int64_t groups) {
+    const int64_t later = !m->far || b->src_outer <= 0 ? b->outer : tg_max(SHORT_FAR / b->src_outer, 1);
+    bool          bad = false;
+    tg_lines      l;
     for (int64_t o = 0; o < b->outer; o++) {
         tg_lines_begin(&l, dst + o * b->dst_outer);
-        for (int64_t r = 0; r < b->rows; r += BATCH)
-            bad |= add_rows(&l, src + o * b->src_outer + r * b->src_row, b, p, tg_min(BATCH, b->rows - r), b->dst_row,
-                              groups);
+        for (int64_t r = 0; r < b->rows; r += BATCH) {
+            const int64_t        n = tg_min(BATCH, b->rows - r);
+            const uint8_t *const s = src + o * b->src_outer + r * b->src_row;
+            if (o + later < b->outer) fetch_rows(s + later * b->src_outer, b->src_row, n, groups * p->src);
+            bad |= add_rows(&l, s, b, p, n, b->dst_row, groups);
+        }
         tg_lines_end(&l, p->copy);
     }
     return bad;
@@ -272,7 +284,7 @@ static bool move_in_pieces(const tg_mover *m, uint8_t *dst, const uint8_t *src, 
     bool          bad = false;
     tg_lines      l;
     if (on && !by_rows && row_bytes * BATCH <= TG_LINES_CAPACITY - TG_LINE_BYTES)
-        return move_short_rows(dst, src, b, p, groups);
+        return move_short_rows(m, dst, src, b, p, groups);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t i = 0; i < inner; i++) {
             const int64_t  y = by_rows ? i : o, x = by_rows ? o : i;

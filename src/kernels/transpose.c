@@ -31,6 +31,9 @@
  * before the square: those that begin inside of cache lines, and so have more of them, and wider elements of short
  * lines side by side, which the processor's own prefetchers follow.
  *
+ * Sticks that begin inside of cache lines are put together in a buffer, a tile at a time, and leave from there as whole
+ * lines: 1.4 to 2.2 times as fast as stores into the caches (64 MiB).
+ *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
@@ -122,6 +125,7 @@ typedef struct matrix {
     int64_t        first;    /* columns before this one are done */
     const uint8_t *pad;      /* as long as a tile is deep */
     bool           stream;   /* dst rows begin at lines */
+    bool           gathered; /* they do not, but are sticks side by side: tiles leave as one run, around the caches */
     bool           far;      /* src must be fetched early */
     bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
@@ -304,12 +308,13 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
 
 /* Which way it goes. */
 INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
-    a->even = !a->stream && a->src.inner == a->src.n && find_groups(a, 16 / width);
+    a->gathered = m->stream && !a->stream && a->dst.inner == a->dst.n && a->dst.step == STICK;
+    a->even = !a->stream && !a->gathered && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
-    a->solid = a->far && a->src.step == STICK && a->src.inner == a->src.n &&
+    a->solid = a->far && !a->gathered && a->src.step == STICK && a->src.inner == a->src.n &&
                a->dst.inner == a->dst.n && a->dst.n * width == STICK &&
                (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
     a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0;

@@ -268,6 +268,14 @@ INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #endif
 }
 
+/* n bytes, several lines, of which whole ones go around the caches. */
+INLINE void V(stream_out)(uint8_t *d, const uint8_t *s, int64_t n) {
+    const int64_t lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), end = (n - lead) / VEC * VEC + lead;
+    V(part)(d, s, lead);
+    for (int64_t i = lead; i < end; i += VEC) V(put)(d + i, V(load)(s + i), true);
+    V(part)(d + end, s + end, n - end);
+}
+
 /* n bytes, fewer than 16. */
 INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
@@ -437,16 +445,17 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->between};
         const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
         target_addresses(w->row, now->d, &a->dst, first, n);
-        for (int64_t i = 0; narrow && i < n; i++) w->to[i] = w->out + i * STICK;
+        for (int64_t i = 0; (narrow || a->gathered) && i < n; i++) w->to[i] = w->out + i * STICK;
         for (int64_t i = n; i < least; i++) w->row[i] = w->to[i] = w->out + i * STICK;
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
-        uint8_t *const *const row = narrow ? w->to : w->row;
+        uint8_t *const *const row = narrow || a->gathered ? w->to : w->row;
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, STICK / VEC, a->far ? &later : NULL, true);
         else
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
         for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->to[i], now->cols * width);
+        if (a->gathered && !narrow) V(stream_out)(w->row[0], w->out, n * STICK);
     }
 }
 

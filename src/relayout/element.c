@@ -36,7 +36,7 @@ static const float_form forms[] = {
     {TG_F4E2M1FN, 2, 1, 1, FINITE},     {TG_F6E2M3FN, 2, 3, 1, FINITE},   {TG_F6E3M2FN, 3, 2, 3, FINITE},
 };
 
-/* SEN169_FP16: its last code, NINF, is infinity and NaN at once. Source: spec/spyre.md 2.5. */
+/* SEN169_FP16: its last code, NINF, is infinity and NaN at once (docs/sources.md). */
 static const float_form dlfloat = {TG_INVALID, 6, 9, 31, FN};
 
 static const float_form *find_form(tg_dtype dtype) {
@@ -231,8 +231,8 @@ tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype ty
     unsigned char        native[ELEMENT_BYTES] = {0}, stored[ELEMENT_BYTES] = {0};
     double               value = 0;
     if (!goes_into(wanted, type))
-        return tg_fail(err, TG_ERR_ARGUMENT, "numbers of type %d do not become elements of type %d", (int64_t)type,
-                       (int64_t)layout->dtype);
+        return tg_fail(err, TG_ERR_ARGUMENT, "a number of type %s does not become an element of type %s",
+                       tg_dtype_name(type), tg_dtype_name(layout->dtype));
     tg_status status = encode_native(native, layout->dtype, type, number, err);
     if (status != TG_OK) return status;
     status = store_as(stored, native, layout, err);

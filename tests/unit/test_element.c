@@ -1,4 +1,4 @@
-/* tg_element_from_number: every code of the small formats, the ends of the ranges, and what is refused. */
+/* tg_element_from_number: every code of bf16, samples of other formats, the ends of the ranges, and what is refused. */
 #include <tegula/tegula.h>
 
 #include <math.h>
