@@ -51,10 +51,16 @@ static int store_float(unsigned char *out, core_state *state, const tg_layout *l
     return store(out, state, layout, TG_F64, &number, value);
 }
 
+/* As complex(value) has it, which asks __complex__, and would read text. */
 static int store_complex(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
-    const double real = PyComplex_RealAsDouble(value);
-    if (real == -1 && PyErr_Occurred()) return fail_double(state, layout, value);
-    const double number[2] = {real, PyComplex_ImagAsDouble(value)};
+    if (PyUnicode_Check(value)) {
+        PyErr_Format(PyExc_TypeError, "pad: expected a number, not %R", Py_TYPE(value));
+        return -1;
+    }
+    PyObject *const z = PyObject_CallFunctionObjArgs((PyObject *)&PyComplex_Type, value, NULL);
+    if (z == NULL) return fail_double(state, layout, value);
+    const double number[2] = {PyComplex_RealAsDouble(z), PyComplex_ImagAsDouble(z)};
+    Py_DECREF(z);
     return store(out, state, layout, TG_C128, number, value);
 }
 

@@ -8,25 +8,14 @@
 
 enum { MOST_SHAPES = 4 }; /* of operands, in one line */
 
-/* What follows the word in the message; NULL if it does not begin with that. */
-static const char *behind(const char *message, tg_hlo_text word) {
-    return word.len == 0 || strncmp(message, word.chars, word.len) == 0 ? message + word.len : NULL;
-}
-
-/* "add r: " or "r: " */
+/* Whether the message begins as errors about the instruction do: "add r: ", or "r: ". */
 static bool says_who(const char *message, const tg_hlo_instruction *at) {
-    const char *rest = behind(message, at->opcode);
-    rest = behind(rest != NULL && *rest == ' ' ? rest + 1 : message, at->name);
-    return rest != NULL && *rest == ':';
-}
-
-/* Who it is; most rules have said so. */
-static void put_who(tg_writer *w, const char *message, const tg_hlo_instruction *at) {
-    if (says_who(message, at)) return;
-    tg_put_bytes(w, at->opcode.chars, at->opcode.len);
-    tg_put_char(w, ' ');
-    tg_put_bytes(w, at->name.chars, at->name.len);
-    tg_put_text(w, ": ");
+    const tg_hlo_text opcode = at->opcode, name = at->name;
+    tg_error          begins;
+    (void)tg_fail(&begins, TG_ERR_UNSUPPORTED, "%t %t: ", opcode.chars, opcode.len, name.chars, name.len);
+    if (strncmp(message, begins.message, strlen(begins.message)) == 0) return true;
+    (void)tg_fail(&begins, TG_ERR_UNSUPPORTED, "%t: ", name.chars, name.len);
+    return strncmp(message, begins.message, strlen(begins.message)) == 0;
 }
 
 /* The text of a shape, in one line; false if it has none. */
@@ -63,15 +52,16 @@ static bool put_shapes(tg_writer *w, const tg_hlo_module *module, const tg_hlo_i
 void tg_lower_tell(tg_error *err, const tg_hlo_module *module, int64_t id) {
     const tg_hlo_instruction at = tg_hlo_get_instruction(module, id);
     if (err == NULL || err->status == TG_ERR_NOMEM) return;
-    tg_error  told = *err;
-    char      shapes[sizeof told.message];
-    tg_writer w = tg_writer_make(told.message, sizeof told.message), s = tg_writer_make(shapes, sizeof shapes);
-    put_who(&w, err->message, &at);
-    tg_put_text(&w, err->message);
+    tg_error told = *err;
+    char     shapes[sizeof told.message];
+    if (!says_who(err->message, &at)) /* most rules have said so */
+        (void)tg_fail(&told, err->status, "%t %t: %s", at.opcode.chars, at.opcode.len, at.name.chars, at.name.len,
+                      err->message);
+    tg_writer  s = tg_writer_make(shapes, sizeof shapes);
     const bool has_shapes = put_shapes(&s, module, &at);
     (void)tg_writer_end(&s);
-    if (has_shapes && w.len + s.len < sizeof told.message) tg_put_text(&w, shapes);
-    (void)tg_writer_end(&w);
+    const size_t len = strlen(told.message);
+    if (has_shapes && len + s.len < sizeof told.message) memcpy(told.message + len, shapes, s.len + 1);
     told.pos = at.pos;
     *err = told;
 }

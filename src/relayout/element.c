@@ -216,11 +216,12 @@ static tg_status store_as(unsigned char *out, const unsigned char *native, const
 }
 
 /* Whether a number of the element type is still one in the device format: conversion turns what is too large into
- * infinity or NaN without a word, as devices do. */
-static bool still_holds(const unsigned char *stored, const tg_layout *layout, double number) {
+ * infinity or NaN without a word, as devices do. Some formats take the bits as they are. */
+static bool still_holds(const unsigned char *stored, const unsigned char *native, const tg_layout *layout,
+                        double number) {
     const float_form *form = find_stored_form(layout->format);
     const real        value = split_double(number);
-    if (form == NULL || value.nan) return true;
+    if (form == NULL || value.nan || memcmp(stored, native, ELEMENT_BYTES) == 0) return true;
     const uint64_t sign = (uint64_t)1 << (form->exponent_bits + form->fraction_bits);
     const uint64_t code = get_bits(stored, layout->elem_bits / 8) & (sign - 1);
     return value.infinite ? form->special == IEEE : code <= last_finite(form);
@@ -239,7 +240,7 @@ tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype ty
     if (status == TG_ERR_OVERFLOW) return fail_stored_range(layout, err);
     if (status != TG_OK) return status;
     if (wanted == TG_CLASS_FLOAT) memcpy(&value, number, sizeof value);
-    if (wanted == TG_CLASS_FLOAT && !still_holds(stored, layout, value)) return fail_stored_range(layout, err);
+    if (wanted == TG_CLASS_FLOAT && !still_holds(stored, native, layout, value)) return fail_stored_range(layout, err);
     memcpy(out, stored, (size_t)(layout->elem_bits + 7) / 8);
     return TG_OK;
 }

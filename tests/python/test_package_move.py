@@ -137,7 +137,7 @@ def test_conversions():
     ("bf16", 1 + 2**-8 + 2**-30, ml_dtypes.bfloat16(1 + 2**-7)), ("bf16", 1 + 2**-8, ml_dtypes.bfloat16(1)),
     ("f16", 1 + 2**-11 + 2**-40, numpy.float16(1 + 2**-10)), ("f16", 65519.99999, numpy.float16(65504)),
     ("s8", -128, numpy.int8(-128)), ("u64", 2**64 - 1, numpy.uint64(2**64 - 1)),
-    ("c64", 1 + 2j, numpy.complex64(1 + 2j)),
+    ("c64", 1 + 2j, numpy.complex64(1 + 2j)), ("c64", numpy.complex64(1 + 2j), numpy.complex64(1 + 2j)),
     ("c128", 0.1 + 2j, numpy.complex128(0.1 + 2j)), ("f8e4m3fn", 448, ml_dtypes.float8_e4m3fn(448)),
     ("f8e5m2", 3, ml_dtypes.float8_e5m2(3)), ("f8e8m0fnu", b"\x7f", ml_dtypes.float8_e8m0fnu(1)),
     ("f8e8m0fnu", 4.0, ml_dtypes.float8_e8m0fnu(4)), ("f8e3m4", 0.1, ml_dtypes.float8_e3m4(0.1)),

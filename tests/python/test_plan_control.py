@@ -518,6 +518,12 @@ def test_errors_of_a_graph_have_a_place(line, told):
     assert shown[caret.index("^"):].startswith(told[3]), ran.stderr
 
 
+def test_a_long_name_leaves_place_for_the_reason():
+    name = "n" * 200
+    ran = plan_hlo.run(f"ENTRY e {{ p = f16[64,64] parameter(0)\n  ROOT {name} = f16[64] reshape(p)\n}}\n")
+    assert f"reshape {name[:40]}...: a reshape changes the number of elements" in ran.stderr, ran.stderr
+
+
 @pytest.mark.parametrize("text", ["f32[2,2] constant({ { 1, -2.5e-3 }, { inf, nan(0x200) } })",
                                   "pred[2] constant({true, false})", "f32[4] constant({...})", "f32[0] constant({})",
                                   "s32[2,1] constant({ /*i0=0*/ {1}, /*i0=1*/ {2} })", "c64[] constant((1, -2))",

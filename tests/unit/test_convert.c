@@ -204,6 +204,8 @@ static shape random_shape(tg_encoding d, tg_encoding s) {
     if (random_below(16) == 0) h = (shape){2, 2, 64 * (1 + random_below(80)), 0, {0}, {0}};
     if (random_below(16) == 0)
         h = (shape){1 + random_below(20), 1 + random_below(70), 1 + random_below(66), 0, {0}, {0}};
+    if (random_below(16) == 0)
+        h = (shape){1 + random_below(4), 65 + random_below(80), 1 + random_below(66), 0, {0}, {0}};
     if (random_below(3) == 0 && h.cols * d.bits % 8 == 0)
         h.tail = random_below(3) == 0 ? random_below(200) : 64 - h.cols % 64;
     h.dst = random_side(h.outer, h.rows, ((h.cols + h.tail) * d.bits + 7) / 8, false);

@@ -99,6 +99,16 @@ static void test_the_ends_of_integers(void **unused) {
     }
 }
 
+/* SEN152_FP8 takes these bits as they are, and of f8e5m2 the last ones are no numbers. */
+static void test_formats_that_keep_bits(void **unused) {
+    (void)unused;
+    const double    largest = 57344;
+    const tg_layout layout = parse("f8e5m2fnuz[100] spyre");
+    unsigned char   out = 0;
+    assert_int_equal(tg_element_from_number(&out, &layout, TG_F64, &largest, NULL), TG_OK);
+    assert_int_equal(out, 0x7f);
+}
+
 static void test_numbers_of_other_kinds(void **unused) {
     (void)unused;
     const double    value[2] = {1, 2};
@@ -119,6 +129,7 @@ int main(void) {
         cmocka_unit_test(test_all_of_bfloat16),
         cmocka_unit_test(test_the_element_type_comes_first),
         cmocka_unit_test(test_the_ends_of_integers),
+        cmocka_unit_test(test_formats_that_keep_bits),
         cmocka_unit_test(test_numbers_of_other_kinds),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

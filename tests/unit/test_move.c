@@ -256,6 +256,7 @@ static void check_named(int32_t width) {
          {2, 331, e - 1, 331 * e, e, 1, 331 * e, 1, 331, 1, NULL, 0, 0}},
         {"sticks back", TRANSPOSE, {2, e, 5 * e + 3, e * (5 * e + 4), 5 * e + 4, 1, 6 * e * e, 1, e, 0, NULL, 0, 0}},
         {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL, 0, 0}},
+        {"restick in two parts", TRANSPOSE, {2, e / 2, e, 3 * e * e, e, 1, e / 2, 1, e, 0, NULL, 0, 0}},
         {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
         {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL, 0, 0}},
         {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
