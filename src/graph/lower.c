@@ -13,7 +13,7 @@ enum { BUDGET = 1 << 22 }; /* instructions that are inlined, as often as they ar
 enum { OUTPUTS = 1 << 16, LEAVES = 1 << 16 };
 
 static tg_lower lower_parameter, lower_tuple, lower_get_tuple_element, lower_call, lower_fusion, lower_custom_call,
-    lower_on_host, lower_random, lower_transfer, lower_bits, lower_exchange;
+    lower_on_host, lower_cholesky, lower_solve, lower_random, lower_transfer, lower_bits, lower_exchange;
 
 typedef struct rule {
     const char *opcode;
@@ -27,38 +27,38 @@ static const rule rules[] = {
     {"constant", tg_lower_constant, 0},
     {"iota", tg_lower_iota, 0},
     /* views */
-    {"broadcast", tg_lower_broadcast, 0},
-    {"transpose", tg_lower_transpose, 0},
-    {"reshape", tg_lower_reshape, 0},
-    {"bitcast", tg_lower_bitcast, 0},
-    {"slice", tg_lower_slice, 0},
-    {"copy", tg_lower_same, 0}, /* changes XLA's layout alone */
-    {"copy-start", tg_lower_same, 0},
-    {"copy-done", tg_lower_same, 0},
+    {"broadcast", tg_lower_broadcast, 1},
+    {"transpose", tg_lower_transpose, 1},
+    {"reshape", tg_lower_reshape, 1},
+    {"bitcast", tg_lower_bitcast, 1},
+    {"slice", tg_lower_slice, 1},
+    {"copy", tg_lower_same, 1}, /* changes XLA's layout alone */
+    {"copy-start", tg_lower_copy_start, 1},
+    {"copy-done", tg_lower_copy_done, 1},
     {"add-dependency", tg_lower_same, 0},
     {"optimization-barrier", tg_lower_same, 0},
     {"opt-barrier", tg_lower_same, 0},
     /* tuples and calls */
     {"tuple", lower_tuple, 0},
-    {"get-tuple-element", lower_get_tuple_element, 0},
+    {"get-tuple-element", lower_get_tuple_element, 1},
     {"call", lower_call, 0},
     {"fusion", lower_fusion, 0},
     {"custom-call", lower_custom_call, 0},
-    {"while", tg_lower_while, 0},
+    {"while", tg_lower_while, 1},
     {"conditional", tg_lower_conditional, 0},
     /* with rules of their own */
-    {"dot", tg_lower_dot, 0},
-    {"convolution", tg_lower_convolution, 0},
+    {"dot", tg_lower_dot, 2},
+    {"convolution", tg_lower_convolution, 2},
     {"reduce", tg_lower_reduce, 0},
     {"reduce-window", tg_lower_reduce_windows, 0},
-    {"gather", tg_lower_gather, 0},
+    {"gather", tg_lower_gather, 2},
     {"concatenate", tg_lower_concatenate, 0},
-    {"pad", tg_lower_pad, 0},
+    {"pad", tg_lower_pad, 2},
     {"dynamic-slice", tg_lower_dynamic_slice, 0},
     {"dynamic-update-slice", tg_lower_dynamic_update_slice, 0},
     {"scatter", tg_lower_scatter, 0},
-    {"select-and-scatter", tg_lower_select_and_scatter, 0},
-    {"reverse", tg_lower_reverse, 0},
+    {"select-and-scatter", tg_lower_select_and_scatter, 3},
+    {"reverse", tg_lower_reverse, 1},
     {"sort", tg_lower_sort, 0},
     {"topk", tg_lower_topk, 0},
     /* on several devices: each has its tensor */
@@ -70,10 +70,10 @@ static const rule rules[] = {
     {"all-to-all", lower_exchange, 0},
     {"ragged-all-to-all", lower_exchange, 0},
     /* not on the device */
-    {"bitcast-convert", lower_bits, 0},
-    {"cholesky", lower_on_host, 0},
+    {"bitcast-convert", lower_bits, 1},
+    {"cholesky", lower_cholesky, 1},
     {"fft", lower_on_host, 0},
-    {"triangular-solve", lower_on_host, 0},
+    {"triangular-solve", lower_solve, 2},
     {"rng", lower_random, 0},
     {"rng-bit-generator", lower_random, 0},
     {"rng-get-and-update-state", lower_random, 0},
@@ -382,12 +382,38 @@ tg_status tg_lower_refuse(tg_order *o, const char *reason) {
     return tg_lower_boundary(o);
 }
 
+/* Bits of an element as XLA counts them. */
+static int32_t bits_in_text(tg_dtype dtype) { return dtype == TG_PRED ? 8 : tg_dtype_bits(dtype); }
+
 /* What only the host can do. */
 static tg_status lower_on_host(tg_order *o) { return tg_lower_refuse(o, "the host calculates it"); }
 static tg_status lower_random(tg_order *o) { return tg_lower_refuse(o, "the host makes random numbers"); }
 static tg_status lower_transfer(tg_order *o) { return tg_lower_refuse(o, "it talks to the host or other programs"); }
 
+/* The result is like operand k. */
+static tg_status solve(tg_order *o, int64_t k) {
+    tg_node_view result, view;
+    tg_status    s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, k);
+    if (s == TG_OK) s = tg_lower_expect(o, "its result", &view, &result);
+    return s == TG_OK ? lower_on_host(o) : s;
+}
+
+static tg_status lower_cholesky(tg_order *o) { return solve(o, 0); }
+static tg_status lower_solve(tg_order *o) { return solve(o, 1); }
+
+/* Where elements become wider or narrower, the parts of one are a last dimension. */
 static tg_status lower_bits(tg_order *o) {
+    tg_node_view result, view;
+    tg_status    s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    const int32_t from = bits_in_text(view.dtype), to = bits_in_text(result.dtype);
+    tg_node_view *parted = from > to ? &result : &view;
+    const int32_t parts = from > to ? from / to : to / from;
+    if (parts > 1 && (parted->ndim == 0 || parted->shape[--parted->ndim] != parts))
+        return tg_lower_fail(o, "its last dimension is not the parts of an element");
+    if (!tg_lower_same_sizes(&result, &view)) return tg_lower_fail(o, "it changes the shape");
     return tg_lower_refuse(o, "the bits of a device format are not those of the host");
 }
 
@@ -395,13 +421,25 @@ static tg_status lower_exchange(tg_order *o) {
     return tg_lower_refuse(o, "pieces of tensors change places between devices");
 }
 
-/* Marks for XLA's partitioner, which calculate nothing. */
+/* Marks for XLA's partitioner calculate nothing, but may say that from here on each device has its piece. */
+static tg_status lower_mark(tg_order *o) {
+    tg_node_view result, view;
+    tg_thing     operand;
+    tg_status    s = tg_lower_operand(&operand, o, 0);
+    if (s != TG_OK || operand.kind != TG_ARRAY) return s == TG_OK ? tg_lower_same(o) : s;
+    view = o->l->views.rows[operand.first];
+    s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_expect_type(o, "its result", view.dtype, result.dtype);
+    if (s != TG_OK) return s;
+    return tg_lower_same_sizes(&result, &view) ? tg_lower_same(o) : tg_lower_refuse(o, "each device has a piece of it");
+}
+
 static tg_status lower_custom_call(tg_order *o) {
     static const char *const marks[] = {"\"Sharding\"", "\"SPMDFullToShardShape\"", "\"SPMDShardToFullShape\""};
     tg_hlo_text              target;
     const bool               named = tg_hlo_find_attribute(&target, o->l->module, o->id, "custom_call_target");
     for (size_t i = 0; named && i < COUNT(marks); i++)
-        if (tg_hlo_text_is(target, marks[i])) return tg_lower_same(o);
+        if (tg_hlo_text_is(target, marks[i])) return lower_mark(o);
     if (named && tg_hlo_text_is(target, "\"TopK\"")) return tg_lower_topk(o);
     return tg_lower_refuse(o, "its target is code of another library");
 }
@@ -440,8 +478,10 @@ static tg_status call(tg_order *o, const char *key) {
     const int64_t callee = tg_lower_callee(o, key);
     const size_t  n = (size_t)o->at.noperands;
     if (callee == TG_HLO_NONE) return tg_lower_fail(o, "it does not name one computation");
+    tg_status s = tg_lower_check_call(o, callee, n);
+    if (s != TG_OK) return s;
     tg_thing *args = malloc((n + 1) * sizeof *args);
-    tg_status s = args != NULL ? TG_OK : tg_lower_no_memory(o);
+    if (args == NULL) s = tg_lower_no_memory(o);
     for (size_t k = 0; k < n && s == TG_OK; k++) s = tg_lower_operand(&args[k], o, (int64_t)k);
     if (s == TG_OK) s = tg_lower_computation(o->out, o->l, callee, args, n);
     free(args);
@@ -487,7 +527,10 @@ static tg_status lower_instruction(tg_lowering *l, tg_frame *f, int64_t id) {
     if (!put_name(l, o.at.name, calls)) return tg_lower_no_memory(&o);
     const int64_t before = tg_graph_count(l->graph);
     l->leaves = LEAVES;
-    tg_status     s = o.at.elided > 0 ? tg_lower_fail(&o, "the text leaves out some of its operands") : apply_rule(&o);
+    tg_status     s = o.at.elided > 0 ? tg_lower_fail(&o, "the text leaves out some of its operands")
+                                      : tg_lower_check_operands(&o);
+    if (s == TG_OK) s = apply_rule(&o);
+    if (s == TG_OK) s = tg_lower_check_result(&o);
     l->prefix = prefix;
     if (s == TG_OK) s = tg_lower_take_hints(&o, before);
     if (s != TG_OK && !l->told) tg_lower_tell(l->err, l->module, id);

@@ -157,6 +157,40 @@ tg_status tg_lower_computation(tg_thing *out, tg_lowering *l, int64_t computatio
  * it takes and gives, and the place of its name. */
 void tg_lower_tell(tg_error *err, const tg_hlo_module *module, int64_t id);
 
+/* ---- lower_check.c ---- */
+
+/* The text says what is so: of the shapes that it gives operands, and of what the instruction has made. */
+tg_status tg_lower_check_operands(const tg_order *o);
+tg_status tg_lower_check_result(const tg_order *o);
+
+bool tg_lower_same_sizes(const tg_node_view *a, const tg_node_view *b);
+/* XLA lets floats of several precisions go together, and nothing else. */
+bool tg_lower_alike(tg_dtype a, tg_dtype b);
+bool tg_lower_is_whole(tg_dtype dtype);
+
+/* What is so comes first, then what it has to be; of a result that is what the text says. In turn: `what` has these
+ * sizes and exactly this type; a type that is alike; a dimension of the result has the size that is said; operand k is
+ * a scalar. */
+tg_status tg_lower_expect(const tg_order *o, const char *what, const tg_node_view *is, const tg_node_view *wanted);
+tg_status tg_lower_expect_type(const tg_order *o, const char *what, tg_dtype is, tg_dtype wanted);
+tg_status tg_lower_expect_size(const tg_order *o, int32_t dim, int64_t said, int64_t is);
+tg_status tg_lower_expect_scalar(const tg_order *o, const char *what, int64_t k, tg_dtype dtype);
+
+/* The computation has as many parameters. */
+tg_status tg_lower_check_call(const tg_order *o, int64_t computation, size_t nargs);
+/* The operands from k on say where something begins in so many dimensions. */
+tg_status tg_lower_check_indices(const tg_order *o, int64_t k, int32_t ndim);
+/* What is left of a view without these dimensions; false if it does not have them, each once. */
+bool tg_lower_reduced(tg_node_view *out, const tg_node_view *view, const int64_t *dims, int32_t ndims);
+/* Half of the operands are arrays of the same sizes, the other half scalars to start with. */
+tg_status tg_lower_check_starts(const tg_order *o);
+/* The instruction has made n arrays, of the types of its first operands. */
+tg_status tg_lower_check_results(const tg_order *o, int64_t n);
+tg_status tg_lower_check_pointwise(const tg_order *o, const tg_node_view *result);
+
+/* Places of a window along a dimension of this size; false if it is no window, or they are too many to count. */
+bool tg_lower_count_windows(int64_t *out, int64_t extent, const tg_hlo_window_dim *window);
+
 /* ---- lower_count.c ---- */
 
 /* Instructions of the entry, and of what it calls as often as that is called; INT64_MAX if there are more.
@@ -236,7 +270,8 @@ bool tg_rows_reshape(tg_node_view *out, bool *cuts, const tg_node_view *in, int3
 /* Does the layout, if there is one, list each dimension once? */
 bool tg_lower_is_layout(const tg_xla_shape *shape);
 
-tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same;
+tg_lower tg_lower_broadcast, tg_lower_transpose, tg_lower_reshape, tg_lower_bitcast, tg_lower_slice, tg_lower_same,
+    tg_lower_copy_start, tg_lower_copy_done;
 
 /* Whether d is one of n dimensions. */
 static inline bool tg_lower_lists(const int64_t *dims, int32_t n, int64_t d) {

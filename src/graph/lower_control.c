@@ -228,9 +228,11 @@ static tg_status keep_leaf(tg_node_view *out, const tg_order *o, const tg_node_v
 static tg_status look_inside(tg_thing *out, const tg_order *o, int64_t computation, const tg_thing *args, size_t n) {
     tg_lowering *l = o->l;
     const size_t prefix = l->prefix, name = l->name.count;
+    tg_status    s = tg_lower_check_call(o, computation, n);
+    if (s != TG_OK) return s;
     if (!tg_trace_instruction(o) || !tg_char_rows_push(&l->name, '/')) return tg_lower_no_memory(o);
     l->prefix = l->name.count;
-    const tg_status s = tg_lower_computation(out, l, computation, args, n);
+    s = tg_lower_computation(out, l, computation, args, n);
     l->prefix = prefix;
     l->name.count = name;
     return s;
@@ -262,6 +264,12 @@ static tg_status add_loop(const tg_order *o, int64_t first, const tg_thing *test
     return loop.end > first ? tg_graph_add_loop(o->l->graph, &loop, o->l->err) : TG_OK;
 }
 
+static tg_status check_test(const tg_order *o, const tg_thing *tested) {
+    if (tested->kind != TG_ARRAY) return tg_lower_fail(o, "its condition gives no array");
+    const tg_node_view truth = {.dtype = TG_PRED};
+    return tg_lower_expect(o, "what its condition gives", &o->l->views.rows[tested->first], &truth);
+}
+
 tg_status tg_lower_while(tg_order *o) {
     const int64_t body = tg_lower_callee(o, "body"), condition = tg_lower_callee(o, "condition");
     const int64_t times = o->l->times;
@@ -275,6 +283,7 @@ tg_status tg_lower_while(tg_order *o) {
     if (s != TG_OK) return s;
     const int64_t first = tg_graph_count(o->l->graph);
     s = look_inside(&tested, o, condition, &carried, 1);
+    if (s == TG_OK) s = check_test(o, &tested);
     if (s == TG_OK) s = look_inside(&parts[1], o, body, &carried, 1);
     parts[0] = carried;
     if (s == TG_OK) s = keep_apart(&parts[1], o, parts, first);
@@ -293,7 +302,6 @@ static tg_status branch_leaf(tg_node_view *out, const tg_order *o, const tg_node
     tg_draft     d;
     tg_status    s = tg_lower_view(&which, o, 0);
     if (s != TG_OK) return s;
-    if (which.ndim != 0) return tg_lower_fail(o, "what says which branch runs is no scalar");
     start_alike(&d, o, TG_NODE_POINTWISE, parts[0]);
     if (!tg_draft_operand(&d, o, &which, NULL)) return tg_lower_no_memory(o);
     for (size_t i = 0; i < n; i++) {
@@ -321,6 +329,16 @@ static tg_status read_branches(int64_t *out, size_t *count, size_t cap, const tg
     return TG_OK;
 }
 
+/* Of two branches a truth value is enough. */
+static tg_status check_choice(const tg_order *o, size_t count) {
+    tg_node_view which;
+    tg_status    s = tg_lower_view(&which, o, 0);
+    if (s != TG_OK) return s;
+    if (which.ndim != 0) return tg_lower_fail(o, "what says which branch runs is no scalar");
+    if (which.dtype == TG_S32 || (which.dtype == TG_PRED && count == 2)) return TG_OK;
+    return tg_lower_fail(o, "what says which branch runs is neither s32 nor, of two branches, pred");
+}
+
 tg_status tg_lower_conditional(tg_order *o) {
     enum { CAP = 64 };
     int64_t   branches[CAP];
@@ -328,6 +346,7 @@ tg_status tg_lower_conditional(tg_order *o) {
     size_t    count = 0;
     const size_t name = o->l->name.count;
     tg_status s = read_branches(branches, &count, CAP, o);
+    if (s == TG_OK) s = check_choice(o, count);
     for (size_t i = 0; i < count && s == TG_OK; i++) {
         tg_thing arg;
         s = tg_lower_operand(&arg, o, (int64_t)i + 1);
@@ -353,6 +372,12 @@ tg_status tg_lower_all_gather(tg_order *o) {
     if (s != TG_OK) return s;
     if (ndims != 1 || dims[0] < 0 || dims[0] >= result.ndim || view.ndim != result.ndim || view.shape[dims[0]] < 1)
         return tg_lower_fail(o, "it does not say along what");
+    tg_node_view wanted = view;
+    wanted.shape[dims[0]] = result.shape[dims[0]];
+    s = tg_lower_expect(o, "its result", &wanted, &result);
+    if (s != TG_OK) return s;
+    if (result.shape[dims[0]] % view.shape[dims[0]] != 0)
+        return tg_lower_fail(o, "its result is not a whole number of its operands");
     tg_draft_start(&d, o, TG_NODE_CONCATENATE, &result);
     keep_format(&d, o, &view);
     for (int32_t i = 0; i < view.ndim; i++) loop[i] = i;

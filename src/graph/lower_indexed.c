@@ -6,6 +6,38 @@
 
 static const char single_elements[] = "it picks single elements, and the device moves whole sticks";
 
+/* ---- places ------------------------------------------------------------------------------------------ */
+
+static bool is_rising(const int64_t *dims, int32_t n, int32_t ndim) {
+    for (int32_t i = 0; i < n; i++)
+        if (dims[i] < 0 || dims[i] >= ndim || (i > 0 && dims[i] <= dims[i - 1])) return false;
+    return true;
+}
+
+/* One dimension of the indices lists a place, in the dimensions of the table that `map` lists; without it places are
+ * single numbers. The others are those of the slices, but for those within a slice, `window`. */
+static tg_status check_places(const tg_order *o, const tg_node_view *indices, const tg_node_view *slices,
+                              const int64_t *window, int32_t nwindow, const int64_t *map, int32_t nmap, int32_t ndim) {
+    int64_t      vector[TG_MAX_NDIM];
+    int32_t      n = 0;
+    tg_node_view outside, places;
+    tg_status    s = tg_lower_ints(vector, &n, o, "index_vector_dim");
+    if (s != TG_OK) return s;
+    if (!tg_lower_is_whole(indices->dtype)) return tg_lower_fail(o, "its indices are no whole numbers");
+    if (n != 1 || vector[0] < 0 || vector[0] > indices->ndim)
+        return tg_lower_fail(o, "it does not say which dimension of its indices is a place");
+    n = vector[0] < indices->ndim;
+    if (nmap != (n == 1 ? indices->shape[vector[0]] : 1))
+        return tg_lower_fail(o, "its indices have not one number for each dimension that they are of");
+    for (int32_t i = 0; i < nmap; i++)
+        if (map[i] < 0 || map[i] >= ndim || tg_lower_lists(map, i, map[i]))
+            return tg_lower_fail(o, "its indices are of a dimension that is not there, or twice of one");
+    if (!is_rising(window, nwindow, slices->ndim) || !tg_lower_reduced(&outside, slices, window, nwindow) ||
+        !tg_lower_reduced(&places, indices, vector, n) || !tg_lower_same_sizes(&outside, &places))
+        return tg_lower_fail(o, "its slices are not as many as its indices");
+    return TG_OK;
+}
+
 /* ---- gather ------------------------------------------------------------------------------------------ */
 
 typedef struct gather_dims {
@@ -28,9 +60,14 @@ static bool gather_loops(int32_t *loop, bool *whole, bool *windows, const gather
                          const tg_node_view *result) {
     int32_t next = 0;
     if (g->nsizes != table->ndim) return false;
+    if (!is_rising(g->collapsed, g->ncollapsed, table->ndim) || !is_rising(g->batch, g->nbatch, table->ndim))
+        return false;
     for (int32_t d = 0; d < table->ndim; d++) {
         loop[d] = TG_LOOP_UNKNOWN;
-        if (tg_lower_lists(g->collapsed, g->ncollapsed, d) || tg_lower_lists(g->batch, g->nbatch, d)) continue;
+        if (g->sizes[d] < 0 || g->sizes[d] > table->shape[d]) return false;
+        const bool gone = tg_lower_lists(g->collapsed, g->ncollapsed, d) || tg_lower_lists(g->batch, g->nbatch, d);
+        if (gone && g->sizes[d] > 1) return false;
+        if (gone) continue;
         if (next >= g->noffset) return false;
         const int64_t to = g->offset[next++];
         if (to < 0 || to >= result->ndim || result->shape[to] != g->sizes[d]) return false;
@@ -55,6 +92,11 @@ tg_status tg_lower_gather(tg_order *o) {
     if (s != TG_OK) return s;
     if (!gather_loops(loop, &whole, &windows, &dims, &table, &result))
         return tg_lower_fail(o, "its dimensions do not fit its result");
+    tg_node_view wanted = result;
+    s = check_places(o, &indices, &result, dims.offset, dims.noffset, dims.start, dims.nstart, table.ndim);
+    wanted.dtype = table.dtype;
+    if (s == TG_OK) s = tg_lower_expect(o, "its result", &wanted, &result);
+    if (s != TG_OK) return s;
     if (!whole) return tg_lower_refuse(o, single_elements);
     if (windows) return tg_lower_refuse(o, "what it picks begins within a dimension");
     for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
@@ -67,20 +109,23 @@ tg_status tg_lower_gather(tg_order *o) {
 /* ---- scatter ----------------------------------------------------------------------------------------- */
 
 typedef struct scatter_dims {
-    int64_t window[TG_MAX_NDIM], inserted[TG_MAX_NDIM], batch[TG_MAX_NDIM];
-    int32_t nwindow, ninserted, nbatch;
+    int64_t window[TG_MAX_NDIM], inserted[TG_MAX_NDIM], batch[TG_MAX_NDIM], start[TG_MAX_NDIM];
+    int32_t nwindow, ninserted, nbatch, nstart;
 } scatter_dims;
 
 static tg_status read_scatter(scatter_dims *g, const tg_order *o) {
     tg_status s = tg_lower_ints(g->window, &g->nwindow, o, "update_window_dims");
     if (s == TG_OK) s = tg_lower_ints(g->inserted, &g->ninserted, o, "inserted_window_dims");
-    return s == TG_OK ? tg_lower_ints(g->batch, &g->nbatch, o, "input_batching_dims") : s;
+    if (s == TG_OK) s = tg_lower_ints(g->batch, &g->nbatch, o, "input_batching_dims");
+    return s == TG_OK ? tg_lower_ints(g->start, &g->nstart, o, "scatter_dims_to_operand_dims") : s;
 }
 
 /* Loops are the dimensions of the updates; here those of the table's dimensions. */
 static bool scatter_loops(int32_t *loop, bool *whole, bool *windows, const scatter_dims *g, const tg_node_view *table,
                           const tg_node_view *updates) {
     int32_t next = 0;
+    if (!is_rising(g->inserted, g->ninserted, table->ndim) || !is_rising(g->batch, g->nbatch, table->ndim))
+        return false;
     for (int32_t d = 0; d < table->ndim; d++) {
         loop[d] = TG_LOOP_UNKNOWN;
         if (tg_lower_lists(g->inserted, g->ninserted, d) || tg_lower_lists(g->batch, g->nbatch, d)) continue;
@@ -104,6 +149,7 @@ static tg_status draft_scatter(const tg_order *o, const tg_node_view *table, con
     tg_draft d;
     tg_rows_dense(&result);
     tg_draft_start(&d, o, TG_NODE_SCATTER, updates);
+    d.node.host.dtype = table->dtype;
     tg_draft_reshape(&d, o, table->node, &result);
     for (int32_t i = 0; i < TG_MAX_NDIM; i++) none[i] = TG_LOOP_NONE;
     d.node.no_stick = (UINT32_C(1) << updates->ndim) - 1; /* but for loops of rows */
@@ -132,6 +178,9 @@ tg_status tg_lower_scatter(tg_order *o) {
     if (s != TG_OK) return s;
     if (!scatter_loops(loop, &whole, &windows, &dims, &table, &updates))
         return tg_lower_fail(o, "its dimensions do not fit its table");
+    s = check_places(o, &places, &updates, dims.window, dims.nwindow, dims.start, dims.nstart, table.ndim);
+    if (s == TG_OK) s = tg_lower_expect_type(o, "what it writes", updates.dtype, table.dtype);
+    if (s != TG_OK) return s;
     if (!whole) return tg_lower_refuse(o, single_elements);
     if (windows) return tg_lower_refuse(o, "what it writes begins within a dimension");
     return draft_scatter(o, &table, &updates, &places, loop);

@@ -10,10 +10,6 @@ static void identity(int32_t *loop, int32_t n) {
     for (int32_t i = 0; i < n; i++) loop[i] = i;
 }
 
-static bool same_shape(const tg_node_view *a, const tg_node_view *b) {
-    return a->ndim == b->ndim && memcmp(a->shape, b->shape, (size_t)a->ndim * sizeof *a->shape) == 0;
-}
-
 /* Elements in a stick of this type; 1 if it has no place on the device. */
 static int64_t stick_of(tg_dtype dtype) {
     const tg_format format = tg_format_for_dtype(dtype);
@@ -23,56 +19,12 @@ static int64_t stick_of(tg_dtype dtype) {
 
 /* ---- element by element --------------------------------------------------------------------- */
 
-/* Operands from this one on have one type; -1 of an operation that takes what comes. */
-static int64_t first_alike(tg_hlo_text opcode) {
-    static const char *const alike[] = {"add", "and", "atan2", "clamp", "compare", "divide", "maximum", "minimum",
-                                        "multiply", "or", "power", "remainder", "shift-left",
-                                        "shift-right-arithmetic", "shift-right-logical", "subtract", "xor"};
-    if (tg_hlo_text_is(opcode, "select")) return 1;
-    for (size_t i = 0; i < sizeof alike / sizeof alike[0]; i++)
-        if (tg_hlo_text_is(opcode, alike[i])) return 0;
-    return -1;
-}
-
-static bool is_float(tg_dtype dtype) {
-    return dtype >= TG_F16 && dtype != TG_C64 && dtype != TG_C128 && dtype != TG_S4 && dtype != TG_U4 &&
-           dtype != TG_S2 && dtype != TG_U2 && dtype != TG_S1 && dtype != TG_U1;
-}
-
-/* XLA lets floats of several precisions go together, and nothing else. */
-static tg_status check_types(const tg_order *o) {
-    const int64_t from = first_alike(o->at.opcode);
-    tg_node_view  first = {.dtype = TG_INVALID}, view;
-    for (int64_t k = tg_max(from, 0); from >= 0 && k < o->at.noperands; k++) {
-        const tg_status s = tg_lower_view(&view, o, k);
-        if (s != TG_OK) return s;
-        if (k == from) first = view;
-        if (view.dtype != first.dtype && !(is_float(view.dtype) && is_float(first.dtype)))
-            return tg_lower_fail(o, "its operands have different types");
-    }
-    if (from != 1 || o->at.noperands < 1) return TG_OK;
-    const tg_status s = tg_lower_view(&view, o, 0);
-    return s == TG_OK && view.dtype != TG_PRED ? tg_lower_fail(o, "what it selects by is not of type pred") : s;
-}
-
-static tg_status check_shapes(const tg_order *o, const tg_node_view *result) {
-    tg_node_view view;
-    for (int64_t k = 0; k < o->at.noperands; k++) {
-        const tg_status s = tg_lower_view(&view, o, k);
-        if (s != TG_OK) return s;
-        if (view.ndim != 0 && !same_shape(&view, result))
-            return tg_lower_fail(o, "one of its operands has another shape than its result");
-    }
-    return TG_OK;
-}
-
 tg_status tg_lower_pointwise(tg_order *o) {
     enum { MOST = 3 }; /* that are element by element; more come from opcodes that nobody knows */
     tg_node_view views[MOST], result, view;
     tg_draft     d;
     tg_status    s = tg_lower_shape(&result, o);
-    if (s == TG_OK) s = check_types(o);
-    if (s == TG_OK) s = check_shapes(o, &result);
+    if (s == TG_OK) s = tg_lower_check_pointwise(o, &result);
     for (int64_t k = 0; k < tg_min(o->at.noperands, MOST) && s == TG_OK; k++) s = tg_lower_view(&views[k], o, k);
     if (s == TG_OK && o->at.noperands <= MOST) s = tg_lower_spread(views, o->at.noperands, o, 0, false);
     if (s != TG_OK) return s;
@@ -102,10 +54,14 @@ tg_status tg_lower_constant(tg_order *o) {
 }
 
 tg_status tg_lower_iota(tg_order *o) {
-    tg_node_view         result;
-    tg_draft        d;
-    const tg_status s = tg_lower_shape(&result, o);
+    int64_t      dim[TG_MAX_NDIM];
+    int32_t      ndims = 0;
+    tg_node_view result;
+    tg_draft     d;
+    tg_status    s = tg_lower_shape(&result, o);
+    if (s == TG_OK) s = tg_lower_ints(dim, &ndims, o, "iota_dimension");
     if (s != TG_OK) return s;
+    if (ndims != 1 || dim[0] < 0 || dim[0] >= result.ndim) return tg_lower_fail(o, "it counts along no dimension");
     tg_draft_start(&d, o, TG_NODE_DEFAULT, &result);
     return tg_draft_end(o, &d);
 }
@@ -177,15 +133,19 @@ static uint32_t bits_of(const int64_t *dims, int32_t n) {
 tg_status tg_lower_reduce(tg_order *o) {
     int64_t   dims[TG_MAX_NDIM];
     int32_t   loop[TG_MAX_NDIM], ndims = 0;
-    tg_node_view   result, view;
+    tg_node_view   result, view, left;
     tg_draft  d;
     tg_reduction reduction;
     if (o->at.noperands != 2) return tg_lower_reduce_several(o);
-    if (!tg_lower_reduction(&reduction, o)) return tg_lower_refuse(o, "it reduces with a computation of its own");
     tg_status s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
     if (s == TG_OK) s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s == TG_OK) s = tg_lower_check_starts(o);
+    if (s == TG_OK) s = tg_lower_expect_type(o, "its result", view.dtype, result.dtype);
     if (s != TG_OK) return s;
+    if (!tg_lower_reduced(&left, &view, dims, ndims) || !tg_lower_same_sizes(&left, &result))
+        return tg_lower_fail(o, "its dimensions do not fit its result");
+    if (!tg_lower_reduction(&reduction, o)) return tg_lower_refuse(o, "it reduces with a computation of its own");
     s = tg_lower_spread(&view, 1, o, reduction == TG_REDUCE_PRODUCT ? bits_of(dims, ndims) : 0, true);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_REDUCE, &result);
@@ -216,12 +176,14 @@ tg_status tg_lower_concatenate(tg_order *o) {
         s = tg_lower_view(&view, o, k);
         if (s != TG_OK) return s;
         if (view.ndim != result.ndim) return tg_lower_fail(o, "a piece has another number of dimensions");
+        s = tg_lower_expect_type(o, "a piece", view.dtype, result.dtype);
+        if (s != TG_OK) return s;
         tg_draft_choose_format(&d, o, &view);
         if (start % stick_of(result.dtype) != 0) d.node.no_stick |= UINT32_C(1) << dims[0];
         if (!tg_draft_same(&d, o, &view)) return tg_lower_no_memory(o);
         if (!tg_add(&start, start, view.shape[dims[0]])) return tg_lower_fail(o, "it is too large");
         view.shape[dims[0]] = result.shape[dims[0]];
-        if (!same_shape(&view, &result)) return tg_lower_fail(o, "a piece does not fit its result");
+        if (!tg_lower_same_sizes(&view, &result)) return tg_lower_fail(o, "a piece does not fit its result");
     }
     if (start != result.shape[dims[0]]) return tg_lower_fail(o, "its pieces do not make up its result");
     return tg_draft_end(o, &d);
@@ -281,6 +243,8 @@ tg_status tg_lower_pad(tg_order *o) {
     tg_draft       d;
     tg_status      s = tg_lower_shape(&result, o);
     if (s == TG_OK) s = tg_lower_view(&view, o, 0);
+    if (s == TG_OK) s = tg_lower_expect_type(o, "its result", view.dtype, result.dtype);
+    if (s == TG_OK) s = tg_lower_expect_scalar(o, "what it pads with", 1, view.dtype);
     if (s != TG_OK) return s;
     if (!tg_hlo_find_attribute(&value, o->l->module, o->id, "padding")) return tg_lower_fail(o, "it does not say how");
     s = tg_hlo_read_padding(p, TG_MAX_NDIM, &n, value, o->l->err);
@@ -294,6 +258,32 @@ tg_status tg_lower_pad(tg_order *o) {
 }
 
 /* ---- at places that the data says ---------------------------------------------------------------------- */
+
+/* What is said twice: the sizes of a slice, and its starts. */
+static tg_status check_slice(const tg_order *o, const tg_node_view *view, const tg_node_view *result) {
+    tg_node_view sizes = *view;
+    int32_t      nsizes = 0;
+    tg_status    s = tg_lower_check_indices(o, 1, view->ndim);
+    if (s == TG_OK) s = tg_lower_ints(sizes.shape, &nsizes, o, "dynamic_slice_sizes");
+    if (s != TG_OK) return s;
+    if (nsizes == 0) memcpy(sizes.shape, result->shape, sizeof sizes.shape); /* the text does not tell */
+    else sizes.ndim = nsizes;
+    return tg_lower_expect(o, "its result", &sizes, result);
+}
+
+/* Devices have equal parts of one dimension. */
+static tg_status check_part(const tg_order *o, const tg_node_view *view, const tg_node_view *result) {
+    int64_t   dims[TG_MAX_NDIM];
+    int32_t   ndims = 0;
+    tg_status s = tg_lower_ints(dims, &ndims, o, "dimensions");
+    if (s == TG_OK) s = tg_lower_expect_type(o, "its result", view->dtype, result->dtype);
+    if (s != TG_OK) return s;
+    if (ndims != 1 || dims[0] < 0 || dims[0] >= view->ndim) return tg_lower_fail(o, "it does not say along what");
+    for (int32_t i = 0; i < view->ndim && s == TG_OK; i++)
+        if (i != dims[0]) s = tg_lower_expect_size(o, i, result->shape[i], view->shape[i]);
+    if (s != TG_OK || result->shape[dims[0]] == 0 || view->shape[dims[0]] % result->shape[dims[0]] == 0) return s;
+    return tg_lower_fail(o, "its operand is not a whole number of its results");
+}
 
 /* A dimension that is cut begins somewhere: besides the loop it has an unknown index. */
 static bool add_unknown_starts(tg_draft *d, const tg_order *o, const tg_node_view *view, const tg_node_view *result) {
@@ -319,6 +309,8 @@ tg_status tg_lower_dynamic_slice(tg_order *o) {
     if (view.ndim != result.ndim) return tg_lower_fail(o, "it has another number of dimensions than its operand");
     for (int32_t i = 0; i < view.ndim; i++)
         if (result.shape[i] > view.shape[i]) return tg_lower_fail(o, "its result is larger than its operand");
+    s = tg_hlo_text_is(o->at.opcode, "reduce-scatter") ? check_part(o, &view, &result) : check_slice(o, &view, &result);
+    if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, &result);
     tg_draft_choose_format(&d, o, &view);
     identity(loop, view.ndim);
@@ -339,6 +331,11 @@ tg_status tg_lower_dynamic_update_slice(tg_order *o) {
     if (s == TG_OK) s = tg_lower_view(&update, o, 1);
     if (s != TG_OK) return s;
     if (target.ndim != update.ndim) return tg_lower_fail(o, "the update has another number of dimensions");
+    for (int32_t i = 0; i < target.ndim; i++)
+        if (update.shape[i] > target.shape[i]) return tg_lower_fail(o, "the update is larger than its operand");
+    s = tg_lower_expect_type(o, "the update", update.dtype, target.dtype);
+    if (s == TG_OK) s = tg_lower_check_indices(o, 2, target.ndim);
+    if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_CONCATENATE, &target);
     tg_draft_choose_format(&d, o, &target);
     for (int32_t i = 0; i < target.ndim; i++)

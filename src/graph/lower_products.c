@@ -2,6 +2,9 @@
 #include "graph/lower.h"
 #include "graph/rules.h"
 
+#include "base/checked.h"
+#include "base/error.h"
+
 #include <string.h>
 
 /* A dimension that must be able to lie in sticks is there in memory, not one element shown many times. */
@@ -39,40 +42,78 @@ static bool is_own(const dot_dims *dims, int side, int32_t d) {
            !tg_lower_lists(dims->contracting[side], dims->ncontracting[side], d);
 }
 
-/* Are these dimensions of the view? */
+/* Are these dimensions of the view, each once? */
 static bool lists_dims(const int64_t *dims, int32_t n, const tg_node_view *view) {
     for (int32_t i = 0; i < n; i++)
-        if (dims[i] < 0 || dims[i] >= view->ndim) return false;
+        if (dims[i] < 0 || dims[i] >= view->ndim || tg_lower_lists(dims, i, dims[i])) return false;
     return true;
 }
 
 static bool fits_views(const dot_dims *dims, const tg_node_view *views) {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++) {
         if (!lists_dims(dims->contracting[i], dims->ncontracting[i], &views[i]) ||
             !lists_dims(dims->batch[i], dims->nbatch[i], &views[i]))
             return false;
+        for (int32_t b = 0; b < dims->nbatch[i]; b++)
+            if (tg_lower_lists(dims->contracting[i], dims->ncontracting[i], dims->batch[i][b])) return false;
+    }
     return true;
 }
 
-/* pre: fits_views. The result has the batch dimensions, then what is left of the left operand, then of the right one.
- */
+/* Dimensions of both operands that stand for one loop. */
+static tg_status check_pairs(const tg_order *o, const tg_node_view *views, const int64_t *x, const int64_t *y,
+                             int32_t n, const char *what) {
+    for (int32_t i = 0; i < n; i++)
+        if (views[0].shape[x[i]] != views[1].shape[y[i]])
+            return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: its operands have sizes %d and %d along %s",
+                           o->at.opcode.chars, o->at.opcode.len, o->at.name.chars, o->at.name.len,
+                           views[0].shape[x[i]], views[1].shape[y[i]], what);
+    return TG_OK;
+}
+
+/* Sums may be of any other type, but whole numbers do not become narrower. */
+static tg_status check_sum_type(const tg_order *o, const tg_node_view *result, const tg_node_view *views) {
+    const int64_t wide = tg_max(tg_dtype_bits(views[0].dtype), tg_dtype_bits(views[1].dtype));
+    if (!tg_lower_is_whole(views[0].dtype) || !tg_lower_is_whole(views[1].dtype)) return TG_OK;
+    return tg_dtype_bits(result->dtype) >= wide ? TG_OK
+                                                : tg_lower_fail(o, "its result has fewer bits than its operands");
+}
+
+/* pre: fits_views. */
+static tg_status check_dot(const tg_order *o, const dot_dims *dims, const tg_node_view *result,
+                           const tg_node_view *views) {
+    tg_node_view sizes = {.dtype = result->dtype};
+    tg_status    s = check_pairs(o, views, dims->contracting[0], dims->contracting[1], dims->ncontracting[0],
+                                 "a dimension that is summed up");
+    if (s == TG_OK) s = check_pairs(o, views, dims->batch[0], dims->batch[1], dims->nbatch[0], "a batch dimension");
+    if (s == TG_OK) s = check_sum_type(o, result, views);
+    if (s != TG_OK) return s;
+    for (int32_t b = 0; b < dims->nbatch[0]; b++) sizes.shape[sizes.ndim++] = views[0].shape[dims->batch[0][b]];
+    for (int i = 0; i < 2; i++)
+        for (int32_t d = 0; d < views[i].ndim; d++) {
+            if (!is_own(dims, i, d)) continue;
+            if (sizes.ndim == TG_MAX_NDIM) return tg_lower_fail(o, "its result has too many dimensions");
+            sizes.shape[sizes.ndim++] = views[i].shape[d];
+        }
+    return tg_lower_expect(o, "its result", &sizes, result);
+}
+
+/* pre: check_dot. The result has the batch dimensions, then what is left of the left operand, then of the right one.
+ * False if there are too many loops. */
 static bool dot_loops(int32_t loop[2][TG_MAX_NDIM], tg_draft *d, const dot_dims *dims, const tg_node_view *views) {
     int32_t next = dims->nbatch[0];
     for (int i = 0; i < 2; i++)
         for (int32_t k = 0; k < views[i].ndim; k++) {
-            if (!is_own(dims, i, k)) continue;
-            if (next >= d->node.host.ndim || d->ranges[next] != views[i].shape[k]) return false;
-            loop[i][k] = next++;
+            if (is_own(dims, i, k)) loop[i][k] = next++;
         }
     for (int i = 0; i < 2; i++)
         for (int32_t b = 0; b < dims->nbatch[i]; b++) loop[i][dims->batch[i][b]] = b;
     for (int32_t c = 0; c < dims->ncontracting[0]; c++) {
         const int64_t x = dims->contracting[0][c], y = dims->contracting[1][c];
-        if (views[0].shape[x] != views[1].shape[y]) return false;
         loop[0][x] = loop[1][y] = tg_draft_loop(d, views[0].shape[x]);
         if (loop[0][x] < 0) return false;
     }
-    return next == d->node.host.ndim;
+    return true;
 }
 
 /* Can zeros be put behind the end of dimension d, or is there nothing to be filled? */
@@ -147,7 +188,7 @@ static tg_status multiply(const tg_order *o, const tg_node_view *result, const t
     int32_t      loop[2][TG_MAX_NDIM];
     tg_draft     d;
     tg_draft_start(&d, o, TG_NODE_POINTWISE, result);
-    if (!dot_loops(loop, &d, dims, views)) return tg_lower_fail(o, "its dimensions do not fit its result");
+    if (!dot_loops(loop, &d, dims, views)) return tg_lower_fail(o, "it has too many loops");
     for (int i = 0; i < 2; i++) {
         spread[i].node = views[i].node;
         spread[i].offset = views[i].offset;
@@ -176,11 +217,13 @@ tg_status tg_lower_dot(tg_order *o) {
     if (s == TG_OK) s = read_dot(&dims, o);
     if (s != TG_OK) return s;
     if (!fits_views(&dims, views)) return tg_lower_fail(o, "its dimensions do not fit its operands");
+    s = check_dot(o, &dims, &result, views);
+    if (s != TG_OK) return s;
     if (sums_nothing(&dims, views)) return multiply(o, &result, views, &dims);
     s = make_dot_solid(views, o, &dims);
     if (s != TG_OK) return s;
     tg_draft_start(&d, o, TG_NODE_MATMUL, &result);
-    if (!dot_loops(loop, &d, &dims, views)) return tg_lower_fail(o, "its dimensions do not fit its result");
+    if (!dot_loops(loop, &d, &dims, views)) return tg_lower_fail(o, "it has too many loops");
     for (int i = 0; i < 2; i++)
         if (!tg_draft_operand(&d, o, &views[i], loop[i])) return tg_lower_no_memory(o);
     return tg_draft_end(o, &d);
@@ -213,12 +256,17 @@ static tg_status read_windows(tg_hlo_window_dim *out, const tg_order *o, const t
 }
 
 /* Places of the result, of the activation and of the weights are as many as the window says. */
-static bool fits_windows(const tg_hlo_window_dim *w, const tg_hlo_dim_labels *l, const tg_node_view *views) {
-    for (int32_t i = 0; i < l->nspatial; i++)
-        if (w[i].size != views[1].shape[l->kernel_spatial[i]] || w[i].stride < 1 || w[i].lhs_dilate < 1 ||
-            w[i].rhs_dilate < 1)
-            return false;
-    return true;
+static tg_status check_places(const tg_order *o, const tg_hlo_window_dim *w, const tg_hlo_dim_labels *l,
+                              const tg_node_view *views, const tg_node_view *result) {
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < l->nspatial && s == TG_OK; i++) {
+        int64_t n = 0;
+        if (w[i].size != views[1].shape[l->kernel_spatial[i]] ||
+            !tg_lower_count_windows(&n, views[0].shape[l->input_spatial[i]], &w[i]))
+            return tg_lower_fail(o, "its window does not fit its shapes");
+        s = tg_lower_expect_size(o, l->output_spatial[i], result->shape[l->output_spatial[i]], n);
+    }
+    return s;
 }
 
 /* Windows move with the positions of the result, which stay whole where steps are longer than one. */
@@ -251,14 +299,29 @@ static bool is_whole(const tg_node_view *view, const tg_order *o, int64_t channe
     return channels == 1 || channels % tg_stick_length(view, o) == 0;
 }
 
+/* Channels and the batch are those of both operands; groups have equal parts of them. */
+static tg_status check_channels(const tg_order *o, const groups *g, const tg_hlo_dim_labels *l,
+                                const tg_node_view *views, const tg_node_view *result) {
+    const int64_t out = views[1].shape[l->kernel_output_feature], in = views[0].shape[l->input_feature];
+    const int64_t batch = views[0].shape[l->input_batch], shared = g->of_batch ? batch : in;
+    if (g->count < 1 || out % g->count != 0 || shared % g->count != 0)
+        return tg_lower_fail(o, "its groups do not fit its shapes");
+    if (views[1].shape[l->kernel_input_feature] != in / (g->of_batch ? 1 : g->count))
+        return tg_lower_fail(o, "its weights have not as many channels as each group of its input");
+    tg_status s = tg_lower_expect_type(o, "its second operand", views[1].dtype, views[0].dtype);
+    if (s == TG_OK) s = check_sum_type(o, result, views);
+    if (s == TG_OK) s = tg_lower_expect_size(o, l->output_feature, result->shape[l->output_feature], out);
+    if (s != TG_OK) return s;
+    return tg_lower_expect_size(o, l->output_batch, result->shape[l->output_batch],
+                                batch / (g->of_batch ? g->count : 1));
+}
+
 /* Why not; NULL if it can be told. */
 static const char *group_fault(const tg_order *o, const groups *g, const tg_hlo_dim_labels *l,
-                               const tg_node_view *views, const tg_node_view *result) {
-    const int64_t out = result->shape[l->output_feature], in = views[0].shape[l->input_feature];
-    const int64_t shared = g->of_batch ? views[0].shape[l->input_batch] : in;
-    if (g->count < 1 || out % g->count != 0 || shared % g->count != 0 || views[0].ndim == TG_MAX_NDIM)
-        return "its groups do not fit its shapes";
+                               const tg_node_view *views) {
+    const int64_t out = views[1].shape[l->kernel_output_feature], in = views[0].shape[l->input_feature];
     if (g->count == 1) return NULL;
+    if (views[0].ndim == TG_MAX_NDIM) return "its groups would be one dimension too many";
     if (!is_whole(&views[1], o, out / g->count) || (!g->of_batch && !is_whole(&views[0], o, in / g->count)))
         return "its groups of channels are not whole sticks";
     return NULL;
@@ -335,15 +398,16 @@ tg_status tg_lower_convolution(tg_order *o) {
         return tg_lower_fail(o, "it does not label its dimensions");
     s = tg_hlo_read_dim_labels(&labels, value, o->l->err);
     if (s != TG_OK) return s;
-    if (!fits_labels(&labels, views, &result)) return tg_lower_refuse(o, "its labels do not fit its shapes");
+    if (!fits_labels(&labels, views, &result)) return tg_lower_fail(o, "its labels do not fit its shapes");
     const int64_t of_features = read_count(o, "feature_group_count"), of_batch = read_count(o, "batch_group_count");
     const groups  g = {of_batch > 1 ? of_batch : of_features, of_batch > 1};
-    if (of_features > 1 && of_batch > 1) return tg_lower_refuse(o, "it has groups of features and of the batch");
-    const char *fault = group_fault(o, &g, &labels, views, &result);
-    if (fault != NULL) return tg_lower_refuse(o, fault);
-    s = read_windows(windows, o, &labels);
+    if (of_features > 1 && of_batch > 1) return tg_lower_fail(o, "it has groups of features and of the batch");
+    s = check_channels(o, &g, &labels, views, &result);
+    if (s == TG_OK) s = read_windows(windows, o, &labels);
+    if (s == TG_OK) s = check_places(o, windows, &labels, views, &result);
     if (s != TG_OK) return s;
-    if (!fits_windows(windows, &labels, views)) return tg_lower_refuse(o, "its window does not fit its shapes");
+    const char *fault = group_fault(o, &g, &labels, views);
+    if (fault != NULL) return tg_lower_refuse(o, fault);
     s = make_solid(&views[0], o, labels.input_feature);
     if (s == TG_OK) s = make_solid(&views[1], o, labels.kernel_output_feature);
     if (s != TG_OK) return s;

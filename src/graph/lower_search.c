@@ -9,6 +9,7 @@
 #include "graph/lower.h"
 
 #include "base/checked.h"
+#include "base/error.h"
 
 #include <string.h>
 
@@ -34,9 +35,19 @@ static int64_t pinned_slices(int64_t k, int64_t searched) {
 
 /* ---- along a dimension -------------------------------------------------------------------- */
 
+/* Of n elements along a dimension as many as they are, or the best. */
+static tg_status check_search(const tg_order *o, const tg_node_view *result, const tg_node_view *view, int64_t dim,
+                              bool best) {
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < view->ndim && s == TG_OK; i++)
+        if (!best || i != dim) s = tg_lower_expect_size(o, i, result->shape[i], view->shape[i]);
+    if (s == TG_OK && result->shape[dim] > view->shape[dim]) s = tg_lower_fail(o, "it finds more than there is");
+    return s;
+}
+
 /* Results of which dimension `dim` has been looked along in every operand. */
 static tg_status draft_search(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, int64_t dim,
-                              int64_t noperands) {
+                              int64_t noperands, bool best) {
     int32_t   loop[TG_MAX_NDIM];
     tg_node_view   result, view;
     tg_draft  d;
@@ -49,6 +60,8 @@ static tg_status draft_search(tg_thing *out, const tg_order *o, const tg_xla_sha
         s = tg_lower_view(&view, o, k);
         if (s != TG_OK) return s;
         if (view.ndim != result.ndim) return tg_lower_fail(o, "an operand has another number of dimensions");
+        s = check_search(o, &result, &view, dim, best);
+        if (s != TG_OK) return s;
         if (k == 0) loop[dim] = tg_draft_loop(&d, view.shape[dim]);
         if (loop[dim] < 0) return tg_lower_fail(o, "it has too many loops");
         tg_draft_choose_format(&d, o, &view);
@@ -68,18 +81,44 @@ static tg_status sort_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape 
     const tg_status s = tg_lower_ints(dims, &ndims, o, "dimensions");
     (void)alone;
     if (s != TG_OK) return s;
-    return draft_search(out, o, shape, ndims == 1 ? dims[0] : -1, o->at.noperands);
+    return draft_search(out, o, shape, ndims == 1 ? dims[0] : -1, o->at.noperands, false);
 }
 
-tg_status tg_lower_sort(tg_order *o) { return tg_lower_result(o, sort_leaf); }
+tg_status tg_lower_sort(tg_order *o) {
+    const tg_status s = tg_lower_result(o, sort_leaf);
+    return s == TG_OK ? tg_lower_check_results(o, o->at.noperands) : s;
+}
 
 static tg_status topk_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape *shape, bool alone) {
     (void)alone;
-    return draft_search(out, o, shape, shape->ndim - 1, 1);
+    return draft_search(out, o, shape, shape->ndim - 1, 1, true);
+}
+
+/* The best, and where they were. */
+static tg_status check_best(const tg_order *o) {
+    const tg_thing *parts = o->l->things.rows + o->out->first;
+    tg_node_view    view;
+    tg_status       s = tg_lower_view(&view, o, 0);
+    if (s != TG_OK) return s;
+    if (o->out->kind != TG_TUPLE || o->out->count != 2 || parts[0].kind != TG_ARRAY || parts[1].kind != TG_ARRAY)
+        return tg_lower_fail(o, "its result is not a pair of arrays");
+    s = tg_lower_expect_type(o, "what it finds", view.dtype, o->l->views.rows[parts[0].first].dtype);
+    if (s != TG_OK || tg_lower_is_whole(o->l->views.rows[parts[1].first].dtype)) return s;
+    return tg_lower_fail(o, "where it finds that is no whole number");
 }
 
 tg_status tg_lower_topk(tg_order *o) {
-    return o->at.noperands >= 1 ? tg_lower_result(o, topk_leaf) : tg_lower_fail(o, "it has no operand");
+    if (o->at.noperands < 1) return tg_lower_fail(o, "it has no operand");
+    const tg_status s = tg_lower_result(o, topk_leaf);
+    return s == TG_OK ? check_best(o) : s;
+}
+
+/* Operands with a start each give as many results. */
+static tg_status reduce_together(tg_order *o, tg_make_leaf *leaf) {
+    if (o->at.noperands < 2 || o->at.noperands % 2 != 0) return tg_lower_fail(o, "it has operands without a start");
+    tg_status s = tg_lower_check_starts(o);
+    if (s == TG_OK) s = tg_lower_result(o, leaf);
+    return s == TG_OK ? tg_lower_check_results(o, o->at.noperands / 2) : s;
 }
 
 /* Several values are put together at once, as the largest and its place are. */
@@ -107,6 +146,7 @@ static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shap
             return tg_lower_fail(o, "its dimensions do not fit its result");
         if (reduced) d.node.no_stick |= bit(loop[i]);
     }
+    if (next != result.ndim) return tg_lower_fail(o, "its dimensions do not fit its result");
     d.node.no_split = d.node.no_stick;
     for (int64_t k = 0; k < o->at.noperands / 2; k++) {
         s = tg_lower_view(&view, o, k);
@@ -119,8 +159,7 @@ static tg_status reduce_leaf(tg_thing *out, const tg_order *o, const tg_xla_shap
 }
 
 tg_status tg_lower_reduce_several(tg_order *o) {
-    if (o->at.noperands < 2 || o->at.noperands % 2 != 0) return tg_lower_fail(o, "it has operands without a start");
-    return tg_lower_result(o, reduce_leaf);
+    return reduce_together(o, reduce_leaf);
 }
 
 /* ---- windows -------------------------------------------------------------------------------- */
@@ -149,6 +188,22 @@ static tg_status window_loops(int32_t *loop, uint32_t *moved, bool *full, tg_hlo
         *full = *full && window[i].low <= 0 && window[i].high <= 0 && window[i].lhs_dilate == 1;
     }
     return TG_OK;
+}
+
+/* There is one result for each place of the window. */
+static tg_status check_windows(const tg_order *o, const tg_hlo_window_dim *window, const tg_node_view *places,
+                               const tg_node_view *view) {
+    tg_status s = TG_OK;
+    for (int32_t i = 0; i < view->ndim && s == TG_OK; i++) {
+        int64_t n = 0;
+        if (!tg_lower_count_windows(&n, view->shape[i], &window[i]))
+            return tg_lower_fail(o, "its window does not fit its shape");
+        if (places->shape[i] != n)
+            s = tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: its window has %d places along dimension %d, not %d",
+                        o->at.opcode.chars, o->at.opcode.len, o->at.name.chars, o->at.name.len, n, (int64_t)i,
+                        places->shape[i]);
+    }
+    return s;
 }
 
 /* Places without an element count as what the reduction starts with, each of them: for a sum that is not the same as
@@ -181,6 +236,7 @@ static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_sha
     for (int64_t k = 0; k < o->at.noperands / 2; k++) {
         s = tg_lower_view(&view, o, k);
         if (s == TG_OK) s = window_loops(loop, &moved, &full, window, o, &result, &view);
+        if (s == TG_OK) s = check_windows(o, window, &result, &view);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
         for (int32_t i = 0; i < view.ndim && o->at.noperands == 2; i++)
@@ -192,8 +248,7 @@ static tg_status windows_leaf(tg_thing *out, const tg_order *o, const tg_xla_sha
 }
 
 tg_status tg_lower_reduce_windows(tg_order *o) {
-    if (o->at.noperands < 2 || o->at.noperands % 2 != 0) return tg_lower_fail(o, "it has operands without a start");
-    return tg_lower_result(o, windows_leaf);
+    return reduce_together(o, windows_leaf);
 }
 
 /* The operand has the shape of the result; of what is scattered there is one element for each window. */
@@ -210,11 +265,15 @@ tg_status tg_lower_select_and_scatter(tg_order *o) {
     for (int64_t k = 0; k < 2; k++) {
         s = tg_lower_view(&view, o, k);
         if (s == TG_OK) s = window_loops(loop, &moved, &full, window, o, &result, &view);
+        if (s == TG_OK && k == 0) s = tg_lower_expect(o, "its result", &view, &result);
+        if (s == TG_OK && k == 1) s = check_windows(o, window, &view, &result);
+        if (s == TG_OK && k == 1) s = tg_lower_expect_type(o, "what it scatters", view.dtype, result.dtype);
         if (s != TG_OK) return s;
         d.node.no_stick |= moved;
         if (!tg_draft_operand(&d, o, &view, loop)) return tg_lower_no_memory(o);
     }
-    s = tg_draft_rest(&d, o, 2);
+    s = tg_lower_expect_scalar(o, "what it starts with", 2, result.dtype);
+    if (s == TG_OK) s = tg_draft_rest(&d, o, 2);
     return s == TG_OK ? tg_draft_end(o, &d) : s;
 }
 
@@ -232,6 +291,7 @@ tg_status tg_lower_reverse(tg_order *o) {
     for (int32_t i = 0; i < view.ndim; i++) loop[i] = i;
     for (int32_t i = 0; i < ndims; i++) {
         if (dims[i] < 0 || dims[i] >= view.ndim) return tg_lower_fail(o, "it reverses a dimension that is not there");
+        if (tg_lower_lists(dims, i, dims[i])) return tg_lower_fail(o, "it reverses a dimension twice");
         if (view.shape[dims[i]] == 1) continue;
         loop[dims[i]] = TG_LOOP_UNKNOWN;
         d.node.no_stick |= bit(dims[i]);

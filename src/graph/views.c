@@ -197,6 +197,19 @@ static tg_status array_shape(tg_xla_shape *out, const tg_order *o, int64_t shape
     return s;
 }
 
+/* As many bits, packed or each element in bytes of its own. */
+static bool same_bits(const tg_xla_shape *a, const tg_xla_shape *b) {
+    const int64_t x = product(a->dims, 0, a->ndim), y = product(b->dims, 0, b->ndim);
+    const int32_t packed[] = {tg_dtype_bits(a->dtype), tg_dtype_bits(b->dtype)};
+    const int32_t apart[] = {tg_dtype_storage_bits(a->dtype), tg_dtype_storage_bits(b->dtype)};
+    int64_t       p, q;
+    for (int i = 0; i < 4; i++) {
+        const bool fits = tg_mul(&p, x, (i & 1) != 0 ? packed[0] : apart[0]);
+        if (fits && tg_mul(&q, y, (i & 2) != 0 ? packed[1] : apart[1]) && p == q) return true;
+    }
+    return false;
+}
+
 /* A bitcast keeps bytes where they are: a reshape between the two shapes in the order in which memory has them. */
 tg_status tg_lower_bitcast(tg_order *o) {
     const tg_hlo_operand operand = tg_hlo_get_operand(o->l->module, o->at.first_operand);
@@ -209,6 +222,7 @@ tg_status tg_lower_bitcast(tg_order *o) {
     if (id == TG_HLO_NONE) id = tg_hlo_get_instruction(o->l->module, operand.instruction).shape;
     if (s == TG_OK) s = array_shape(&from, o, id);
     if (s != TG_OK) return s;
+    if (from.dtype != to.dtype && !same_bits(&from, &to)) return tg_lower_fail(o, "it changes the number of bytes");
     if (from.dtype != to.dtype || from.ndim != view.ndim) return tg_lower_boundary(o);
     memory_order(order, &from);
     view = permuted(&view, order);
@@ -235,11 +249,13 @@ tg_status tg_lower_broadcast(tg_order *o) {
     if (count != view.ndim) return tg_lower_fail(o, "it has another number of dimensions than its operand");
     memset(out.step, 0, sizeof out.step);
     for (int32_t d = 0; d < view.ndim; d++) {
-        if (to[d] < 0 || to[d] >= out.ndim || (view.shape[d] != out.shape[to[d]] && view.shape[d] != 1))
+        if (to[d] < 0 || to[d] >= out.ndim || tg_lower_lists(to, d, to[d]) ||
+            (view.shape[d] != out.shape[to[d]] && view.shape[d] != 1))
             return tg_lower_fail(o, "its dimensions do not fit those of its operand");
         if (view.shape[d] == out.shape[to[d]]) out.step[to[d]] = view.step[d];
     }
     out.node = view.node;
+    out.dtype = view.dtype;
     out.offset = view.offset;
     return tg_lower_put_view(o, &out);
 }
@@ -271,3 +287,23 @@ tg_status tg_lower_slice(tg_order *o) {
 }
 
 tg_status tg_lower_same(tg_order *o) { return tg_lower_operand(o->out, o, 0); }
+
+/* Where it goes and where it comes from are the same tensor here; what XLA knows of the copy besides is left out. */
+tg_status tg_lower_copy_start(tg_order *o) {
+    tg_thing  tensor;
+    tg_status s = tg_lower_operand(&tensor, o, 0);
+    if (s != TG_OK) return s;
+    *o->out = (tg_thing){TG_TUPLE, (uint32_t)o->l->things.count, 2};
+    const bool put = tg_thing_rows_push(&o->l->things, tensor) && tg_thing_rows_push(&o->l->things, tensor);
+    return put ? TG_OK : tg_lower_no_memory(o);
+}
+
+tg_status tg_lower_copy_done(tg_order *o) {
+    tg_thing        started;
+    const tg_status s = tg_lower_operand(&started, o, 0);
+    if (s != TG_OK) return s;
+    if (started.kind != TG_TUPLE || started.count == 0)
+        return tg_lower_fail(o, "its operand is no copy that has begun");
+    *o->out = o->l->things.rows[started.first];
+    return TG_OK;
+}

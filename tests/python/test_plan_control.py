@@ -132,7 +132,8 @@ ENTRY main {{""" + entry.replace("condition=cond, body=body", "condition=cond2, 
 
 def test_a_body_that_gives_another_shape_is_refused():
     text = loop(f"  y = f16[64,128] slice(a), slice={{[0:64], [0:128]}}\n  ROOT n = (s32[], {M}) tuple(j, y)", [M])
-    with hlo.Module(text) as module, g.Graph() as graph, pytest.raises(t.TegulaError, match="another shape"):
+    with hlo.Module(text) as module, g.Graph() as graph, pytest.raises(
+            t.TegulaError, match=r"tuple n: its result is f16\[64,128\], not f16\[128,128\]"):
         graph.add_hlo(module)
 
 
@@ -329,16 +330,16 @@ def test_what_is_refused(text, words):
 
 
 def doubled(levels, last, times=2):
-    """(x,x) of (x,x) and so on: 2^levels arrays in a few lines."""
-    lines = [f"  t{i + 1} = (f32[4]) tuple({', '.join([f't{i}'] * times)})" for i in range(levels)]
+    """(x,x) of (x,x) and so on: 2^levels arrays in a few lines, whose shapes the text leaves out."""
+    lines = [f"  t{i + 1} = tuple({', '.join([f't{i}'] * times)})" for i in range(levels)]
     body = "\n".join(["  t0 = f32[4] parameter(0)"] + lines)
-    return (f"same {{ ROOT p = (f32[4]) parameter(0) }}\ngo {{ p = (f32[4]) parameter(0)\n  "
-            f"ROOT c = pred[] constant(true) }}\nENTRY main {{\n  b = pred[] constant(true)\n{body}\n"
-            f"  ROOT r = f32[4] {last % f't{levels}'}\n}}\n")
+    return (f"same {{ ROOT p = parameter(0) }}\ngo {{ p = parameter(0)\n  "
+            f"ROOT c = pred[] constant(true) }}\nENTRY main {{\n  b = s32[] constant(0)\n{body}\n"
+            f"  ROOT r = {last % f't{levels}'}\n}}\n")
 
 
 @pytest.mark.parametrize("last", [
-    'custom-call(%s), custom_call_target="f"', "while(%s), condition=go, body=same", "tuple(%s)",
+    'f32[4] custom-call(%s), custom_call_target="f"', "while(%s), condition=go, body=same", "tuple(%s)",
     "conditional(b, %s), branch_computations={same}"])
 @pytest.mark.parametrize("levels, times", [(60, 2), (300, 1)])
 def test_tuples_of_tuples_end(last, levels, times):
@@ -349,7 +350,7 @@ def test_tuples_of_tuples_end(last, levels, times):
 
 
 def test_many_arrays_are_no_fault():
-    with hlo.Module(doubled(10, 'custom-call(%s), custom_call_target="f"')) as module, g.Graph() as graph:
+    with hlo.Module(doubled(10, 'f32[4] custom-call(%s), custom_call_target="f"')) as module, g.Graph() as graph:
         graph.add_hlo(module)
         assert graph.nodes()[-1].noperands == 1024
 
