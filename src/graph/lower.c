@@ -205,14 +205,35 @@ tg_status tg_lower_view_of_shape(tg_node_view *out, const tg_order *o, const tg_
     return s;
 }
 
+tg_status tg_lower_sizes(tg_node_view *out, const tg_order *o, int64_t shape) {
+    tg_shape_memo *memo = &o->l->shapes[shape];
+    tg_xla_shape   read;
+    size_t         count = 0;
+    if (!memo->read) {
+        const tg_status s = tg_hlo_shape(&read, 1, &count, o->l->module, shape, o->l->err);
+        if (s != TG_OK) return s;
+        memo->view = (tg_node_view){.node = TG_NODE_NONE, .dtype = read.dtype, .ndim = read.ndim};
+        memcpy(memo->view.shape, read.dims, sizeof memo->view.shape);
+        memo->read = true;
+    }
+    *out = memo->view;
+    return TG_OK;
+}
+
 tg_status tg_lower_shape(tg_node_view *out, const tg_order *o) {
-    tg_xla_shape shape;
-    size_t       count = 0;
     if (o->at.shape == TG_HLO_NONE) return tg_lower_fail(o, "it has no shape");
-    const tg_status s = tg_hlo_shape(&shape, 1, &count, o->l->module, o->at.shape, o->l->err);
-    if (s != TG_OK) return s;
-    if (shape.kind != TG_XLA_ARRAY) return tg_lower_fail(o, "its result is no array");
-    return tg_lower_view_of_shape(out, o, &shape);
+    tg_shape_memo *memo = &o->l->shapes[o->at.shape];
+    if (!memo->judged) {
+        tg_xla_shape shape;
+        size_t       count = 0;
+        tg_status    s = tg_hlo_shape(&shape, 1, &count, o->l->module, o->at.shape, o->l->err);
+        if (s == TG_OK && shape.kind != TG_XLA_ARRAY) return tg_lower_fail(o, "its result is no array");
+        if (s == TG_OK) s = tg_lower_view_of_shape(&memo->view, o, &shape);
+        if (s != TG_OK) return s;
+        memo->read = memo->judged = true;
+    }
+    *out = memo->view;
+    return TG_OK;
 }
 
 tg_status tg_lower_ints(int64_t *out, int32_t *count, const tg_order *o, const char *key) {
@@ -588,7 +609,9 @@ tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_tr
     tg_thing      result = {TG_NOTHING, 0, 0};
     tg_status     s = TG_OK;
     if (trace != NULL) trace->first = tg_graph_count(graph);
-    if (!tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1)) s = tg_graph_no_memory(err);
+    l.shapes = calloc((size_t)tg_hlo_get_header(module).nshapes + 1, sizeof *l.shapes);
+    if (l.shapes == NULL || !tg_term_rows_reserve(&l.terms, 1) || !tg_char_rows_reserve(&l.name, 1))
+        s = tg_graph_no_memory(err);
     else if (entry == TG_HLO_NONE) s = tg_fail(err, TG_ERR_UNSUPPORTED, "the module has no computation");
     else s = check_size(&l);
     if (s == TG_OK) s = tg_lower_computation(&result, &l, entry, NULL, 0);
@@ -599,6 +622,7 @@ tg_status tg_graph_trace_hlo(tg_graph *graph, const tg_hlo_module *module, tg_tr
     free(l.accesses.rows);
     free(l.terms.rows);
     free(l.constants.rows);
+    free(l.shapes);
     return s;
 }
 

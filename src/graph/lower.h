@@ -62,6 +62,12 @@ typedef struct tg_constant {
 
 TG_HLO_TABLE(tg_constant_rows, tg_constant)
 
+/* An array shape of the text, which many instructions have. */
+typedef struct tg_shape_memo {
+    bool         read, judged; /* its sizes are known; they fit a tensor, whose steps are known, too */
+    tg_node_view view;
+} tg_shape_memo;
+
 typedef struct tg_lowering {
     tg_graph            *graph;
     const tg_hlo_module *module;
@@ -72,6 +78,7 @@ typedef struct tg_lowering {
     tg_access_rows       accesses; /* of the draft */
     tg_term_rows         terms;
     tg_constant_rows     constants; /* in the order of nodes */
+    tg_shape_memo       *shapes;    /* of each number of a shape */
     int64_t              times;    /* that what is looked at runs */
     int64_t              loop;     /* nodes before this one are there before the loop that is being closed */
     int64_t              budget;   /* tuples and arrays of the root that may still be looked at */
@@ -133,6 +140,9 @@ tg_status tg_lower_view_of_shape(tg_node_view *out, const tg_order *o, const tg_
 tg_status tg_lower_operand(tg_thing *out, const tg_order *o, int64_t k);
 /* The same, which must be an array. */
 tg_status tg_lower_view(tg_node_view *out, const tg_order *o, int64_t k);
+
+/* Type and sizes of the shape of this number, which is that of an array. */
+tg_status tg_lower_sizes(tg_node_view *out, const tg_order *o, int64_t shape);
 
 /* The array shape of the instruction; its steps are those of a dense row-major tensor. */
 tg_status tg_lower_shape(tg_node_view *out, const tg_order *o);

@@ -57,11 +57,6 @@ tg_status tg_lower_expect_scalar(const tg_order *o, const char *what, int64_t k,
 
 /* ---- trees ---------------------------------------------------------------------------------- */
 
-static void shape_as_view(tg_node_view *out, const tg_xla_shape *shape) {
-    *out = (tg_node_view){.dtype = shape->dtype, .ndim = shape->ndim};
-    memcpy(out->shape, shape->dims, sizeof out->shape);
-}
-
 static const char *kind_of(const tg_thing *thing) {
     return thing->kind == TG_ARRAY ? "an array" : thing->kind == TG_TUPLE ? "a tuple" : "no array";
 }
@@ -72,15 +67,16 @@ static bool has_count(const tg_order *o, const tg_thing *tuple, int32_t count) {
     return (int64_t)tuple->count < count && tg_hlo_text_is(o->at.opcode, "copy-start");
 }
 
-static tg_status expect_kind(const tg_order *o, const char *what, const tg_thing *thing, const tg_xla_shape *shape) {
-    const tg_thing_kind wanted = shape->kind == TG_XLA_ARRAY ? TG_ARRAY
-                                 : shape->kind == TG_XLA_TUPLE ? TG_TUPLE
-                                                               : TG_NOTHING;
-    const tg_thing as = {wanted, 0, 0};
-    if (thing->kind != wanted)
-        return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: %s is %s, and its shape says %s", o->at.opcode.chars,
+static tg_status expect_kind(const tg_order *o, const char *what, const tg_thing *thing, tg_xla_kind kind) {
+    const tg_thing_kind wanted = kind == TG_XLA_ARRAY ? TG_ARRAY : kind == TG_XLA_TUPLE ? TG_TUPLE : TG_NOTHING;
+    const tg_thing      as = {wanted, 0, 0};
+    if (thing->kind == wanted) return TG_OK;
+    return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: %s is %s, and its shape says %s", o->at.opcode.chars,
                        o->at.opcode.len, o->at.name.chars, o->at.name.len, what, kind_of(thing), kind_of(&as));
-    if (wanted != TG_TUPLE || has_count(o, thing, shape->nchildren)) return TG_OK;
+}
+
+static tg_status expect_count(const tg_order *o, const char *what, const tg_thing *thing, const tg_xla_shape *shape) {
+    if (thing->kind != TG_TUPLE || has_count(o, thing, shape->nchildren)) return TG_OK;
     return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: %s is a tuple of %d, and its shape says one of %d",
                    o->at.opcode.chars, o->at.opcode.len, o->at.name.chars, o->at.name.len, what,
                    (int64_t)thing->count, (int64_t)shape->nchildren);
@@ -97,10 +93,12 @@ static tg_status expect_tree(const tg_order *o, const char *what, const tg_thing
     const tg_xla_shape *shape = &nodes[*at];
     tg_node_view        wanted;
     int32_t             i = 0;
-    tg_status           s = expect_kind(o, what, thing, shape);
+    tg_status           s = expect_kind(o, what, thing, shape->kind);
     (*at)++;
+    if (s == TG_OK) s = expect_count(o, what, thing, shape);
     if (s == TG_OK && shape->kind == TG_XLA_ARRAY) {
-        shape_as_view(&wanted, shape);
+        wanted = (tg_node_view){.dtype = shape->dtype, .ndim = shape->ndim};
+        memcpy(wanted.shape, shape->dims, sizeof wanted.shape);
         s = tg_lower_expect(o, what, &o->l->views.rows[thing->first], &wanted);
     }
     for (; thing->kind == TG_TUPLE && i < (int64_t)thing->count && s == TG_OK; i++)
@@ -111,14 +109,20 @@ static tg_status expect_tree(const tg_order *o, const char *what, const tg_thing
 
 /* The thing has the shape of this number, layouts aside. */
 static tg_status expect_shape(const tg_order *o, const char *what, const tg_thing *thing, int64_t shape) {
-    const size_t  n = (size_t)tg_hlo_get_shape(o->l->module, shape).nnodes;
-    size_t        count = 0, at = 0;
-    tg_xla_shape  one;
-    tg_xla_shape *nodes = n > 1 ? malloc(n * sizeof *nodes) : &one;
+    const tg_hlo_shape_info info = tg_hlo_get_shape(o->l->module, shape);
+    size_t                  count = 0, at = 0;
+    tg_node_view            wanted;
+    tg_status               s = expect_kind(o, what, thing, info.kind);
+    if (s != TG_OK) return s;
+    if (info.kind == TG_XLA_ARRAY) {
+        s = tg_lower_sizes(&wanted, o, shape);
+        return s == TG_OK ? tg_lower_expect(o, what, &o->l->views.rows[thing->first], &wanted) : s;
+    }
+    tg_xla_shape *nodes = malloc(((size_t)info.nnodes + 1) * sizeof *nodes);
     if (nodes == NULL) return tg_lower_no_memory(o);
-    tg_status s = tg_hlo_shape(nodes, n, &count, o->l->module, shape, o->l->err);
+    s = tg_hlo_shape(nodes, (size_t)info.nnodes, &count, o->l->module, shape, o->l->err);
     if (s == TG_OK) s = expect_tree(o, what, thing, nodes, &at);
-    if (nodes != &one) free(nodes);
+    free(nodes);
     return s;
 }
 
@@ -194,10 +198,11 @@ tg_status tg_lower_check_starts(const tg_order *o) {
 }
 
 tg_status tg_lower_check_results(const tg_order *o, int64_t n) {
-    const tg_thing *out = o->out, *parts = n == 1 ? out : o->l->things.rows + out->first;
+    const tg_thing *out = o->out;
     tg_status       s = TG_OK;
     if (out->kind != (n == 1 ? TG_ARRAY : TG_TUPLE) || out->count != n)
         return tg_lower_fail(o, "it does not have one result for each operand");
+    const tg_thing *parts = n == 1 ? out : o->l->things.rows + out->first;
     for (int64_t k = 0; k < n && s == TG_OK; k++) {
         tg_node_view view;
         s = tg_lower_view(&view, o, k);

@@ -96,11 +96,12 @@ static tg_status topk_leaf(tg_thing *out, const tg_order *o, const tg_xla_shape 
 
 /* The best, and where they were. */
 static tg_status check_best(const tg_order *o) {
-    const tg_thing *parts = o->l->things.rows + o->out->first;
-    tg_node_view    view;
-    tg_status       s = tg_lower_view(&view, o, 0);
+    tg_node_view view;
+    tg_status    s = tg_lower_view(&view, o, 0);
     if (s != TG_OK) return s;
-    if (o->out->kind != TG_TUPLE || o->out->count != 2 || parts[0].kind != TG_ARRAY || parts[1].kind != TG_ARRAY)
+    const bool      pair = o->out->kind == TG_TUPLE && o->out->count == 2;
+    const tg_thing *parts = pair ? o->l->things.rows + o->out->first : NULL;
+    if (!pair || parts[0].kind != TG_ARRAY || parts[1].kind != TG_ARRAY)
         return tg_lower_fail(o, "its result is not a pair of arrays");
     s = tg_lower_expect_type(o, "what it finds", view.dtype, o->l->views.rows[parts[0].first].dtype);
     if (s != TG_OK || tg_lower_is_whole(o->l->views.rows[parts[1].first].dtype)) return s;
