@@ -377,7 +377,7 @@ tg_status tg_program_add_hlo(tg_program *program, tg_graph *graph, const tg_hlo_
     s.order = (tg_order){.l = &s.lowering, .frame = &s.frame};
     for (size_t i = 0; i < trace.origins.count && status == TG_OK; i++) {
         const tg_origin *origin = &trace.origins.rows[i];
-        s.views = trace.views.rows + origin->first;
+        s.views = origin->count > 0 ? trace.views.rows + origin->first : NULL;
         s.nviews = origin->count;
         s.id = trace.first + (int64_t)i;
         s.info = tg_graph_get(graph, s.id);
