@@ -72,7 +72,7 @@ static tg_status expect_kind(const tg_order *o, const char *what, const tg_thing
     const tg_thing      as = {wanted, 0, 0};
     if (thing->kind == wanted) return TG_OK;
     return tg_fail(o->l->err, TG_ERR_UNSUPPORTED, "%t %t: %s is %s, and its shape says %s", o->at.opcode.chars,
-                       o->at.opcode.len, o->at.name.chars, o->at.name.len, what, kind_of(thing), kind_of(&as));
+                   o->at.opcode.len, o->at.name.chars, o->at.name.len, what, kind_of(thing), kind_of(&as));
 }
 
 static tg_status expect_count(const tg_order *o, const char *what, const tg_thing *thing, const tg_xla_shape *shape) {

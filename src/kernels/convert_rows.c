@@ -21,7 +21,8 @@
  *
  * Sources are never read beyond their last element: what is no whole line is copied to the stack first. Fetching ahead
  * by instructions wins where src is far and whole lines are streamed (a Zen 4, 64 and 256 MiB: 1.1 to 1.3 times as
- * fast), and not for a processor that likes few streams (move.h).
+ * fast), and not for a processor that likes few streams (move.h), except for rows in batches, which are more than any
+ * follows.
  *
  * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
 #include "base/checked.h"

@@ -268,14 +268,6 @@ INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #endif
 }
 
-/* n bytes, several lines, of which whole ones go around the caches. */
-INLINE void V(stream_out)(uint8_t *d, const uint8_t *s, int64_t n) {
-    const int64_t lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), end = (n - lead) / VEC * VEC + lead;
-    V(part)(d, s, lead);
-    for (int64_t i = lead; i < end; i += VEC) V(put)(d + i, V(load)(s + i), true);
-    V(part)(d + end, s + end, n - end);
-}
-
 /* n bytes, fewer than 16. */
 INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
@@ -455,7 +447,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         else
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
         for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->to[i], now->cols * width);
-        if (a->gathered && !narrow) V(stream_out)(w->row[0], w->out, n * STICK);
+        if (a->gathered && !narrow) tg_stream_copy(w->row[0], w->out, (size_t)(n * STICK));
     }
 }
 
