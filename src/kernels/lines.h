@@ -56,7 +56,7 @@ static inline void tg_lines_begin(tg_lines *l, uint8_t *d) {
 static inline void tg_lines_flush(tg_lines *l, tg_lines_copy *copy) {
     const int64_t end = l->to / TG_LINE_BYTES * TG_LINE_BYTES, begin = l->from > 0 ? TG_LINE_BYTES : 0;
     if (end == 0) return;
-    if (begin > 0) tg_copy_short(l->dst + l->from, l->bytes + l->from, begin - l->from);
+    if (begin > 0) tg_stream_part(l->dst + l->from, l->bytes + l->from, begin - l->from);
     copy(l->dst + begin, l->bytes + begin, end - begin);
     memcpy(l->bytes, l->bytes + end, TG_LINE_BYTES);
     l->dst += end;
@@ -67,7 +67,7 @@ static inline void tg_lines_flush(tg_lines *l, tg_lines_copy *copy) {
 /* The last line is not ours alone either. */
 static inline void tg_lines_end(tg_lines *l, tg_lines_copy *copy) {
     tg_lines_flush(l, copy);
-    tg_copy_short(l->dst + l->from, l->bytes + l->from, l->to - l->from);
+    tg_stream_part(l->dst + l->from, l->bytes + l->from, l->to - l->from);
 }
 
 /* n bytes of padding. */

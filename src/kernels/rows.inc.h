@@ -40,10 +40,10 @@ static void V(stream_row)(uint8_t *d, const uint8_t *s, int64_t n, bool far) {
         V(copy)(d, s, n);
         return;
     }
-    V(copy)(d, s, lead);
+    tg_stream_part(d, s, lead);
     const int64_t lines = (n - lead) / TG_LINE_BYTES * TG_LINE_BYTES;
     V(copy_lines)(d + lead, s + lead, lines, far ? 4 * FAR : 0, true);
-    V(copy)(d + lead + lines, s + lead + lines, n - lead - lines);
+    tg_stream_part(d + lead + lines, s + lead + lines, n - lead - lines);
 }
 
 /* ---- rows in pieces, put together to lines ---- */
@@ -145,69 +145,83 @@ ALONE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
 }
 
 #if VEC == 64
-/* A band of sticks that begins in the middle of a line. With k bytes before the first line, stick i has one whole
- * line, at k; the line before it is 64 - k bytes of stick i - 1 and k of its own. */
-INLINE void V(join_stick)(uint8_t *line, const uint8_t *stick, const uint8_t *before, int64_t k) {
+/* A band of pieces of whole lines, n bytes each, that begins in the middle of a line. With k bytes before the first
+ * line, piece i has n - 64 bytes of lines to itself, from k on; the line before them is 64 - k bytes of piece i - 1 and
+ * k of its own. */
+INLINE void V(join_piece)(uint8_t *line, const uint8_t *piece, const uint8_t *before, int64_t n, int64_t k,
+                          const walk *w) {
     const __mmask64 old = ~(uint64_t)0 >> k;
-    const __m512i   v = _mm512_maskz_loadu_epi8(old, before + STICK - (TG_LINE_BYTES - k));
-    V(stream)(line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, stick - (TG_LINE_BYTES - k)));
-    V(stream)(line, V(load)(stick + k));
-}
-
-/* n sticks, of which the first one is not the run's. */
-INLINE void V(join_sticks)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t n, int64_t k) {
-    for (int64_t i = 0; i < n; i++, stick += w->along.src, line += STICK) {
-        if (w->ahead > 0) fetch_stick(stick + w->ahead, w->near);
-        V(join_stick)(line, stick, stick - w->along.src, k);
+    const __m512i   v = _mm512_maskz_loadu_epi8(old, before + n - (TG_LINE_BYTES - k));
+    V(stream)(line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, piece - (TG_LINE_BYTES - k)));
+    for (int64_t i = 0; i < n; i += TG_LINE_BYTES) {
+        if (w->ahead > 0) TG_FETCH_AS(piece + i + w->ahead, w->near);
+        if (i + TG_LINE_BYTES < n) V(stream)(line + i, V(load)(piece + k + i));
     }
 }
 
-INLINE void V(join_whole_band)(uint8_t *line, const uint8_t *stick, const walk *w, int64_t k) {
-    TG_UNROLL
-    for (int64_t i = 0; i < BAND; i++) V(join_sticks)(line + i * STICK, stick + i * w->along.src, w, 1, k);
+/* `count` pieces, of which the first one is not the run's. */
+INLINE void V(join_pieces)(uint8_t *line, const uint8_t *piece, const walk *w, int64_t count, int64_t n, int64_t k) {
+    for (int64_t i = 0; i < count; i++, piece += w->along.src, line += n)
+        V(join_piece)(line, piece, piece - w->along.src, n, k, w);
 }
 
-INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t from, int64_t to) {
+/* A whole band of sticks, with loads of its own for each walk. */
+INLINE void V(join_whole_band)(uint8_t *line, const uint8_t *piece, const walk *w, int64_t k) {
+    TG_UNROLL
+    for (int64_t i = 0; i < BAND; i++)
+        V(join_pieces)(line + i * STICK, piece + i * w->along.src, w, 1, STICK, k);
+}
+
+INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, int64_t from, int64_t to) {
     const int64_t  k = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES), rest = TG_LINE_BYTES - k;
     const int64_t  first = from == 0 ? 1 : from;
-    const uint8_t *stick = s + first * w->along.src;
-    uint8_t       *line = d + first * STICK + k;
+    const uint8_t *piece = s + first * w->along.src;
+    uint8_t       *line = d + first * n + k;
     if (from == 0) {
-        V(copy)(d, s, k);
-        V(stream)(d + k, V(load)(s + k));
+        tg_stream_part(d, s, k);
+        V(copy_lines)(d + k, s + k, n - TG_LINE_BYTES, 0, false);
     }
-    if (to - first == BAND) V(join_whole_band)(line, stick, w, k);
-    else V(join_sticks)(line, stick, w, to - first, k);
-    if (to == w->along.n) V(copy)(d + to * STICK - rest, s + (to - 1) * w->along.src + STICK - rest, rest);
+    if (n == STICK && to - first == BAND) V(join_whole_band)(line, piece, w, k);
+    else V(join_pieces)(line, piece, w, to - first, n, k);
+    if (to == w->along.n) tg_stream_part(d + to * n - rest, s + (to - 1) * w->along.src + n - rest, rest);
 }
 
-/* Sticks side by side whose runs begin anywhere in a line. */
-ALONE void V(joined_sticks)(uint8_t *d, const uint8_t *s, const walk *v) {
-    const walk w = *v;
-    for (int64_t i = 0; i < w.along.n; i += w.band)
-        for (int64_t o = 0; o < w.across.n; o++) {
-            uint8_t       *to = d + o * w.across.dst;
-            const uint8_t *from = s + o * w.across.src;
-            const int64_t  end = tg_min(i + w.band, w.along.n);
+/* Pieces of n bytes side by side whose runs begin anywhere in a line. */
+INLINE void V(join)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n) {
+    for (int64_t i = 0; i < w->along.n; i += w->band)
+        for (int64_t o = 0; o < w->across.n; o++) {
+            uint8_t       *to = d + o * w->across.dst;
+            const uint8_t *from = s + o * w->across.src;
+            const int64_t  end = tg_min(i + w->band, w->along.n);
             if ((uintptr_t)to % TG_LINE_BYTES != 0)
-                V(join_band)(to, from, &w, i, end);
+                V(join_band)(to, from, w, n, i, end);
             else
-                for (int64_t k = i; k < end; k++) V(stick)(to + k * STICK, from + k * w.along.src, true);
+                for (int64_t k = i; k < end; k++) V(copy_lines)(to + k * n, from + k * w->along.src, n, 0, false);
         }
+}
+
+ALONE void V(joined)(uint8_t *d, const uint8_t *s, const walk *v, int64_t n) {
+    const walk w = *v;
+    if (n == STICK) V(join)(d, s, &w, STICK);
+    else V(join)(d, s, &w, n);
 }
 #endif
 
 /* ---- one stick in each row, partly padding ---- */
 
 #if VEC == 64
-/* The padding of any line of a row, where it belongs: it begins behind the columns. */
-INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
+/* Bytes 0 to 63 come to place n. */
+INLINE __m512i V(moved_up)(int64_t n) {
     static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
                                       32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
                                       48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    const __m512i places = _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)cols));
-    return _mm512_permutexvar_epi8(places, _mm512_loadu_si512(pad)); /* of a place the low six bits count */
+    return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
+}
+
+/* The padding of any line of a row, where it belongs: it begins behind the columns. */
+INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
+    return _mm512_permutexvar_epi8(V(moved_up)(cols), _mm512_loadu_si512(pad)); /* of a place the low six bits count */
 }
 
 /* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
@@ -229,6 +243,36 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
             V(put)(to, a, stream);
             V(put)(to + 64, c, stream);
         }
+    }
+}
+
+/* Do columns lie in one line, although sticks begin anywhere in one? Of no more than 16 bytes. */
+INLINE bool V(is_sparse)(const uint8_t *d, const tg_block *b, const walk *w) {
+    const int64_t at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
+}
+
+/* Such sticks, around the caches: lines with columns and lines without take turns. */
+ALONE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+    const walk      w = *v;
+    const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    const __m512i   pad = V(pad_line)(b->pad, at + b->cols), places = V(moved_up)(at);
+    const __mmask16 cols = (__mmask16)((1u << b->cols) - 1);
+    const __mmask64 mask = (__mmask64)cols << at;
+    uint8_t         line[TG_LINE_BYTES];
+    for (int64_t o = 0; o < w.across.n; o++) {
+        uint8_t       *to = d - at + o * w.across.dst;
+        const uint8_t *from = s + o * w.across.src;
+        for (int64_t i = 0; i < w.along.n; i++, to += STICK, from += w.along.src) {
+            const __m512i some = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(cols, from));
+            const __m512i all = _mm512_mask_permutexvar_epi8(pad, mask, places, some);
+            _mm512_storeu_si512(line, all);
+            if (i == 0) tg_stream_part(to + at, line + at, TG_LINE_BYTES - at);
+            else V(stream)(to, (V(vec))all);
+            V(stream)(to + TG_LINE_BYTES, (V(vec))pad);
+        }
+        _mm512_storeu_si512(line, pad);
+        tg_stream_part(to, line, at);
     }
 }
 
@@ -473,8 +517,10 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
         V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
-    else if (b->cols == STICK && b->tail == 0 && w.runs)
-        V(joined_sticks)(d, s, &w);
+    else if (b->cols + b->tail == STICK && b->tail > 0 && V(is_sparse)(d, b, &w))
+        V(sparse_sticks)(d, s, b, &w);
+    else if (m->stream && b->cols % TG_LINE_BYTES == 0 && b->cols > TG_LINE_BYTES && b->tail == 0 && w.runs && !lines)
+        V(joined)(d, s, &w, b->cols);
 #endif
     else if (m->stream && b->cols < TG_LINES_CAPACITY && (w.runs || b->tail > 0) &&
              !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0))
