@@ -9,15 +9,17 @@
  *     not streamed, rows of a line or more          one grid, and one for a last line that overlaps it
  *     not streamed, shorter rows                    16 rows at a time through lines on the stack
  *     streamed, whole lines at lines                grids that read few streams (move_lines)
- *     streamed, dst goes on along outer             the same, put together to whole lines (lines.h); what a row leaves
- *                                                   over is carried (move_carried)
+ *     streamed, rows of whole lines, not at lines   8 rows that follow each other in dst brought together on the stack,
+ *                                                   and converted as one, which begins at a line (move_joined)
+ *     streamed, dst goes on along outer             few streams, put together to whole lines (lines.h); what a row
+ *                                                   leaves over is carried (move_carried)
  *     streamed, anything else                       put together to whole lines (move_in_pieces)
  *     packed dst if streamed, parts of a byte       not streamed
  *     no loop for the pair, or no such processor    row by row with the loops of convert.c
  *
  * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere in a line;
- * outer steps over the sticks of a row, so dst goes on along outer. Together there are 8 sticks of one row, 1024 bytes:
- * 15 or 16 whole lines are written, and the rest waits until the other rows have had their turn.
+ * outer steps over the sticks of a row, so dst goes on along outer. Together there are 8 sticks of one row, 1024 bytes,
+ * and the end of the stick before them: 16 whole lines are written, and the rest is left to the next 8.
  *
  * Sources are never read beyond their last element: what is no whole line is copied to the stack first. Fetching ahead
  * by instructions wins where src is far and whole lines are streamed (a Zen 4, 64 and 256 MiB: 1.1 to 1.3 times as
@@ -144,6 +146,7 @@ enum {
     FAR = 1536,           /* bytes: what lies so much further on in src is fetched */
     SPARING_FAR = 256,
     SHORT_FAR = 512, /* of rows in batches */
+    JOINED_BYTES = 16 << 10,
     CARRIED = 64
 };
 
@@ -302,8 +305,7 @@ static bool move_in_pieces(const tg_mover *m, uint8_t *dst, const uint8_t *src, 
 
 /* The same where lines are not whole: what one run of a row leaves over waits for the next. No padding. */
 static bool move_carried(uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p, int64_t groups) {
-    const int64_t bytes = groups * p->dst, lines = bytes / TG_LINE_BYTES;
-    const bool    sticks = bytes % TG_LINE_BYTES == 0 && bytes <= TG_LINES_CAPACITY / 2;
+    const int64_t bytes = groups * p->dst;
     uint8_t       carry[CARRIED][TG_LINE_BYTES];
     bool          bad = false;
     tg_lines      l;
@@ -317,13 +319,86 @@ static bool move_carried(uint8_t *dst, const uint8_t *src, const tg_block *b, co
                 memcpy(l.bytes, carry[r], TG_LINE_BYTES);
                 l.from = row > l.dst ? row - l.dst : 0;
             }
-            if (sticks) bad |= add_lines(&l, s, p, n, lines, b->src_outer);
-            else
-                for (int64_t i = 0; i < n; i++, s += b->src_outer) bad |= add_row(&l, s, p, groups);
+            for (int64_t i = 0; i < n; i++, s += b->src_outer) bad |= add_row(&l, s, p, groups);
             if (o + n == b->outer) tg_lines_end(&l, p->copy);
             else keep_line(&l, p, carry[r]);
         }
     }
+    return bad;
+}
+
+/* ---- streamed: whole lines that begin anywhere ---- */
+
+/* The loop along which dst goes on, the other one, and what a row of src takes. */
+typedef struct joined {
+    int64_t n, src, across_n, across_dst, across_src;
+    int64_t bytes, row; /* of a row, in dst and in src */
+} joined;
+
+/* One line of which `from` to `to` is ours. */
+static bool convert_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to) {
+    const grid g = {1, 1, 1, 0, 0, 0, 0, 0};
+    uint8_t    line[TG_LINE_BYTES];
+    const bool bad = p->loop(line, s, &g, false);
+    tg_stream_part(d + from, line + from, to - from);
+    return bad;
+}
+
+static inline void bring_row(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead) {
+    int64_t i = 0;
+    for (; n - i >= TG_LINE_BYTES; i += TG_LINE_BYTES) {
+        if (ahead > 0) TG_FETCH(s + i + ahead);
+        memcpy(d + i, s + i, TG_LINE_BYTES);
+    }
+    tg_copy_short(d + i, s + i, n - i);
+}
+
+/* Rows [from, to) of a run, brought together in src's elements, so that they are converted as one piece. The line where
+ * they begin is written as a whole, the one where they end is left to the rows behind. */
+static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair *p, int64_t from, int64_t to,
+                      int64_t ahead) {
+    const int64_t need = TG_LINE_BYTES / p->dst * p->src; /* a line, in src */
+    const int64_t rest = (int64_t)((uintptr_t)d % TG_LINE_BYTES), before = rest / p->dst * p->src;
+    grid          g = {1, 1, (to - from) * j->bytes / TG_LINE_BYTES, 0, 0, 0, 0, 0};
+    uint8_t       run[TG_LINE_BYTES * WIDEST + JOINED_BYTES + TG_LINE_BYTES * WIDEST]; /* with a line at either end */
+    uint8_t      *line = d + from * j->bytes - rest, *end = run + need;
+    if (from > 0) memcpy(run, s + (from - 1) * j->src + j->row - need, (size_t)need);
+    else memset(run, 0, (size_t)need); /* which all conversions take */
+    for (int64_t i = from; i < to; i++, end += j->row) bring_row(end, s + i * j->src, j->row, ahead);
+    const uint8_t *first = run + need - before;
+    bool           bad = false;
+    if (from == 0 && rest > 0) {
+        bad = convert_part(line, first, p, rest, TG_LINE_BYTES);
+        line += TG_LINE_BYTES;
+        first += need;
+        g.lines--;
+    }
+    bad |= p->loop(line, first, &g, true);
+    if (to == j->n && rest > 0) {
+        memset(end, 0, (size_t)need);
+        bad |= convert_part(line + g.lines * TG_LINE_BYTES, first + g.lines * need, p, 0, rest);
+    }
+    return bad;
+}
+
+static bool can_join(joined *out, const uint8_t *dst, const tg_block *b, const pair *p, int64_t groups) {
+    const bool by_rows = b->dst_row == groups * p->dst;
+    *out = by_rows ? (joined){b->rows, b->src_row, b->outer, b->dst_outer, b->src_outer, 0, 0}
+                   : (joined){b->outer, b->src_outer, b->rows, b->dst_row, b->src_row, 0, 0};
+    out->bytes = groups * p->dst;
+    out->row = groups * p->src;
+    return b->tail == 0 && (by_rows || b->dst_outer == out->bytes) && out->bytes % TG_LINE_BYTES == 0 &&
+           out->row * SPARING_STREAMS <= JOINED_BYTES &&
+           ((uintptr_t)dst | (uintptr_t)out->across_dst) % (uintptr_t)p->dst == 0;
+}
+
+static bool move_joined(const tg_mover *m, uint8_t *dst, const uint8_t *src, const joined *j, const pair *p) {
+    const int64_t streams = streams_of(m, true), ahead = ahead_of(m);
+    bool          bad = false;
+    for (int64_t i = 0; i < j->n; i += streams)
+        for (int64_t o = 0; o < j->across_n; o++)
+            bad |= join_rows(dst + o * j->across_dst, src + o * j->across_src, j, p, i, tg_min(i + streams, j->n),
+                             ahead);
     return bad;
 }
 
@@ -335,6 +410,8 @@ static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, c
     const bool    at_lines = tg_at_lines(dst, b->dst_outer, b->dst_row);
     bool          bad = false;
     if (b->tail == 0 && bytes % TG_LINE_BYTES == 0 && at_lines) return move_lines(m, dst, src, b, p, bytes, true);
+    joined j;
+    if (can_join(&j, dst, b, p, groups)) return move_joined(m, dst, src, &j, p);
     if (b->tail > 0 || b->dst_outer != bytes || b->dst_row == bytes) return move_in_pieces(m, dst, src, b, p);
     for (int64_t r = 0; r < b->rows; r += CARRIED) {
         tg_block part = *b;

@@ -37,7 +37,7 @@ enum { ENCODINGS = sizeof encodings / sizeof encodings[0] };
 
 /* ---- memory between pages that nobody may touch ---- */
 
-enum { PAGE = 4096, ROOM = 1 << 20 };
+enum { PAGE = 4096, ROOM = 1 << 22 };
 
 typedef struct guarded {
     uint8_t *begin; /* ROOM bytes */
@@ -235,6 +235,7 @@ static void check_block(guarded dst_room, guarded src_room, tg_encoding d, tg_en
     uint8_t        pad[TG_PAD_PATTERN];
     const uint64_t seed = random_state;
     const shape    h = random_shape(d, s);
+    const int64_t  anywhere = random_below(2) == 0 ? random_below(64) : random_below(8) * 8;
     assert_true(h.dst.bytes + 64 < ROOM && h.src.bytes < ROOM);
     uint8_t *const src = place(src_room, h.src.bytes, random_below(2) == 0);
     for (int64_t o = 0; o < h.outer; o++)
@@ -248,9 +249,10 @@ static void check_block(guarded dst_room, guarded src_room, tg_encoding d, tg_en
     const tg_block b = {h.outer,     h.rows,    h.cols, h.dst.outer, h.dst.row, d.bits / 8,
                         h.src.outer, h.src.row, s.bits / 8, h.tail, pad, TG_RAGGED_NOT, 0};
     for (int set = 0; set < SETS; set++)
-        for (int way = 0; way < 3 && has(sets[set]); way++) {
-            /* at a line, or at the end where the guard is */
-            uint8_t *const dst = place(dst_room, way == 1 ? (h.dst.bytes + 63) / 64 * 64 : h.dst.bytes, way > 0);
+        for (int way = 0; way < 4 && has(sets[set]); way++) {
+            /* at a line, or at the end where the guard is, or anywhere in a line */
+            uint8_t *const dst = place(dst_room, way == 1 ? (h.dst.bytes + 63) / 64 * 64 : h.dst.bytes,
+                                       way == 1 || way == 2) + (way == 3 ? anywhere : 0);
             tg_mover       m;
             assert_true(tg_mover_convert(&m, d, s, sets[set], way != 2 || random_below(2) == 0, random_below(2) == 0));
             m.sparing = (h.dst.bytes + way) % 2 == 0; /* whatever this processor is */
@@ -294,18 +296,19 @@ static const struct { tg_encoding to, from; uint64_t bad; } misfits[] = {
 
 /* Two bad ones: the first in the order of the loops counts, wherever it is in memory. */
 static void check_misfit(size_t k, uint32_t set, bool stream) {
-    enum { OUTER = 3, ROWS = 5, COLS = 70, N = OUTER * ROWS * COLS };
-    static uint8_t    src[N * 8], dst[N * 8 + 64];
+    enum { OUTER = 3, ROWS = 5, MOST = 70 };
+    static uint8_t    src[OUTER * ROWS * MOST * 8], dst[OUTER * ROWS * MOST * 8 + 64];
+    const int64_t     cols = random_below(2) == 0 ? 64 : MOST, N = OUTER * ROWS * cols;
     const tg_encoding to = misfits[k].to, from = misfits[k].from;
     const int64_t     size = from.bits / 8, out = to.bits / 8, a = random_below(N), c = random_below(N);
-    const tg_block    b = {OUTER, ROWS, COLS, COLS * out, OUTER * COLS * out, out, COLS * size, OUTER * COLS * size,
+    const tg_block    b = {OUTER, ROWS, cols, cols * out, OUTER * cols * out, out, cols * size, OUTER * cols * size,
                            size, 0, NULL, TG_RAGGED_NOT, 0}; /* outer walks within a row of memory */
     tg_mover          m;
     memset(src, 0, sizeof src);
     const int64_t first = a < c ? a : c;
     int64_t       at = 0;
     for (int64_t i = 0; i < N; i++) {
-        const int64_t o = i / (ROWS * COLS), r = i / COLS % ROWS, place_ = (r * OUTER + o) * COLS + i % COLS;
+        const int64_t o = i / (ROWS * cols), r = i / cols % ROWS, place_ = (r * OUTER + o) * cols + i % cols;
         if (i == a || i == c) tg_ref_store(src, place_, from.bits, (tg_word){misfits[k].bad, 0});
         if (i == first) at = place_;
     }
@@ -347,6 +350,8 @@ int main(void) {
         cmocka_unit_test(test_every_small_float), cmocka_unit_test(test_float32),    cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_misfits),           cmocka_unit_test(test_fast_pairs),
     };
-    random_state = 20260803;
+    const char *const given = getenv("TG_SEED");
+    random_state = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : 20260803;
+    print_message("TG_SEED=%llu\n", (unsigned long long)random_state);
     return cmocka_run_group_tests_name("convert", tests, NULL, NULL);
 }
