@@ -134,13 +134,33 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
             memcpy(d + (back ? k * row : k * width), s + (back ? k * width : k * row), (size_t)width);
 }
 
+/* The same in turns, where dst begins inside of a line: of the first vectors and the last ones, which come out of a
+ * buffer, only parts are ours. */
+TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
+                                        int64_t ahead, bool near) {
+    const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
+    const int64_t rest = (n - lead) % each;
+    uint8_t       out[4 * VEC] __attribute__((aligned(64)));
+    V(take_turns)(width, ways, false, out, s, row, each, 0, false, false);
+    tg_stream_part(d, out, lead * unit);
+    V(take_turns)(width, ways, false, d + lead * unit, s + lead * width, row, n - lead - rest, ahead, near, true);
+    V(take_turns)(width, ways, false, out, s + (n - each) * width, row, each, 0, false, false);
+    tg_stream_copy(d + (n - rest) * unit, out + (each - rest) * unit, (size_t)(rest * unit));
+}
+
 INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
                            const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
     const bool    stream = m->stream && tg_at_lines(d, b->dst_outer, back ? row : 0);
     const int64_t ahead = m->far ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;
     const bool    near = m->few_streams;
-    if (stream)
+    const int64_t run = n * ways * width;
+    const bool inside = m->stream && !stream && !back && ways != 3 && (uintptr_t)d % (uintptr_t)(ways * width) == 0 &&
+                        (run | d_outer) % TG_LINE_BYTES == 0 && run >= FEW_LINES * TG_LINE_BYTES;
+    if (inside)
+        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
+            V(turn_inside)(width, ways, d, s, row, n, ahead, near);
+    else if (stream)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, ahead, near, true);
     else

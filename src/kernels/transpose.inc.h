@@ -425,30 +425,83 @@ INLINE void V(run_solid)(int width, bool stream, matrix *a) {
     a->first = sticks * side;
 }
 
+/* Rows [first, first + n) of a seam, out of a buffer: those that the next row follows as a whole. */
+INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t first, int64_t n) {
+    const int64_t own = k->seam * a->width, all = k->cols * a->width;
+    int64_t       left = a->group_rows - first % a->group_rows; /* rows of the group */
+    for (int64_t i = 0; i < n; i++) {
+        const uint8_t *const from = w->out + i * STICK;
+        uint8_t *const       to = w->row[i];
+        if (--left > 0) {
+            for (int64_t at = 0; at < all; at += VEC) V(stream)(to + at, V(load)(from + at));
+        } else {
+            tg_stream_part(to, from, own);
+            tg_stream_part(w->row[i + 1] - (k->d - k->start), from + own, all - own);
+            left = a->group_rows;
+        }
+    }
+}
+
+/* The columns before the seam of the first row, and the seam's of the last one. */
+INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
+    uint8_t *const last = k->d + line_offset(&a->dst, a->dst.n - 1);
+    uint8_t        out[STICK];
+    for (int64_t i = 0; i < STICK / width && i < k->cols; i++)
+        memcpy(out + i * width, k->line[i] + (i < k->seam ? a->dst.n - 1 : -1) * width, (size_t)width);
+    tg_stream_part(last, out, k->seam * width);
+    tg_stream_part(k->start, out + k->seam * width, a->lead * width);
+}
+
+/* Sticks side by side that begin inside of cache lines, each matrix a tile: all of it is a seam. Its last row goes
+ * nowhere; no line is read beyond its end but those that others follow. */
+INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
+    const int            n = VEC / width, side = STICK / width;
+    stick *const         k = &w->stick[0];
+    const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + side * STICK;
+    const loops          lines = {side, side, STICK, 0};
+    w->o = 0;
+    w->c = a->first;
+    for (int64_t o = 0; o < a->outer; o++) {
+        const uint8_t *const s = a->s + o * a->src_outer;
+        const int64_t        reach = NEXT_BYTES + a->lead * STICK, ahead = end - s > reach + side * STICK ? reach : 0;
+        int                  fetched = 0;
+        next_stick(w, a, 0);
+        target_addresses(w->row, k->d, &a->dst, 0, side);
+        w->row[side - 1] = w->out;
+        source_addresses(w->edge, s, &lines, 0, side);
+        for (int p = 0; p < side; p += n)
+            for (int r = 0; r < side; r += n, fetched += n * VEC / STICK)
+                V(square_stream)(width)(w->row + r, p * width, k->line + p, r * width, w->edge + fetched, ahead);
+        V(finish_seam)(width, a, k);
+    }
+    a->first = a->cols;
+}
+
 /* Columns of one stick, or fewer. */
 INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
-    const bool narrow = now->cols < STICK / width, stream = a->stream && !narrow;
-    const int  parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
-    for (int64_t r = 0; r < a->dst.n; r += depth) {
-        const int64_t rows = a->dst.n - r < depth ? a->dst.n - r : depth, least = 16 / width;
-        const int64_t first = rows < least && r > 0 ? a->dst.n - least : r;
-        const int64_t n = a->dst.n - first < depth ? a->dst.n - first : depth;
+    const bool    seam = now->seam > 0, narrow = !seam && now->cols < STICK / width;
+    const bool    apart = narrow || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
+    const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
+    const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
+    for (int64_t r = 0; r < all; r += depth) {
+        const int64_t first = all - r < least && r > 0 ? all - least : r;
+        const int64_t n = all - first < depth ? all - first : depth;
         source_tile       t = {now->line, now->lines, first * width, a->dst.n * width, a->between};
         const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
-        target_addresses(w->row, now->d, &a->dst, first, n);
-        for (int64_t i = 0; (narrow || a->gathered) && i < n; i++) w->to[i] = w->out + i * STICK;
-        for (int64_t i = n; i < least; i++) w->row[i] = w->to[i] = w->out + i * STICK;
+        target_addresses(w->row, now->d, &a->dst, first, n + (seam ? 1 : 0));
+        uint8_t **const row = apart ? w->to : w->row;
+        for (int64_t i = apart ? 0 : n; i < tg_max(n, least); i++) row[i] = w->out + i * STICK;
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
-        uint8_t *const *const row = narrow || a->gathered ? w->to : w->row;
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
-            V(run_tile)(width, row, &t, bytes, STICK / VEC, a->far ? &later : NULL, true);
+            V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, true);
         else
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
-        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->to[i], now->cols * width);
-        if (a->gathered && !narrow) tg_stream_copy(w->row[0], w->out, (size_t)(n * STICK));
+        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * STICK, now->cols * width);
+        if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
+    if (seam) V(finish_seam)(width, a, now);
 }
 
 #include "kernels/interleave.inc.h"
@@ -467,7 +520,8 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
         const matrix all = a; /* a copy: no call can change the other */
         V(pipeline)(width)(&all, &w);
     }
-    if (a.solid && a.stream) V(run_solid)(width, true, &a);
+    if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
+    else if (a.solid && a.stream) V(run_solid)(width, true, &a);
     else if (a.solid) V(run_solid)(width, false, &a);
     else if (a.even) V(run_even)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;

@@ -259,6 +259,12 @@ static void check_named(int32_t width) {
         {"restick in two parts", TRANSPOSE, {2, e / 2, e, 3 * e * e, e, 1, e / 2, 1, e, 0, NULL, 0, 0}},
         {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
         {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL, 0, 0}},
+        {"column major to T(8,128), narrow", TRANSPOSE, {9, 8, 128, 1024, 128, 1, 8, 1, 72, 0, NULL, 0, 0}},
+        {"column major to rows apart",
+         TRANSPOSE,
+         {2, 3 * e, 4 * e, 999 * e, 5 * e, 1, 3 * e * 4 * e, 1, 3 * e, 0, NULL, 0, 0}},
+        {"restick of two sticks", TRANSPOSE, {3, e, 2 * e, 7 * e * e, 2 * e, 1, 2 * e * e, 1, e, 0, NULL, 0, 0}},
+        {"restick of half a stick", TRANSPOSE, {3, e, e / 2, 7 * e * e, e / 2, 1, e * e, 1, e, 0, NULL, 0, 0}},
         {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
         {"(2,1)", TRANSPOSE, {3, 128, 2, 256, 2, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
         {"(4,1)", TRANSPOSE, {3, 128, 4, 512, 4, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
@@ -278,7 +284,8 @@ static void check_named(int32_t width) {
     };
     for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
         const tg_block b = scaled(&blocks[i], width);
-        for (int times = 0; times < 8; times++) check(blocks[i].family, width, b, times < 4 ? 128 : times < 6 ? 16 : 1);
+        static const int32_t align[] = {128, 128, 128, 128, 16, 16, 4, 4, 1, 1};
+        for (size_t k = 0; k < sizeof align / sizeof align[0]; k++) check(blocks[i].family, width, b, align[k]);
     }
 }
 
@@ -395,7 +402,7 @@ static void test_random_blocks(void **state) {
         if (f == ROWS && chance(2)) make_ragged(&b, width);
         random_dst(&b, f, f == ROWS ? 1 : width);
         random_src(&b, f, f == ROWS ? 1 : width);
-        check(f, width, b, chance(2) ? 128 : 1);
+        check(f, width, b, chance(2) ? 128 : chance(2) ? width : 1);
     }
 }
 
