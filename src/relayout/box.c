@@ -94,6 +94,13 @@ static bool to_bytes(tg_draft *d) {
 
 /* ---- what is left ---- */
 
+/* Does a go inside of b? Around tiles, what goes on after a short way on either side comes first: its lines, and its
+ * pages of memory, are still at hand. */
+static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
+    if (box->route != TG_ROUTE_TILE) return a->dst < b->dst;
+    return tg_min(a->dst, tg_magnitude(a->src)) < tg_min(b->dst, tg_magnitude(b->src));
+}
+
 /* The loops that are left go around the blocks, by decreasing dst. */
 static bool keep_loops(tg_draft *d) {
     tg_nest       *nest = &d->plan->as.nest;
@@ -107,7 +114,7 @@ static bool keep_loops(tg_draft *d) {
         if (n == room) return false;
         const tg_loop l = d->loop[i];
         int32_t       at = n++;
-        for (; at > 0 && keep[at - 1].dst < l.dst; at--) keep[at] = keep[at - 1]; /* chunks came last */
+        for (; at > 0 && is_inside(box, &keep[at - 1], &l); at--) keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = l;
         box->blocks *= l.n; /* fits: positions of dst */
     }

@@ -52,12 +52,6 @@ static int64_t in_pairs(int64_t n, int64_t most) {
     return chunks % 2 == 0 ? most : tg_ceil_div(n, chunks + 1);
 }
 
-static void cut_tile(tg_draft *d) {
-    const int64_t side = tg_tile_side(d->box->width);
-    if (d->ncols == 1) cut(d, TG_BLOCK_COLS, side);
-    if (d->nrows == 1) cut(d, TG_BLOCK_ROWS, side);
-}
-
 /* In dst, from one run to the next. */
 static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
@@ -105,10 +99,7 @@ void tg_draft_chunks(tg_draft *d) {
     const int64_t    width = d->converts ? tg_max(d->dst_width, 1) : box->width;
     const int64_t    bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     const int64_t    room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
-    if (box->route == TG_ROUTE_TILE) {
-        cut_tile(d);
-        return;
-    }
+    if (box->route == TG_ROUTE_TILE) return; /* of the size that it should have */
     if (box->family == TG_FAMILY_ROWS) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
         cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));

@@ -174,8 +174,9 @@ const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uin
 /* stage_run.c: blocks of routes gather, scatter and tile; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
+/* next: where the tile that comes next begins in src, or NULL. */
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                             const tg_block *block);
+                             const tg_block *block, const uint8_t *next);
 
 /* walk.c */
 tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err);

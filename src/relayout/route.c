@@ -7,6 +7,7 @@
  *     tiles of several loops             gathered, transposed, written; packed on the way     tile
  *
  * Boxes share their movers. */
+#include "kernels/stream.h"
 #include "relayout/box.h"
 
 /* ---- movers ---- */
@@ -85,16 +86,17 @@ static bool choose_tile_movers(tg_draft *d) {
     tg_box                *box = d->box;
     const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
     const bool             pack = d->dst_width == 0, unpack = d->src_width == 0;
+    const bool stream = p->stream && tg_bytes_for(box->block.cols, p->dst_bits) % TG_LINE_BYTES == 0;
     if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, false, false)) return false;
     if (pack && unpack)
         return p->dst_bits == p->src_bits && find_convert(d, &box->in, bytes, packed, false, p->far) &&
-               find_convert(d, &box->out, packed, bytes, p->stream, false);
+               find_convert(d, &box->out, packed, bytes, stream, false);
     if (unpack)
         return find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far) &&
-               find_mover(d, &box->out, TG_FAMILY_ROWS, 1, p->stream, false);
+               find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
     if (!find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, p->far)) return false;
-    return d->converts ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, p->stream, false)
-                       : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, p->stream, false);
+    return d->converts ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, stream, false)
+                       : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
 
 bool tg_draft_route(tg_draft *d) {
