@@ -62,7 +62,8 @@ typedef struct tg_extent {
     int64_t low, high, numel;
 } tg_extent;
 
-/* True if l is valid, has no folds, at least one element, and all its offsets lie in [0, span). False says nothing. */
+/* True if l is valid, has no folds, at least one element, all its offsets lie in [0, span), and the storage is less
+ * than 2^62 elements and 2^60 bytes. False says nothing. */
 bool tg_layout_quick(tg_extent *out, const tg_layout *l);
 
 /* True if the positions of the memory modes, padding included, are [0, *span), each once; *span <= l->span. */

@@ -5,23 +5,22 @@
  * layout may still be right: tg_layout_validate knows, and says why if not. */
 #include "layout/layout.h"
 
-/* How far offsets of data reach below and above l->offset, and how much further those of padding do. */
-typedef struct reach {
-    int64_t low, high, pad_low, pad_high;
-} reach;
+/* No mode may reach further: then no sum of theirs overflows. */
+#define FAR ((int64_t)1 << 56)
 
-static inline bool stretch(int64_t *low, int64_t *high, int64_t by) {
-    return by < 0 ? tg_add(low, *low, by) : tg_add(high, *high, by);
-}
+/* How far offsets of data reach below and above l->offset. */
+typedef struct reach {
+    int64_t low, high;
+} reach;
 
 static inline bool widen(reach *r, const tg_mode *m) {
     int64_t all;
-    if (m->stride == INT64_MIN) return false;
-    if (m->size <= 1) return m->size >= 0;
-    if (!tg_mul(&all, m->size - 1, m->stride)) return false;
-    if (m->count == m->size) return stretch(&r->low, &r->high, all);
-    const int64_t data = m->count > 1 ? (m->count - 1) * m->stride : 0; /* between 0 and `all`: fits */
-    return stretch(&r->low, &r->high, data) && stretch(&r->pad_low, &r->pad_high, all - data);
+    if (m->size <= 1) return m->size >= 0 && m->stride != INT64_MIN;
+    if (!tg_mul(&all, m->size - 1, m->stride) || all > FAR || all < -FAR) return false;
+    const int64_t data = (m->count - 1) * m->stride; /* no further, since 1 <= count <= size */
+    r->low += tg_min(data, 0);
+    r->high += tg_max(data, 0);
+    return true;
 }
 
 /* The digits of dimension d, from chain position *at on, down to that of weight 1; each of `seen` is a mode that was
@@ -62,42 +61,43 @@ static bool check_others(const tg_layout *l, int32_t at, uint64_t *seen, reach *
 }
 
 bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
-    reach    r = {0, 0, 0, 0};
-    int64_t  numel = 1, low, high, bits;
+    reach    r = {l->offset, l->offset};
+    int64_t  numel = 1, bits;
     uint64_t seen = 0;
     int32_t  at = 0;
     if (l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim || l->nmodes < 0 || l->nmodes > TG_MAX_MODES)
         return false;
-    if (l->span < 0 || l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0) return false;
+    if (l->offset < 0 || l->offset > FAR || l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0)
+        return false;
     for (int32_t d = 0; d < l->ndim; d++) {
         if (l->shape[d] < 1 || l->axis_size[d] != l->shape[d] || !tg_mul(&numel, numel, l->shape[d])) return false;
         if (!check_dim(l, d, &at, &seen, &r)) return false;
     }
     if (at < l->nmodes && !check_others(l, at, &seen, &r)) return false;
     if (seen != ((uint64_t)1 << l->nmodes) - 1) return false; /* some mode twice, or of no axis */
-    if (!tg_add(&out->high, l->offset, r.high) || !tg_add(&high, out->high, r.pad_high)) return false;
-    if (!tg_add(&out->low, l->offset, r.low) || !tg_add(&low, out->low, r.pad_low)) return false;
-    if (!tg_sub(&bits, high, low) || bits == INT64_MAX) return false;
-    if (!tg_mul(&bits, l->span, l->elem_bits)) return false; /* stricter than need be */
+    if (l->span > INT64_MAX / 2 || !tg_mul(&bits, l->span, l->elem_bits)) return false; /* stricter than need be */
     out->numel = numel;
-    return out->low >= 0 && out->high < l->span;
+    out->low = r.low;
+    out->high = r.high;
+    return r.low >= 0 && r.high < l->span;
 }
 
 /* Each mode goes on where those before it end. Tiled layouts stand outermost first: one round. */
 bool tg_layout_dense(int64_t *span, const tg_layout *l) {
-    int32_t left = 0;
+    int32_t used = 0, before, all;
     *span = 1;
     if (l->offset != 0) return false;
-    for (int32_t i = 0; i < l->nmodes; i++) left += tg_is_memory(&l->mode[i]) && l->mode[i].size != 1;
-    while (left > 0) {
-        const int32_t before = left;
+    do {
+        before = used;
+        all = 0;
         for (int32_t i = l->nmodes; i-- > 0;) {
             const tg_mode *m = &l->mode[i];
-            if (m->stride != *span || m->size == 1 || !tg_is_memory(m)) continue;
+            if (m->size == 1 || !tg_is_memory(m)) continue;
+            all++;
+            if (m->stride != *span) continue;
             if (m->size == 0 || !tg_mul(span, *span, m->size)) return false;
-            left--;
+            used++;
         }
-        if (left == before) return false;
-    }
-    return *span <= l->span;
+    } while (used > before && used < all);
+    return used == all && *span <= l->span;
 }

@@ -54,7 +54,8 @@ static tg_status check_storage(const tg_layout *l, const char *name, tg_error *e
 
 static tg_status check_layout(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
     if (l == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "plan: %s is NULL", name);
-    const tg_status s = tg_layout_quick(out, l) ? TG_OK : check_slowly(out, l, name, err);
+    if (tg_layout_quick(out, l)) return TG_OK;
+    const tg_status s = check_slowly(out, l, name, err);
     return s != TG_OK ? s : check_storage(l, name, err);
 }
 

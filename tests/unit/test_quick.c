@@ -84,6 +84,7 @@ static void check(const tg_layout *l) {
     if (tg_layout_validate(l, &err) != TG_OK) fail_msg("not valid: %s; seed %d", err.message, (int)SEED);
     tg_layout_bounds(l, &low, &high);
     assert_true(e.low <= low && high <= e.high && e.high < l->span && e.low >= 0);
+    assert_true(l->span <= INT64_MAX / 2 && l->span <= INT64_MAX / l->elem_bits);
     assert_int_equal(e.numel, tg_layout_numel(l));
 }
 
