@@ -109,8 +109,8 @@ const char *tg_dtype_name(tg_dtype dtype) {
 }
 
 int32_t tg_dtype_bits(tg_dtype dtype) {
-    const dtype_row *row = dtype_find(dtype);
-    return row != NULL ? row->bits : 0;
+    const size_t i = (size_t)dtype;
+    return i < COUNT(dtypes) ? dtypes[i].bits : 0; /* rows of no type have 0 */
 }
 
 int32_t tg_dtype_storage_bits(tg_dtype dtype) { return (tg_dtype_bits(dtype) + 7) / 8 * 8; }
