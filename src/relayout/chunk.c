@@ -96,10 +96,11 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
-    const int64_t    width = d->converts ? tg_max(d->dst_width, 1) : box->width;
-    const int64_t    bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
-    const int64_t    room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
     if (box->route == TG_ROUTE_TILE) return; /* of the size that it should have */
+    if (d->plan->bytes <= t->block_bytes_min) return; /* stays in the first-level cache */
+    const int64_t width = d->converts ? tg_max(d->dst_width, 1) : box->width;
+    const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
+    const int64_t room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
     if (box->family == TG_FAMILY_ROWS) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
         cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));
