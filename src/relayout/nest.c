@@ -289,18 +289,23 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     return true;
 }
 
-/* The next dimension; its digits in dst are the next of r->dst. Most dimensions are one segment without padding. */
-static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
-    const tg_both_digits *dst = &r->dst[r->ndims];
-    const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
-    tg_both_digits        both;
-    if (positions == size && begin < end && tg_is_even(dst) && tg_is_even(src))
-        return add_even(r, tg_even_step(dst), tg_even_step(src), begin, end);
-    if (!tg_refine(&both, dst, src)) return refuse(r, "the tiles of both sides do not nest");
+static bool add_uneven(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size,
+                       int64_t positions) {
+    tg_both_digits both;
+    if (!tg_refine(&both, &r->dst[r->ndims], src)) return refuse(r, "the tiles of both sides do not nest");
     const int64_t w = both.at[0].weight;
     const bool    whole = w == 1 || ((begin == 0 || begin % w == 0) && end % w == 0);
     return whole && positions == size && begin < end ? add_common(r, &both, begin, end)
                                                      : add_segments(r, &both, begin, end, size, positions);
+}
+
+/* The next dimension; its digits in dst are the next of r->dst. Most dimensions are one segment without padding. */
+static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
+    const tg_both_digits *dst = &r->dst[r->ndims];
+    const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
+    if (positions == size && begin < end && tg_is_even(dst) && tg_is_even(src))
+        return add_even(r, tg_even_step(dst), tg_even_step(src), begin, end);
+    return add_uneven(r, src, begin, end, size, positions);
 }
 
 /* Paddings and copies, which no coordinate names; only copies hold data. */

@@ -43,25 +43,26 @@ static inline bool tg_merge_digit(tg_both_digit *high, int64_t weight, int64_t s
 
 /* The memory digits of one axis, from chain position *at on, down to that of weight 1. */
 static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t axis, int32_t *at, bool padded) {
-    int32_t i = *at, n = 0;
-    int64_t weight = 0;
+    tg_both_digit *g = out->at; /* the next one */
+    int64_t        weight = 0;
+    int32_t        i = *at;
     for (; weight != 1 && i < l->nmodes; i++) {
         const tg_mode *m = &l->mode[l->chain[i]];
         if (m->axis != axis) break;
         const int64_t size = padded ? m->size : m->count; /* src's own padding is nobody's */
         weight = m->weight;
-        if (size <= 1 || (n > 0 && tg_merge_digit(&out->at[n - 1], weight, m->stride, size))) continue;
-        if (n == TG_BOTH_DIGITS) return false;
-        tg_both_digit *g = &out->at[n++];
+        if (size <= 1 || (g > out->at && tg_merge_digit(g - 1, weight, m->stride, size))) continue;
+        if (g == out->at + TG_BOTH_DIGITS) return false;
         g->weight = weight;
         g->dst = m->stride;
         g->size = size;
+        g++;
     }
-    if (n > 0 && out->at[n - 1].weight != 1) { /* one coordinate, with padding above it: it has a step all the same */
-        if (n == TG_BOTH_DIGITS) return false;
-        out->at[n++] = (tg_both_digit){.weight = 1, .size = 1};
+    if (g > out->at && g[-1].weight != 1) { /* one coordinate, with padding above it: it has a step all the same */
+        if (g == out->at + TG_BOTH_DIGITS) return false;
+        *g++ = (tg_both_digit){.weight = 1, .size = 1};
     }
-    out->n = n;
+    out->n = (int32_t)(g - out->at);
     *at = i;
     return true;
 }
