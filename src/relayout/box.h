@@ -50,11 +50,10 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->n = 0;
 }
 
-/* The next box of the same draft begins like `common`, which has loops of data. */
+/* The next box of the same draft begins like `common`, which has loops of data. The caller sets tail and last. */
 static inline void tg_draft_again(tg_draft *d, const tg_draft *common) {
     d->dst = common->dst;
     d->src = common->src;
-    d->tail = d->last = 0;
     d->n = common->n;
     for (int32_t i = 0; i < d->n; i++) {
         const tg_loop *l = &common->loop[i];

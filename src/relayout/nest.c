@@ -25,8 +25,6 @@
 #include "relayout/box.h"
 #include "relayout/refine.h"
 
-#include <string.h>
-
 enum {
     MAX_DIMS = TG_MAX_NDIM + 16, /* logical ones, then dst's synthetic paddings and copies */
     MAX_SEGMENTS = 96,           /* of all dimensions */
@@ -347,18 +345,21 @@ static bool draft_box(refinement *r, tg_draft *d) {
 }
 
 static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
+    int64_t tail = 0, last = 0;
     tg_draft_again(d, &r->common);
     for (int32_t i = 0; i < r->ndims; i++) {
         const segment *s = &r->segments[chosen[i].at];
         if (d->n + s->nloops > MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
         tg_draft_shift(d, s->dst, s->src);
-        d->tail += d->fill ? 0 : s->tail;
+        tail += s->tail;
+        last += s->last;
         for (int32_t k = 0; k < s->nloops; k++) {
             const loop *l = &r->loops[s->first + k];
             tg_draft_loop(d, l->n, l->dst, l->src, s->last > 0 && k == 0 ? TG_BLOCK_COLS : TG_NO_LOOP);
         }
-        d->last += s->last;
     }
+    d->tail = d->fill ? 0 : tail;
+    d->last = last;
     return draft_box(r, d);
 }
 
@@ -409,17 +410,21 @@ static bool anywhere(refinement *r, choice *out, dim *d) {
     return true;
 }
 
-/* Dimension d at padding, those before it at data and those behind it anywhere. */
-static bool add_padding_boxes(refinement *r, tg_draft *draft, const choice *data, int32_t d) {
-    const dim *const at = &r->dims[d];
-    const choice     pads = {at->pads, at->npads - at->has_tail, 0}; /* tails are the movers' */
-    choice           c[MAX_DIMS];
-    if (pads.n == 0) return true;
-    memcpy(c, data, (size_t)d * sizeof c[0]);
-    c[d] = pads;
-    for (int32_t e = d + 1; e < r->ndims; e++)
-        if (!anywhere(r, &c[e], &r->dims[e])) return false;
-    return add_boxes(r, draft, c);
+/* For each dimension: itself at padding, those before it at data and those behind it anywhere. They end where data
+ * does, also in a part of a tensor. */
+static bool add_padding_boxes(refinement *r, tg_draft *draft) {
+    choice c[MAX_DIMS];
+    for (int32_t d = 0; d < r->ndims; d++) {
+        const dim *const at = &r->dims[d];
+        c[d].first = at->pads;
+        c[d].n = at->npads - at->has_tail; /* tails are the movers' */
+        for (int32_t e = d + 1; e < r->ndims && c[d].n > 0; e++)
+            if (!anywhere(r, &c[e], &r->dims[e])) return false;
+        if (c[d].n > 0 && !add_boxes(r, draft, c)) return false;
+        c[d].first = at->data;
+        c[d].n = at->ndata;
+    }
+    return true;
 }
 
 /* Is what was joined better apart? Full runs that another loop continues on both sides are parts of a longer run. And
@@ -447,14 +452,8 @@ static bool make_boxes(refinement *r) {
     }
     tg_draft_begin(&draft, r->plan, r->pair, 0, 0, false);
     if (!add_boxes(r, &draft, data)) return false;
-    for (int32_t d = 0; d < r->ndims; d++) { /* boxes of padding end where data does, also in a part of a tensor */
-        data[d].first = r->dims[d].data;
-        data[d].n = r->dims[d].ndata;
-    }
     draft.fill = true;
-    for (int32_t d = 0; d < r->ndims && r->pair->pad; d++)
-        if (!add_padding_boxes(r, &draft, data, d)) return false;
-    return true;
+    return !r->pair->pad || add_padding_boxes(r, &draft);
 }
 
 /* Storage behind everything: XLA's tail padding. */
