@@ -168,47 +168,52 @@ static int32_t tile_width(const tg_draft *d) {
     return d->src_width > 0 ? d->src_width : d->dst_width > 0 ? d->dst_width : 1;
 }
 
-static int64_t steps_of(int64_t n, int64_t step, int32_t bits) {
-    return step == TG_PACKED_STEP ? tg_bytes_for(n, bits) : n * step;
-}
-
-/* Some steps of loop `index`, if it is longer; it then counts chunks of them, the last of which may be shorter, of
- * columns or rows, of which `inner` make one step. */
-static tg_loop take_some(tg_draft *d, int32_t index, int64_t some, tg_block_loop which, int64_t inner) {
-    tg_loop *const l = &d->loop[index];
-    tg_loop        taken = *l;
-    if (l->n <= some) {
-        tg_draft_take(d, index);
-        return taken;
-    }
-    taken.n = some;
-    d->box->total[which] = inner * l->n;
-    l->n = tg_ceil_div(l->n, some);
-    l->dst = steps_of(some, l->dst, d->plan->dst_bits);
-    l->src = steps_of(some, l->src, d->plan->src_bits);
-    l->chunks_of = which;
-    return taken;
-}
+/* What a tile has no room for. */
+typedef struct rest {
+    int32_t index; /* of the loop, of which it takes so many steps at a time, or NONE */
+    int64_t some, inner; /* and so many elements are one step */
+} rest;
 
 /* Starting with loop `index`, the loops that go on where the ones before end in dst (or src), until their run is good;
- * of the last one as much as a tile has room for. */
-static int32_t take_run_of_loops(tg_draft *d, tg_loop *set, int32_t index, tg_block_loop which, int64_t *total) {
-    const bool    in_dst = which == TG_BLOCK_COLS;
+ * of the last one as much as a tile has room for. Returns how many they are. */
+static int32_t take_run_of_loops(tg_draft *d, tg_loop *set, int32_t index, bool in_dst, int64_t *total, rest *left) {
     const int32_t bits = in_dst ? d->plan->dst_bits : d->plan->src_bits;
     const int64_t most = tg_tile_side(tile_width(d));
     int32_t       n = 0;
     *total = 1;
+    left->index = NONE;
     while (index != NONE && n < TG_TILE_LOOPS) {
-        const int64_t all = d->loop[index].n, room = most / *total, chunks = tg_ceil_div(all, tg_max(room, 1));
-        if (room == 1 && n > 0) break;
-        set[n] = take_some(d, index, n > 0 ? tg_ceil_div(all, chunks) : room, which, *total);
-        *total *= set[n].n;
-        if (set[n++].n < all) break;
+        const int64_t all = d->loop[index].n, room = most / *total;
+        if (n > 0 && all > room && room == 1) break;
+        tg_loop *const l = &set[n++];
+        *l = d->loop[index];
+        tg_draft_take(d, index);
+        if (all > room) {
+            l->n = n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
+            *left = (rest){index, l->n, *total};
+        }
+        *total *= l->n;
         const int64_t bytes = tg_bytes_for(*total, bits);
-        if (bytes >= GOOD_RUN || (bits < 8 && *total % (8 / bits) != 0)) break;
+        if (all > room || bytes >= GOOD_RUN || (bits < 8 && *total % (8 / bits) != 0)) break;
         index = in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
     }
     return n;
+}
+
+static int64_t steps_of(int64_t n, int64_t step, int32_t bits) {
+    return step == TG_PACKED_STEP ? tg_bytes_for(n, bits) : n * step;
+}
+
+/* The loop counts chunks of columns, or rows, from now on. The last one may be shorter. */
+static void count_chunks(tg_draft *d, tg_block_loop which, const rest *r) {
+    if (r->index == NONE) return;
+    tg_loop *const l = &d->loop[r->index];
+    d->left |= (uint64_t)1 << r->index;
+    d->box->total[which] = r->inner * l->n;
+    l->n = tg_ceil_div(l->n, r->some);
+    l->dst = steps_of(r->some, l->dst, d->plan->dst_bits);
+    l->src = steps_of(r->some, l->src, d->plan->src_bits);
+    l->chunks_of = which;
 }
 
 static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
@@ -228,19 +233,23 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const bool     packed = d->dst_width == 0 || d->src_width == 0;
     const bool     writes_briefly = tg_bytes_for(d->loop[a].n, dst) < GOOD_RUN,
                    reads_briefly = tg_bytes_for(d->loop[b].n, src) < GOOD_RUN;
-    const tg_draft before = *d;
+    const uint64_t left = d->left;
     int64_t        cols, rows;
+    rest           of_cols, of_rows;
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
+    if (!packed && !writes_briefly && !reads_briefly) return false;
     tg_draft_take(d, b); /* not a column */
-    d->ncols = take_run_of_loops(d, d->cols, a, TG_BLOCK_COLS, &cols);
-    d->left |= (uint64_t)1 << b;
-    d->nrows = take_run_of_loops(d, d->rows, b, TG_BLOCK_ROWS, &rows);
+    d->ncols = take_run_of_loops(d, d->cols, a, true, &cols, &of_cols);
+    d->nrows = take_run_of_loops(d, d->rows, b, false, &rows, &of_rows);
     const bool wide = writes_briefly && (d->ncols > 1 || (reads_briefly && d->nrows > 1));
     if (packed || wide || d->ncols > 2 || d->nrows > 2) {
+        count_chunks(d, TG_BLOCK_COLS, &of_cols);
+        count_chunks(d, TG_BLOCK_ROWS, &of_rows);
         set_tile(d, cols, rows);
         return true;
     }
-    *d = before;
+    d->left = left;
+    d->ncols = d->nrows = 0;
     return false;
 }
 
