@@ -127,13 +127,14 @@ static void choose_rows(tg_draft *d) {
 
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst, or
  * rows in src, that side is one run already, and src is walked on; and where a tile is one run of src, as sticks are,
- * src is walked on if it comes from memory. In a cache dst is. */
+ * src is walked on if it comes from memory and runs of dst are not brief. In a cache dst is. */
 static int32_t find_long_walk(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
     const bool      take_turns = few_cols && b->dst_row == b->cols * width, one_run = b->src_col == b->rows * width;
+    const bool      read_on = one_run && !take_turns && (few_rows || (d->plan->far && !few_cols));
     int32_t         o = few_cols && !few_rows && !take_turns ? tg_draft_find_dst(d, b->cols * width) : NONE;
-    if ((few_rows || d->plan->far) && !take_turns && one_run) o = tg_draft_find_src(d, b->cols * b->src_col);
+    if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, b->rows * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->cols * width);
     if (o == NONE) o = tg_draft_find_dst(d, b->rows * b->dst_row);
@@ -227,7 +228,8 @@ static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
     box->width = tile_width(d);
 }
 
-/* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. */
+/* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. Where
+ * the runs of one side only are short, the third loop makes them longer. */
 static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const int32_t  dst = d->plan->dst_bits, src = d->plan->src_bits;
     const bool     packed = d->dst_width == 0 || d->src_width == 0;
@@ -241,7 +243,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     tg_draft_take(d, b); /* not a column */
     d->ncols = take_run_of_loops(d, d->cols, a, true, &cols, &of_cols);
     d->nrows = take_run_of_loops(d, d->rows, b, false, &rows, &of_rows);
-    const bool wide = writes_briefly && (d->ncols > 1 || (reads_briefly && d->nrows > 1));
+    const bool wide = writes_briefly && reads_briefly && (d->ncols > 1 || d->nrows > 1);
     if (packed || wide || d->ncols > 2 || d->nrows > 2) {
         count_chunks(d, TG_BLOCK_COLS, &of_cols);
         count_chunks(d, TG_BLOCK_ROWS, &of_rows);
