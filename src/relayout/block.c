@@ -175,30 +175,47 @@ typedef struct rest {
     int64_t some, inner; /* and so many elements are one step */
 } rest;
 
-/* Starting with loop `index`, the loops that go on where the ones before end in dst (or src), until their run is good;
- * of the last one as much as a tile has room for. Returns how many they are. */
-static int32_t take_run_of_loops(tg_draft *d, tg_loop *set, int32_t index, bool in_dst, int64_t *total, rest *left) {
-    const int32_t bits = in_dst ? d->plan->dst_bits : d->plan->src_bits;
-    const int64_t most = tg_tile_side(tile_width(d));
-    int32_t       n = 0;
-    *total = 1;
-    left->index = NONE;
-    while (index != NONE && n < TG_TILE_LOOPS) {
-        const int64_t all = d->loop[index].n, room = most / *total;
-        if (n > 0 && all > room && room == 1) break;
-        tg_loop *const l = &set[n++];
+/* One side of a tile: from loop `index` on, the loops that go on where the ones before end in dst (or src), until their
+ * run is good; of the last one as much as there is room for, `most` elements. */
+typedef struct side {
+    tg_loop *loop;
+    int32_t  n;
+    bool     in_dst;
+    int64_t  elements;
+    rest     left;
+} side;
+
+static void take_side(tg_draft *d, side *s, int32_t index, int64_t most) {
+    const int32_t bits = s->in_dst ? d->plan->dst_bits : d->plan->src_bits;
+    s->n = 0;
+    s->elements = 1;
+    s->left.index = NONE;
+    while (index != NONE && s->n < TG_TILE_LOOPS) {
+        const int64_t all = d->loop[index].n, room = most / s->elements;
+        if (s->n > 0 && all > room && room == 1) break;
+        tg_loop *const l = &s->loop[s->n++];
         *l = d->loop[index];
         tg_draft_take(d, index);
         if (all > room) {
-            l->n = n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
-            *left = (rest){index, l->n, *total};
+            l->n = s->n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
+            s->left = (rest){index, l->n, s->elements};
         }
-        *total *= l->n;
-        const int64_t bytes = tg_bytes_for(*total, bits);
-        if (all > room || bytes >= GOOD_RUN || (bits < 8 && *total % (8 / bits) != 0)) break;
-        index = in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
+        s->elements *= l->n;
+        const int64_t bytes = tg_bytes_for(s->elements, bits);
+        if (all > room || bytes >= GOOD_RUN || (bits < 8 && s->elements % (8 / bits) != 0)) break;
+        index = s->in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
     }
-    return n;
+}
+
+/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. */
+static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b) {
+    const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
+    const bool    first = d->loop[a].n <= d->loop[b].n;
+    tg_draft_take(d, first ? b : a);
+    take_side(d, first ? cols : rows, first ? a : b, most);
+    d->left |= (uint64_t)1 << (first ? b : a);
+    const int64_t room = TG_STAGE_BYTES / width / (first ? cols : rows)->elements;
+    take_side(d, first ? rows : cols, first ? b : a, tg_max(room, most));
 }
 
 static int64_t steps_of(int64_t n, int64_t step, int32_t bits) {
@@ -236,22 +253,20 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const bool     writes_briefly = tg_bytes_for(d->loop[a].n, dst) < GOOD_RUN,
                    reads_briefly = tg_bytes_for(d->loop[b].n, src) < GOOD_RUN;
     const uint64_t left = d->left;
-    int64_t        cols, rows;
-    rest           of_cols, of_rows;
+    side           cols = {.loop = d->cols, .in_dst = true}, rows = {.loop = d->rows, .in_dst = false};
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
     if (!packed && !writes_briefly && !reads_briefly) return false;
-    tg_draft_take(d, b); /* not a column */
-    d->ncols = take_run_of_loops(d, d->cols, a, true, &cols, &of_cols);
-    d->nrows = take_run_of_loops(d, d->rows, b, false, &rows, &of_rows);
-    const bool wide = writes_briefly && reads_briefly && (d->ncols > 1 || d->nrows > 1);
-    if (packed || wide || d->ncols > 2 || d->nrows > 2) {
-        count_chunks(d, TG_BLOCK_COLS, &of_cols);
-        count_chunks(d, TG_BLOCK_ROWS, &of_rows);
-        set_tile(d, cols, rows);
+    take_sides(d, &cols, a, &rows, b);
+    const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);
+    if (packed || wide || cols.n > 2 || rows.n > 2) {
+        d->ncols = cols.n;
+        d->nrows = rows.n;
+        count_chunks(d, TG_BLOCK_COLS, &cols.left);
+        count_chunks(d, TG_BLOCK_ROWS, &rows.left);
+        set_tile(d, cols.elements, rows.elements);
         return true;
     }
     d->left = left;
-    d->ncols = d->nrows = 0;
     return false;
 }
 

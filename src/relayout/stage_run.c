@@ -158,7 +158,19 @@ static const uint8_t *find_misfit_in_tile(const tg_plan_private *p, const tg_box
     return src;
 }
 
-/* Runs of src, into the buffer: b->cols of them. */
+/* Runs that are neighbours are one; each has so many bits. */
+static void join_runs(runs *r, int64_t bits) {
+    const int64_t n = r->nloops == 1 ? r->count : r->loop[0].n;
+    if (step_of(r, 0) * 8 != bits || r->block.tail > 0) return;
+    r->block.cols *= n;
+    r->line *= n;
+    r->count /= n;
+    if (r->nloops == 1) return;
+    r->loop++;
+    r->nloops--;
+}
+
+/* Runs of src, into the buffer: b->cols of them, or fewer where they are neighbours. */
 static runs runs_in(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
     const tg_nest *nest = &p->as.nest;
     const int64_t  line = b->rows * box->width;
@@ -168,10 +180,11 @@ static runs runs_in(const tg_plan_private *p, const tg_box *box, const tg_block 
     r.block.cols = bytes ? line : b->rows;
     r.block.dst_col = bytes ? 1 : box->width;
     r.block.src_col = bytes ? 1 : p->src_bits / 8;
+    join_runs(&r, b->rows * p->src_bits);
     return r;
 }
 
-/* Runs of dst, out of the buffer: b->rows of them, or one where they are neighbours. */
+/* Runs of dst, out of the buffer: b->rows of them, or fewer where they are neighbours. */
 static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
     const tg_nest *nest = &p->as.nest;
     const int64_t  line = b->cols * box->width;
@@ -179,13 +192,12 @@ static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block
                         .loop = &nest->loop[box->first + box->nloops + box->ncols],
                         .nloops = box->nrows, .count = b->rows, .line = line, .in_dst = true};
     const bool     bytes = nest->family[box->out] == TG_FAMILY_ROWS;
-    const bool     one = r.nloops == 1 && b->tail == 0 && r.loop[0].dst * 8 == b->cols * p->dst_bits;
-    r.block.cols = (bytes ? line : b->cols) * (one ? b->rows : 1);
+    r.block.cols = bytes ? line : b->cols;
     r.block.dst_col = bytes ? 1 : p->dst_bits / 8;
     r.block.src_col = bytes ? 1 : box->width;
     r.block.tail = b->tail * (bytes ? box->width : 1);
     r.block.pad = b->pad;
-    if (one) r.count = 1;
+    join_runs(&r, b->cols * p->dst_bits);
     return r;
 }
 
