@@ -150,12 +150,12 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t wi
     set_outer(d, take(d, find_long_walk(d, width)));
 }
 
-static bool is_wide(int64_t bytes) { return bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+static bool is_wide(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
-    const int64_t bytes = d->run * d->dst_width;
-    if (d->converts || d->tail > 0 || d->dst_width == 0 || bytes >= RUN_BYTES || !is_wide(bytes)) return false;
+    const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
+    if (d->converts || d->tail > 0 || bytes >= RUN_BYTES || !is_wide(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols == NONE || rows == NONE || cols == rows) return false;
     choose_transpose(d, cols, rows, (int32_t)bytes);

@@ -417,6 +417,40 @@ static void test_sticks(void **state) {
     }
 }
 
+static tg_layout layout_of(const char *text) {
+    tg_desc d;
+    assert_int_equal(tg_desc_parse(&d, text, strlen(text), NULL), TG_OK);
+    return d.layout;
+}
+
+/* Tiles of many loops, some of which have no room as a whole; packed elements that take turns. Both ways. */
+static void test_tiles_of_loops(void **state) {
+    (void)state;
+    static const char *const pairs_of_texts[][2] = {
+        {"f16[16,16,16,2]{0,1,2,3}", "f16[16,16,16,2]"},
+        {"u8[16,16,16,16]{0,1,2,3}", "u8[16,16,16,16]"},
+        {"f32[7,7,7,20]{0,1,2,3}", "f32[7,7,7,20]"},
+        {"f16[3,5,7,11,13]{0,1,2,3,4}", "f16[3,5,7,11,13]"},
+        {"u8[5,9,4,7,11]{0,1,2,3,4}", "u8[5,9,4,7,11]"},
+        {"f64[3,9,5,6,10]{0,1,2,3,4}", "f64[3,9,5,6,10]"},
+        {"f16[2,3,2,3,2,3,2,3,2,3]{0,1,2,3,4,5,6,7,8,9}", "f16[2,3,2,3,2,3,2,3,2,3]"},
+        {"f32[7,7,7,20]{0,1,2,3}", "f32[7,7,7,20] strides=[2940,420,-60,3] offset=360"},
+        {"f32[64,300]{1,0:T(8,128)}", "f32[64,300]{0,1}"},
+        {"bf16[80,300]{1,0:T(8,128)(2,1)}", "bf16[80,300]{0,1}"},
+        {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{1,0:E(4)}"},
+        {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{0,1:E(4)}"},
+        {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{0,1:E(2)}"},
+        {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{1,0:E(2)}"},
+        {"s4[128,200]{1,0:E(4)}", "s4[128,200]{0,1:E(4)}"},
+        {"s4[10,12,14,8]{3,2,1,0:E(4)}", "s4[10,12,14,8]{0,1,2,3:E(4)}"},
+    };
+    for (size_t i = 0; i < sizeof pairs_of_texts / sizeof pairs_of_texts[0]; i++) {
+        const tg_layout a = layout_of(pairs_of_texts[i][0]), b = layout_of(pairs_of_texts[i][1]);
+        check_move(&a, &b);
+        check_move(&b, &a);
+    }
+}
+
 static void test_views(void **state) {
     (void)state;
     const int64_t shape[] = {5, 7, 12};
@@ -493,13 +527,6 @@ static void test_tail_of_chunks(void **state) {
     }
 }
 
-static tg_layout layout_of(const char *text) {
-    tg_desc  desc;
-    tg_error err;
-    if (tg_desc_parse(&desc, text, strlen(text), &err) != TG_OK) fail_msg("%s: %s", text, err.message);
-    return desc.layout;
-}
-
 /* Rows that end with a shorter run: the ragged loop inside blocks, around them and cut in chunks; beside other ragged
  * edges; and where runs are better one long run. */
 static void test_ragged_rows(void **state) {
@@ -534,7 +561,7 @@ int main(void) {
         cmocka_unit_test(test_random_pairs), cmocka_unit_test(test_sticks),         cmocka_unit_test(test_views),
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
-        cmocka_unit_test(test_ragged_rows),
+        cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
