@@ -430,7 +430,7 @@ INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t firs
     const int64_t own = k->seam * a->width, all = k->cols * a->width;
     int64_t       left = a->group_rows - first % a->group_rows; /* rows of the group */
     for (int64_t i = 0; i < n; i++) {
-        const uint8_t *const from = w->out + i * STICK;
+        const uint8_t *const from = w->out + i * CARRY;
         uint8_t *const       to = w->row[i];
         if (--left > 0) {
             for (int64_t at = 0; at < all; at += VEC) V(stream)(to + at, V(load)(from + at));
@@ -477,11 +477,31 @@ INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
     a->first = a->cols;
 }
 
+/* n rows of a stick, out of a buffer. The line that is begun stays there. */
+INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n) {
+    const int64_t bytes = k->cols * a->width;
+    const bool    first = k->d == k->start, last = k->d + bytes == k->start + a->cols * a->width;
+    for (int64_t i = 0; i < n; i++) {
+        uint8_t *const from = w->out + i * CARRY;
+        const int64_t  begun = (int64_t)((uintptr_t)w->row[i] % TG_LINE_BYTES), end = begun + bytes;
+        uint8_t *const to = w->row[i] - begun;
+        int64_t        at = 0;
+        if (first && begun > 0) {
+            at = TG_LINE_BYTES;
+            tg_stream_part(w->row[i], from + begun, tg_min(at, end) - begun);
+        }
+        for (; at + TG_LINE_BYTES <= end; at += TG_LINE_BYTES)
+            for (int j = 0; j < TG_LINE_BYTES; j += VEC) V(stream)(to + at + j, V(load)(from + at + j));
+        if (!last) memcpy(from, from + at, TG_LINE_BYTES);
+        else if (at < end) tg_stream_part(to + at, from + at, end - at);
+    }
+}
+
 /* Columns of one stick, or fewer. */
 INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
     const bool    seam = now->seam > 0, narrow = !seam && now->cols < STICK / width;
-    const bool    apart = narrow || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
+    const bool    apart = narrow || a->carried || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
     const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
     const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
     for (int64_t r = 0; r < all; r += depth) {
@@ -491,14 +511,16 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         const source_tile later = tile_ahead(a, w, slot, r * width + DEPTH(width), DEPTH(width));
         target_addresses(w->row, now->d, &a->dst, first, n + (seam ? 1 : 0));
         uint8_t **const row = apart ? w->to : w->row;
-        for (int64_t i = apart ? 0 : n; i < tg_max(n, least); i++) row[i] = w->out + i * STICK;
+        for (int64_t i = apart ? 0 : n; i < tg_max(n, least); i++) row[i] = w->out + i * CARRY;
+        for (int64_t i = 0; a->carried && i < n; i++) row[i] += (uintptr_t)w->row[i] % TG_LINE_BYTES;
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, true);
         else
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
-        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * STICK, now->cols * width);
+        if (a->carried) V(carry_rows)(a, now, w, n);
+        else for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
     if (seam) V(finish_seam)(width, a, now);
@@ -508,6 +530,30 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 #include "kernels/pipeline.inc.h"
 
 /* ---- blocks ---- */
+
+INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
+    w->o = 0;
+    w->c = a->first;
+    for (unsigned i = 0; i < STICKS - 1; i++) next_stick(w, a, i);
+    for (unsigned i = 0; w->stick[i % STICKS].cols > 0; i++) {
+        next_stick(w, a, i + STICKS - 1);
+        if (!a->staged || w->stick[i % STICKS].cols < STICK / width) V(run_stick)(width, a, w, i);
+    }
+}
+
+/* All columns for the rows of one tile, and so on. */
+INLINE void V(run_carried)(int width, const matrix *a, work *w) {
+    const int64_t depth = DEPTH(width) / width;
+    for (int64_t o = 0; o < a->outer; o++)
+        for (int64_t r = 0; r < a->dst.n; r += depth) {
+            matrix part = *a;
+            part.d += o * a->dst_outer + r * a->dst.step;
+            part.s += o * a->src_outer + r * width;
+            part.dst.n = part.dst.inner = tg_min(depth, a->dst.n - r);
+            part.outer = 1;
+            V(run_sticks)(width, &part, w);
+        }
+}
 
 INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;
@@ -525,13 +571,8 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     else if (a.solid) V(run_solid)(width, false, &a);
     else if (a.even) V(run_even)(width, &a);
     if ((a.staged && !narrow) || a.first == a.cols) return NULL;
-    w.o = 0;
-    w.c = a.first;
-    for (unsigned i = 0; i < STICKS - 1; i++) next_stick(&w, &a, i);
-    for (unsigned i = 0; w.stick[i % STICKS].cols > 0; i++) {
-        next_stick(&w, &a, i + STICKS - 1);
-        if (!a.staged || w.stick[i % STICKS].cols < STICK / width) V(run_stick)(width, &a, &w, i);
-    }
+    if (a.carried) V(run_carried)(width, &a, &w);
+    else V(run_sticks)(width, &a, &w);
     return NULL;
 }
 

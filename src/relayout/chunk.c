@@ -10,6 +10,8 @@
 enum {
     BLOCKS_WANTED = 8, /* of a small move, src counted as well; twice as many if they are to be shared out */
     LINE_PAIR = 128,
+    MOST_CARRIED = 64 << 10, /* bytes of a row of dst that shares its lines with its neighbours */
+    SHARED_CARRIED = 8 << 10, /* where lines of src do so too */
     STRIDED_TILE = 64 /* elements */
 };
 
@@ -92,6 +94,19 @@ static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
     return least;
 }
 
+/* Of a transpose, bytes of dst. Around the caches, rows that share their lines with their neighbours go on in whole
+ * lines (transpose.c), the longer the better; but of lines of src that begin inside of cache lines, what is left of
+ * these should be in a cache yet for the next rows; and if they are nearly a multiple of a page apart, it never is. */
+static int64_t bytes_of_columns(const tg_draft *d) {
+    enum { PAGE = 4096 };
+    const tg_block *b = &d->box->block;
+    const int64_t   apart = tg_magnitude(b->src_col) % PAGE;
+    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0)
+        return d->pair->tuning->transpose_bytes;
+    if (b->src_col % TG_LINE_BYTES == 0) return MOST_CARRIED;
+    return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -105,7 +120,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
         cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
-        cut(d, TG_BLOCK_COLS, tg_max(t->transpose_bytes / width, 1));
+        cut(d, TG_BLOCK_COLS, tg_max(bytes_of_columns(d) / width, 1));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
