@@ -206,18 +206,22 @@ static void print_row(const row *x) {
            row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
     print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
-    print_ratio(limits_of(&x->limits, &x->r, "tegula").x);
+    print_ratio(limits_of(&x->limits, &x->r, "tegula").all.x);
     print_ratio(ratio_to(x, "onednn"));
     printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
            x->r.noisy > 0 ? ", noisy" : "");
     fflush(stdout);
 }
 
-static void json_limit(FILE *f, const row *x) {
-    const limit l = limits_of(&x->limits, &x->r, "tegula");
-    if (l.name == NULL) return;
-    if (l.loop != NULL) fprintf(f, "   \"loop\": \"%s\", \"x_loop\": %.4f,\n", l.loop, l.x_loop);
-    fprintf(f, "   \"limit\": \"%s\", \"x_limit\": %.4f, \"x_machine\": %.4f,\n", l.name, l.x, l.x_machine);
+static void json_bound(FILE *f, const char *name, const bound *b) {
+    if (b->name != NULL) fprintf(f, "   \"%s\": \"%s\", \"x_%s\": %.4f,\n", name, b->name, name, b->x);
+}
+
+static void json_limits(FILE *f, const row *x) {
+    const bounds b = limits_of(&x->limits, &x->r, "tegula");
+    json_bound(f, "limit", &b.all);
+    json_bound(f, "machine", &b.machine);
+    json_bound(f, "loop", &b.loop);
 }
 
 static void json_seconds(FILE *f, const row *x) {
@@ -241,7 +245,7 @@ static void json_row(FILE *f, const row *x, bool first) {
             first ? "" : ",", x->w->name, x->w->type, size_letters[x->size], shape, (int)x->threads, src, dst,
             (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, x->verified ? "true" : "false",
             x->r.count, x->r.noisy, x->r.others);
-    json_limit(f, x);
+    json_limits(f, x);
     json_seconds(f, x);
     fprintf(f, "}");
     fflush(f);

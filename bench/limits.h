@@ -20,17 +20,19 @@ typedef struct limits {
  * pool: of the executor. *l must stay, and the settings of *r must be made. */
 void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool);
 
-/* name: the way of copying lines, or the work; NULL if no limit is known. x: how many times faster a contender is than
- * that; x_machine: than the limit without work that is no limit of the machine. loop, x_loop: the loop of squares, if
- * there is one, or NULL. */
-typedef struct limit {
+/* name: a way of copying lines ("dst plain"), or the work; NULL where nothing is known. x: how many times faster a
+ * contender is than that. */
+typedef struct bound {
     const char *name;
-    double      x, x_machine;
-    const char *loop;
-    double      x_loop;
-} limit;
+    double      x;
+} bound;
+
+/* all: the limit. machine: the same without work that is no limit of the machine. loop: the fastest loop of squares. */
+typedef struct bounds {
+    bound all, machine, loop;
+} bounds;
 
 /* For the contender of that name, when the rounds are done. */
-limit limits_of(const limits *l, const rounds *r, const char *name);
+bounds limits_of(const limits *l, const rounds *r, const char *name);
 
 #endif /* BENCH_LIMITS_H */

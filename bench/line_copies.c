@@ -135,28 +135,30 @@ INLINE void copy_uneven(const touched *t, spot x, bool around) {
     for (int64_t k = both; k < t->nto; k++) put(x.d + t->to[k], v, around);
 }
 
-enum { TURNED = -3, SPREAD = -2, ROWS = -1, UNEVEN = 0 };
+typedef enum tile_kind { TILE_FEW, TILE_ROWS, TILE_SPREAD, TILE_UNEVEN, TILE_TURNED } tile_kind;
 
-/* few: TURNED (then nfrom is the width), SPREAD, ROWS, UNEVEN, or how many lines are stored, of nfrom. */
-INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next, int few,
-                       int nfrom) {
+/* TILE_FEW: nto lines are stored, of nfrom; nto is 0 otherwise. width: of what TILE_TURNED turns. */
+INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next,
+                       tile_kind kind, int nto, int nfrom, int width) {
     const loop outer = n->nest.loop[n->nest.nloops - 3], middle = n->nest.loop[n->nest.nloops - 2],
                inner = n->nest.loop[n->nest.nloops - 1];
     const int64_t ahead = n->next;
     int64_t       to[4], from[4];
-    for (int k = 0; k < few; k++) to[k] = l->touched->to[k];
-    for (int k = 0; few > 0 && k < nfrom; k++) from[k] = l->touched->from[k];
+    for (int k = 0; k < nto; k++) to[k] = l->touched->to[k];
+    for (int k = 0; k < nfrom; k++) from[k] = l->touched->from[k];
     for (int64_t i = 0; i < outer.n; i++)
         for (int64_t j = 0; j < middle.n; j++) {
             uint8_t       *d1 = d + i * outer.dst + j * middle.dst;
             const uint8_t *s1 = s + i * outer.src + j * middle.src;
             for (int64_t k = 0; k < inner.n; k++, d1 += inner.dst, s1 += inner.src) {
                 const spot x = spot_at(d1, s1, next ? s1 + ahead : NULL, 0, 0);
-                if (few == TURNED) copy_turned(l->touched, x, nfrom, around);
-                else if (few == ROWS) copy_rows(l, x, around);
-                else if (few == SPREAD) copy_spread(l->touched, x, around);
-                else if (few == UNEVEN) copy_uneven(l->touched, x, around);
-                else copy_few(to, from, few, nfrom, x, around);
+                switch (kind) {
+                case TILE_FEW: copy_few(to, from, nto, nfrom, x, around); break;
+                case TILE_ROWS: copy_rows(l, x, around); break;
+                case TILE_SPREAD: copy_spread(l->touched, x, around); break;
+                case TILE_UNEVEN: copy_uneven(l->touched, x, around); break;
+                case TILE_TURNED: copy_turned(l->touched, x, width, around); break;
+                }
             }
         }
 }
@@ -181,16 +183,16 @@ INLINE void copy_groups(const lines *l, uint8_t *d, const uint8_t *s, const tour
       COPY(NAME##_plain, copy_tiles(l, d, s, n, false, false, __VA_ARGS__)) \
       COPY(NAME##_around, copy_tiles(l, d, s, n, true, false, __VA_ARGS__)) \
       COPY(NAME##_next, copy_tiles(l, d, s, n, true, true, __VA_ARGS__))
-COPIES(sticks, 2, 2)
-COPIES(halves, 2, 4)
-COPIES(pairs, 4, 4)
-COPIES(rows, ROWS, 0)
-COPIES(spread, SPREAD, 0)
-COPIES(uneven, UNEVEN, 0)
-COPIES(turned_1, TURNED, 1)
-COPIES(turned_2, TURNED, 2)
-COPIES(turned_4, TURNED, 4)
-COPIES(turned_8, TURNED, 8)
+COPIES(sticks, TILE_FEW, 2, 2, 0)
+COPIES(halves, TILE_FEW, 2, 4, 0)
+COPIES(pairs, TILE_FEW, 4, 4, 0)
+COPIES(rows, TILE_ROWS, 0, 0, 0)
+COPIES(spread, TILE_SPREAD, 0, 0, 0)
+COPIES(uneven, TILE_UNEVEN, 0, 0, 0)
+COPIES(turned_1, TILE_TURNED, 0, 0, 1)
+COPIES(turned_2, TILE_TURNED, 0, 0, 2)
+COPIES(turned_4, TILE_TURNED, 0, 0, 4)
+COPIES(turned_8, TILE_TURNED, 0, 0, 8)
 COPY(rows_512, copy_groups(l, d, s, n, 4))
 COPY(rows_1024, copy_groups(l, d, s, n, 8))
 
@@ -297,8 +299,8 @@ static bool make_way(lines *l, tour_order order) {
     const int64_t threads = l->executor == NULL ? 1 : l->executor->threads;
     for (int64_t i = 0; i < threads; i++) l->ntours = tours_find(l->tour[i], l->touched, order, i, threads);
     find_rows(l);
-    snprintf(l->name, sizeof l->name, "%s %s %s", l->width > 0 ? "squares" : "lines", order_names[order],
-             stores_names[l->stores]);
+    snprintf(l->way, sizeof l->way, "%s %s", order_names[order], stores_names[l->stores]);
+    snprintf(l->name, sizeof l->name, "%s %s", l->width > 0 ? "squares" : "lines", l->way);
     return l->ntours > 0 && (l->width > 0 ? is_turned(l) : l->stores < STORES_512 || has_groups(l));
 }
 

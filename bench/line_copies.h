@@ -27,6 +27,7 @@ typedef enum lines_stores {
 } lines_stores;
 
 typedef struct lines {
+    char               way[16];  /* "bands next" */
     char               name[24]; /* "lines bands next", "squares dst plain" */
     lines_stores       stores;
     const touched     *touched;

@@ -153,6 +153,7 @@ void rounds_run(rounds *r) {
 contender *rounds_add(rounds *r, const char *name, void (*run)(void *), void *context, int pool) {
     contender *c = &r->c[r->ncontenders++];
     c->name = name;
+    c->kind = KIND_OTHER;
     c->run = run;
     c->context = context;
     c->pool = pool;

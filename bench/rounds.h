@@ -10,10 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 12 };
+enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 14 };
+
+/* What limits.c looks for among all contenders. */
+typedef enum contender_kind { KIND_OTHER, KIND_LINES, KIND_WORK, KIND_SQUARES } contender_kind;
 
 typedef struct contender {
-    const char *name;
+    const char    *name;
+    contender_kind kind;
     void (*run)(void *context);
     void   *context;
     int     pool;               /* which pool of threads it wakes; 0: none */
@@ -33,7 +37,7 @@ typedef struct rounds {
     double      others;         /* out: largest share of the CPUs that others had in a round that counts */
 } rounds;
 
-/* Add a contender and return it; the first one added is what ratios usually are taken to. */
+/* Add a contender, of no kind, and return it; the first one added is what ratios usually are taken to. */
 contender *rounds_add(rounds *r, const char *name, void (*run)(void *), void *context, int pool);
 
 /* Seconds per call, the best of a few short samples: to choose who is to be a contender. */
