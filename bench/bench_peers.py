@@ -16,12 +16,16 @@ fills no tile is cut into boxes that do, and padding is zeroed through views of 
     columns 448 .. 499                  [512][52]                the first 52 of stick 7
     padding                                                      the last 12 of stick 7 = 0
 
+Peers are left out where they cannot say a move: packed elements and DLFloat16, tiles that do not nest, and a dst with
+gaps between its rows, which Tegula fills as padding.
+
 Memory, huge pages, reading a third buffer before samples at L and N, rounds and the watch for other programs
 are as in bench_relayout; calls go through Python, which costs each contender about a microsecond. What NumPy and
 PyTorch make must be byte for byte what Tegula makes (bench_relayout verified that). NumPy has one thread.
 """
 
 import argparse
+import copy
 import ctypes as C
 import itertools
 import json
@@ -63,7 +67,8 @@ class Side:
         self.text = case[text]["text"]
         self.nbytes = case[text]["bytes"]
         fmt = case[text]["format"]
-        self.dtype = "bf16" if fmt == "BFLOAT16" else None if fmt == "SEN169_FP16" else case[text]["dtype"]
+        dtype = "bf16" if fmt == "BFLOAT16" else case[text]["dtype"]
+        self.dtype = dtype if dtype in WIDTHS and fmt != "SEN169_FP16" else None
         naxes = len(case["shape"]) + 1  # the last axis is that of a mode that only pads
         self.axes = [[] for _ in range(naxes)]
         for axis, weight, size, stride in case[text]["modes"]:
@@ -105,6 +110,10 @@ def cuts(start, stop, weights):
     full = [(low, [(high - low) // w, *(a // b for a, b in zip(weights, inner))])] if high > low else []
     parts = cuts(start, low, inner) + cuts(high, stop, inner)
     return [(x, [1, *n]) for x, n in parts] + full
+
+
+def is_nested(weights):
+    return all(a % b == 0 for a, b in zip(weights, weights[1:]))
 
 
 def boxes(ranges, weights):
@@ -172,6 +181,12 @@ class Buffer:
         self.bytes = np.frombuffer(self.map, np.uint8, nbytes, self.start)
         self.bytes[:] = 1
         self.address = self.bytes.ctypes.data
+
+    def past(self, offset):
+        """The same memory from there on."""
+        rest = copy.copy(self)
+        rest.start, rest.address, rest.bytes = self.start + offset, self.address + offset, self.bytes[offset:]
+        return rest
 
     def numpy(self, dtype, nbytes):
         return self.bytes[:nbytes].view(NUMPY_TYPES[dtype])
@@ -248,10 +263,10 @@ class Tegula:
 
 
 def memcpy(dst, src, nbytes):
-    copy = C.CDLL(None).memcpy
-    copy.argtypes, copy.restype = [C.c_void_p, C.c_void_p, C.c_size_t], C.c_void_p
+    function = C.CDLL(None).memcpy
+    function.argtypes, function.restype = [C.c_void_p, C.c_void_p, C.c_size_t], C.c_void_p
     args = C.c_void_p(dst.address), C.c_void_p(src.address), C.c_size_t(nbytes)
-    return lambda: copy(*args)
+    return lambda: function(*args)
 
 
 # ---- the peers -------------------------------------------------------------------------------------
@@ -404,6 +419,9 @@ def measure_quietly(contenders, size, threads, rounds, flush):
 def movers(src, dst, shape, memory, threads):
     """Peers that can say the move."""
     found = {}
+    has_gaps = dst.nbytes != math.prod(dst.padded) * WIDTHS[dst.dtype]
+    if has_gaps or not all(map(is_nested, combined_weights(src, dst))):
+        return found
     if src.dtype == dst.dtype and threads == 1:
         found["numpy"] = numpy_mover(src, dst, shape, *memory)
     if torch is not None:
@@ -428,7 +446,7 @@ def run_row(tegula, case, threads, memory, flush, rounds):
     if src.dtype is None or dst.dtype is None:
         return None
     shape = [*case["shape"], 1]
-    src_buffer, dst_buffer = memory
+    src_buffer, dst_buffer = memory = memory[0], memory[1].past(case["dst_offset"])
     where = f"{case['workload']} {case['size']} {threads} threads"
     if torch is not None:
         torch.set_num_threads(threads)
@@ -482,7 +500,7 @@ def options():
 
 def run_all(opt, listing):
     tegula = Tegula(opt.lib, listing, opt.cpu)
-    most = max(case[side]["bytes"] for case in listing["cases"] for side in ("src", "dst"))
+    most = max(case[side]["bytes"] + case["dst_offset"] for case in listing["cases"] for side in ("src", "dst"))
     memory = Buffer(most), Buffer(most)
     flush = Buffer(FLUSH_BYTES) if set(opt.size) & set("LN") else None
     for case in listing["cases"]:

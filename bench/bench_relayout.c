@@ -1,7 +1,7 @@
 /* How fast moves are, against memcpy and against a copy that goes around the caches, in the same run.
  *
- *   bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
- *                  [--json FILE]
+ *   bench_relayout [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
+ *                  [--json FILE] [--quick]
  *   bench_relayout --list | --help
  *
  * GB/s counts bytes read once and written once, padding included. memcpy moves (in + out) / 2 bytes between the
@@ -16,6 +16,12 @@
  * several ways (line_copies.h), and the work on elements alone, in the first-level cache (work.h). x limit is to the
  * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h). Transposes have x_loop in
  * the JSON: to the fastest loop of squares.
+ *
+ * Where dst begins past a cache line, so it does for all contenders but one: x aligned is to the same move with dst at
+ * a line, in the same rounds.
+ *
+ * --quick moves and verifies everything, at S and T if no sizes are given, and times one call of each contender: it
+ * shows that all of them work. Nothing that it measures is printed; the JSON has it, marked as quick.
  *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
@@ -64,7 +70,7 @@ typedef struct row {
     const workload *w;
     int             size;
     int32_t         threads;
-    subject         tegula;
+    subject         tegula, aligned; /* aligned: the same, with dst at a cache line */
     onednn         *peer;
     limits          limits;
     bool            verified;
@@ -78,7 +84,7 @@ static void row_layouts(row *x, const stage *st) {
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
     subject_layouts(&x->tegula, src, dst, ALL_CPU & ~st->opt.cpu);
     x->tegula.src = st->src;
-    x->tegula.dst = st->dst;
+    x->tegula.dst = st->dst + x->w->dst_offset;
 }
 
 static void row_threads(row *x, const stage *st, int32_t threads) {
@@ -86,6 +92,8 @@ static void row_threads(row *x, const stage *st, int32_t threads) {
     x->tegula.params.threads = threads;
     x->tegula.executor = threads == 1 ? NULL : st->executor;
     subject_plan(&x->tegula);
+    x->aligned = x->tegula;
+    x->aligned.dst = st->dst;
 }
 
 static bool same_result(const row *x) {
@@ -106,7 +114,7 @@ static bool row_verify(row *x, const stage *st) {
 }
 
 static void row_onednn(row *x, const stage *st) {
-    x->peer = onednn_create(&x->tegula.dst_layout, &x->tegula.src_layout, st->dst, st->src, x->threads);
+    x->peer = onednn_create(&x->tegula.dst_layout, &x->tegula.src_layout, x->tegula.dst, st->src, x->threads);
     if (x->peer == NULL) return;
     spoil(x);
     onednn_run(x->peer);
@@ -133,7 +141,8 @@ static void add_contenders(row *x, const stage *st, copy_job *jobs) {
         jobs[2].part = part_ntcopy(8);
         rounds_add(r, "ntcopy8", copy_run, &jobs[2], ours);
     }
-    if (x->tegula.dst_bytes > 2 * x->tegula.src_bytes) { /* most of dst is padding */
+    if (x->w->dst_offset != 0) rounds_add(r, "aligned", subject_run, &x->aligned, ours);
+    if (x->tegula.dst_bytes > 2 * x->tegula.src_bytes) { /* it writes, more than it reads */
         jobs[3].part = part_memset;
         jobs[3].size = (size_t)x->tegula.dst_bytes;
         rounds_add(r, "memset", copy_run, &jobs[3], ours);
@@ -188,10 +197,12 @@ static void print_cpu(uint32_t cpu) {
 }
 
 static void print_head(const options *opt) {
-    if (opt->quick) printf("--quick: one call per sample, to see that everything runs; the numbers mean nothing\n");
+    if (opt->quick) printf("--quick: one call of each, to see that everything works; no number would mean anything\n");
     if (opt->cpu_given) print_cpu(opt->cpu);
-    printf("\n%-22s %-11s %-4s %3s %9s %9s %8s %8s %8s %8s %7s\n", "workload", "type", "size", "thr", "GB/s",
-           "ns", "x memcpy", "x ntcopy", "x limit", "x oneDNN", "spread");
+    printf("\n%-22s %-11s %-4s %3s", "workload", "type", "size", "thr");
+    if (!opt->quick)
+        printf(" %9s %9s %8s %8s %8s %8s %7s", "GB/s", "ns", "x memcpy", "x ntcopy", "x limit", "x oneDNN", "spread");
+    printf("\n");
 }
 
 static void print_ratio(double x) {
@@ -199,17 +210,22 @@ static void print_ratio(double x) {
     else printf(" %8s", "-");
 }
 
-static void print_row(const row *x) {
+static void print_times(const row *x) {
     const contender *c = rounds_find(&x->r, "tegula");
-    const double     m = contender_median(c, x->r.count);
-    printf("%-22s %-11s %-4c %3d %9.1f %9.0f", x->w->name, x->w->type, size_letters[x->size], (int)x->threads,
-           row_bytes(x) / m * 1e-9, m * 1e9);
+    const double     m = contender_median(c, x->r.count), aligned = ratio_to(x, "aligned");
+    printf(" %9.1f %9.0f", row_bytes(x) / m * 1e-9, m * 1e9);
     print_ratio(ratio_to(x, "memcpy"));
     print_ratio(ratio_to_both(x, "ntcopy", "ntcopy8"));
     print_ratio(limits_of(&x->limits, &x->r, "tegula").all.x);
     print_ratio(ratio_to(x, "onednn"));
-    printf(" %7.2f %s%s\n", m / contender_best(c, x->r.count), x->verified ? "verified" : "WRONG",
-           x->r.noisy > 0 ? ", noisy" : "");
+    printf(" %7.2f", m / contender_best(c, x->r.count));
+    if (aligned > 0) printf(" x aligned %.2f,", aligned);
+}
+
+static void print_row(const row *x, bool quick) {
+    printf("%-22s %-11s %-4c %3d", x->w->name, x->w->type, size_letters[x->size], (int)x->threads);
+    if (!quick) print_times(x);
+    printf(" %s%s\n", x->verified ? "verified" : "WRONG", x->r.noisy > 0 ? ", noisy" : "");
     fflush(stdout);
 }
 
@@ -240,11 +256,11 @@ static void json_row(FILE *f, const row *x, bool first) {
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
     fprintf(f,
             "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [%s], \"threads\": %d,\n"
-            "   \"src\": \"%s\", \"dst\": \"%s\", \"bytes_src\": %lld, \"bytes_dst\": %lld,\n"
+            "   \"src\": \"%s\", \"dst\": \"%s\", \"bytes_src\": %lld, \"bytes_dst\": %lld, \"dst_offset\": %d,\n"
             "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f,\n",
             first ? "" : ",", x->w->name, x->w->type, size_letters[x->size], shape, (int)x->threads, src, dst,
-            (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, x->verified ? "true" : "false",
-            x->r.count, x->r.noisy, x->r.others);
+            (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, (int)x->w->dst_offset,
+            x->verified ? "true" : "false", x->r.count, x->r.noisy, x->r.others);
     json_limits(f, x);
     json_seconds(f, x);
     fprintf(f, "}");
@@ -254,7 +270,7 @@ static void json_row(FILE *f, const row *x, bool first) {
 /* ---- the run ---- */
 
 static void report_row(stage *st, const row *x) {
-    print_row(x);
+    print_row(x, st->opt.quick);
     if (st->json != NULL) json_row(st->json, x, st->rows == 0);
     st->rows++;
     st->wrong += x->verified ? 0 : 1;
@@ -291,9 +307,10 @@ static size_t largest_side(const options *opt) {
     row    x;
     stage  st = {.opt = *opt};
     size_t most = 0;
-    for (int i = 0; i < workload_count * SIZES; i++) {
+    for (int i = 0; i < workload_count() * SIZES; i++) {
+        const workload w = workload_at(i / SIZES);
         memset(&x, 0, sizeof x);
-        x.w = &workloads[i / SIZES];
+        x.w = &w;
         x.size = i % SIZES;
         if (!is_chosen(opt, x.w, x.size)) continue;
         row_layouts(&x, &st);
@@ -305,22 +322,26 @@ static size_t largest_side(const options *opt) {
 
 static void run_all(stage *st) {
     for (int size = 0; size < SIZES; size++)
-        for (int32_t i = 0; i < workload_count; i++)
-            if (is_chosen(&st->opt, &workloads[i], size)) run_case(st, &workloads[i], size);
+        for (int32_t i = 0; i < workload_count(); i++) {
+            const workload w = workload_at(i);
+            if (is_chosen(&st->opt, &w, size)) run_case(st, &w, size);
+        }
 }
 
 /* ---- command line ---- */
 
 static void print_usage(void) {
-    printf("usage: bench_relayout [--quick] [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
-           "                      [--cpu MASK] [--lines] [--json FILE]\n"
+    printf("usage: bench_relayout [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
+           "                      [--cpu MASK] [--lines] [--json FILE] [--quick]\n"
            "       bench_relayout --list | --help\n"
            "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, H 256 KiB,\n"
            "  T 4 KiB (one thread only); --filter: part of the name\n"
            "--rounds: at most %d; 0: by size\n"
            "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
            "--lines: also copy the lines that a move touches, without work on elements, and do\n"
-           "  the work on elements alone\n",
+           "  the work on elements alone\n"
+           "--quick: does everything work? One call of each, at S and T unless --size is given;\n"
+           "  no times and no ratios, since those of one call stand for nothing\n",
            MAX_ROUNDS);
 }
 

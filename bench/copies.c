@@ -94,11 +94,18 @@ void part_memset(uint8_t *dst, const uint8_t *src, size_t size) {
           _mm256_stream_si256((__m256i *)(d) + 1, _mm256_loadu_si256((const __m256i *)(s) + 1));    \
       } while (0)
 
+/* How much lies before the first whole line of dst. */
+static size_t head_bytes(const uint8_t *dst, size_t n) {
+    const size_t head = -(uintptr_t)dst & 63;
+    return head < n ? head : n;
+}
+
 /* Lines in turn from STREAMS pages; what is left over goes through memcpy. */
 #  define NTCOPY(NAME, TARGET, LINE, STREAMS)                                                       \
       __attribute__((target(TARGET))) static void NAME(uint8_t *dst, const uint8_t *src, size_t n) { \
           enum { PAGE = (STREAMS) == 1 ? 64 : 4096, GROUP = PAGE * (STREAMS) };                     \
-          size_t i = 0;                                                                             \
+          size_t i = head_bytes(dst, n);                                                            \
+          if (i > 0) memcpy(dst, src, i);                                                           \
           for (; i + GROUP <= n; i += GROUP)                                                        \
               for (size_t k = i; k < i + PAGE; k += 64)                                             \
                   for (size_t s = 0; s < GROUP; s += PAGE) LINE(dst + k + s, src + k + s);          \

@@ -36,7 +36,8 @@ void part_memcpy(uint8_t *dst, const uint8_t *src, size_t size);
 void part_memset(uint8_t *dst, const uint8_t *src, size_t size);
 
 /* Stores that go around the caches, 64 or 32 bytes at a time, as one stream, or as eight in turn, one a page:
- * many memory systems read ahead better then. NULL where the machine has no such stores. dst is 64-byte aligned. */
+ * many memory systems read ahead better then. What lies before the first whole line of dst, or behind the last one, is
+ * copied by memcpy. NULL where the machine has no such stores. */
 typedef void (*copy_part)(uint8_t *dst, const uint8_t *src, size_t size);
 copy_part    part_ntcopy(int streams);
 const char  *ntcopy_name(void); /* "AVX-512", "AVX2", "none" */

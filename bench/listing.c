@@ -24,7 +24,8 @@ static void list_case(const workload *w, int size) {
     workload_text(src, sizeof src, w->src, w, size);
     workload_text(dst, sizeof dst, w->dst, w, size);
     subject_layouts(&s, src, dst, 0);
-    printf("{\"workload\": \"%s\", \"size\": \"%c\", \"shape\": [%s],\n  ", w->name, size_letters[size], shape);
+    printf("{\"workload\": \"%s\", \"size\": \"%c\", \"shape\": [%s], \"dst_offset\": %d,\n  ", w->name,
+           size_letters[size], shape, (int)w->dst_offset);
     list_side("src", src, &s.src_layout, s.src_bytes);
     printf(",\n  ");
     list_side("dst", dst, &s.dst_layout, s.dst_bytes);
@@ -37,10 +38,11 @@ void list_cases(const char *sizes, const char *filter) {
     printf("{\"sizeof\": {\"tg_plan\": %zu, \"tg_desc\": %zu, \"tg_error\": %zu}, \"desc_layout\": %zu, \"cases\": [",
            sizeof(tg_plan), sizeof(tg_desc), sizeof(tg_error), offsetof(tg_desc, layout));
     for (int size = 0; size < SIZES; size++)
-        for (int32_t i = 0; i < workload_count; i++) {
-            if (!workload_chosen(&workloads[i], size, sizes, filter)) continue;
+        for (int32_t i = 0; i < workload_count(); i++) {
+            const workload w = workload_at(i);
+            if (!workload_chosen(&w, size, sizes, filter)) continue;
             printf("%s\n ", first ? "" : ",");
-            list_case(&workloads[i], size);
+            list_case(&w, size);
             first = false;
         }
     printf("\n]}\n");

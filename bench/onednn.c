@@ -12,7 +12,8 @@
  *     4         2       1   0      1      inner_blks[2] = 2,   inner_idxs[2] = 0
  *
  * A mode that only pads (a sparse stick) becomes a dimension of size 1, padded. Types that oneDNN lacks travel as
- * others of the same width: it copies bits where nothing is converted. 8-byte elements it has not. */
+ * others of the same width: it copies bits where nothing is converted. 8-byte elements it has not, nor broadcasts, and
+ * it knows DNNL_MAX_NDIMS dimensions. */
 #define _GNU_SOURCE
 #include "onednn.h"
 
@@ -95,7 +96,7 @@ static bool describe(dnnl_memory_desc_t *md, const tg_layout *l, int32_t ndims, 
     md->format_kind = dnnl_blocked;
     for (int32_t i = 0; i < l->nmodes; i++) {
         if (!is_digit(&l->mode[i])) continue;
-        if (l->mode[i].axis == TG_AXIS_COPY || l->mode[i].into != TG_TO_MEMORY) return false;
+        if (l->mode[i].axis == TG_AXIS_COPY || l->mode[i].into != TG_TO_MEMORY || l->mode[i].stride <= 0) return false;
         is_block[i] = true;
     }
     for (int32_t d = 0; d < ndims; d++) {
@@ -130,6 +131,7 @@ static bool make(onednn *o, const dnnl_memory_desc_t *dst, const dnnl_memory_des
 onednn *onednn_create(const tg_layout *dst, const tg_layout *src, void *dst_bytes, void *src_bytes, int32_t threads) {
     const int32_t      ndims = dst->ndim + (has_padding_mode(dst) || has_padding_mode(src) ? 1 : 0);
     dnnl_memory_desc_t dst_md, src_md;
+    if (ndims > DNNL_MAX_NDIMS) return NULL;
     if (!describe(&dst_md, dst, ndims, false) && !describe(&dst_md, dst, ndims, true)) return NULL;
     if (!describe(&src_md, src, ndims, false) && !describe(&src_md, src, ndims, true)) return NULL;
     onednn *const o = calloc(1, sizeof *o);

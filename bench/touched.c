@@ -29,9 +29,12 @@ static int64_t place(const tg_layout *l, int32_t d, int64_t x) {
     return offset * l->elem_bits / 8;
 }
 
+/* Of all elements, one for each. */
 static bool has_places(const tg_layout *l) {
-    for (int32_t i = 0; i < l->nmodes; i++)
-        if (l->mode[i].into != TG_TO_MEMORY || l->mode[i].stride < 0 || l->mode[i].axis >= l->ndim) return false;
+    for (int32_t i = 0; i < l->nmodes; i++) {
+        const tg_mode *m = &l->mode[i];
+        if (m->into != TG_TO_MEMORY || m->stride < (m->size > 1) || m->axis >= l->ndim) return false;
+    }
     return l->elem_bits % 8 == 0 && l->elem_bits <= 64;
 }
 
@@ -70,6 +73,15 @@ static void find_piece(piece *p, const tg_layout *l, bool padded) {
     }
     const int64_t next = next_piece(p, l);
     if (padded && p->bytes < PIECE && next <= PIECE) p->bytes = next;
+}
+
+/* Whether pieces end where digits do: all digits of a dimension that a piece does not hold step over whole pieces. */
+static bool is_nested(const piece *p, const tg_layout *l) {
+    for (int32_t i = 0; i < l->nmodes; i++) {
+        const tg_mode *m = &l->mode[i];
+        if (m->axis >= 0 && m->weight > p->extent[m->axis] && m->weight % p->extent[m->axis] != 0) return false;
+    }
+    return true;
 }
 
 /* ---- the tile ---- */
@@ -174,6 +186,7 @@ bool touched_find(touched *t, const tg_layout *dst, const tg_layout *src, size_t
     if (!has_places(dst) || !has_places(src)) return false;
     find_piece(&t->of_dst, dst, true);
     find_piece(&t->of_src, src, false);
+    if (!is_nested(&t->of_dst, dst) || !is_nested(&t->of_src, src)) return false;
     for (int32_t d = 0; d < dst->ndim; d++) box[d] = least_common_multiple(t->of_dst.extent[d], t->of_src.extent[d]);
     t->nto = find_lines(t->to, &t->of_dst, dst, box);
     t->nfrom = find_lines(t->from, &t->of_src, src, box);

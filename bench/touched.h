@@ -55,7 +55,7 @@ typedef struct touched {
 } touched;
 
 /* room: bytes that may be touched of dst and of src, from their starts. False where elements are no whole bytes, places
- * are no sums over dimensions, digits do not nest, or a line lies past the room. */
+ * are no sums over dimensions, elements share one, digits do not nest, or a line lies past the room. */
 bool touched_find(touched *t, const tg_layout *dst, const tg_layout *src, size_t room);
 
 #endif /* BENCH_TOUCHED_H */
