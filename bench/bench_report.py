@@ -8,7 +8,7 @@ Tegula's time in the same round. Columns of NumPy and PyTorch come from their ow
 with them; for size T the times of two processes are compared instead, because a call through Python costs more
 than the work. x limit is to what the machine allows, if bench_relayout measured it (--lines), and `limit` says what
 that is: how the lines were copied that had to be touched, or the work on elements, whichever takes longer. x loop is to
-the fastest loop of squares that does both, for transposes. A target is
+the fastest loop of squares that does both, for transposes, and `loop` is its name. A target is
 
     met        reached
     at limit   not reached, but x limit is 0.95 or more: nothing is left to win here on this machine. Where the limit is
@@ -16,8 +16,9 @@ the fastest loop of squares that does both, for transposes. A target is
     at loop    not reached, but x loop is 0.95 or more: nor does a loop that does nothing but this transpose
     below      not reached
 
-What bench_relayout --quick measured has no verdicts. Exit status 1 if a result was wrong, 2 if a file cannot be used; a
-missed target is not an error.
+and the limit or the loop that counted is named behind it. Of what bench_relayout --quick measured only the rows are
+printed, and whether they were right: the times of one call give no ratios and no verdicts. Exit status 1 if a result
+was wrong, 2 if a file cannot be used; a missed target is not an error.
 """
 
 import argparse
@@ -32,9 +33,12 @@ HERE = Path(__file__).resolve().parent
 SIZES = "LNMSHT"
 PEERS = ("onednn", "numpy", "torch", "torch new")
 RATIOS = ("memcpy", "ntcopy", "onednn", "numpy", "torch")
+MEASURES = ("memcpy", "ntcopy", "memset", "aligned")
+UNBOUNDED = ("plan-ns", "plan+run-ns", "aligned")  # limits and loops are of other things
 VERDICTS = ("met", "at limit", "at loop", "below")
 AT_LIMIT = 0.95
 TITLES = {"onednn": "oneDNN", "numpy": "NumPy"}
+LIMIT_TITLES = f"x limit {'limit':12} x loop {'loop':12}"
 
 
 # ---- files -----------------------------------------------------------------------------------------
@@ -82,13 +86,19 @@ def target_of(targets, row, measures):
     return None
 
 
-def judge(value, measure, bar, limit=None, loop=None):
-    """limit, loop: the ratios to them, where they are of what is measured."""
+def judge(value, measure, bar, bounds=()):
+    """The verdict, and who set the bound that counted. bounds: (verdict, name, ratio to it) of what is measured."""
     if value is None:
-        return "-"
-    good = value <= bar if measure.endswith("ns") else value >= bar
-    reached = [name for name, x in (("at limit", limit), ("at loop", loop)) if x is not None and x >= AT_LIMIT]
-    return "met" if good else reached[0] if reached else "below"
+        return "-", None
+    if value <= bar if measure.endswith("ns") else value >= bar:
+        return "met", None
+    return next(((verdict, name) for verdict, name, x in bounds if x >= AT_LIMIT), ("below", None))
+
+
+def bounds_of(row):
+    """Of the run; the limit is that of the machine, not of a loop of ours."""
+    return [(verdict, row[name], row["x_" + name]) for verdict, name in (("at limit", "machine"), ("at loop", "loop"))
+            if name in row]
 
 
 def verdict_of(row):
@@ -107,7 +117,7 @@ def key(row):
 def merged(row, peers, targets):
     """A row of bench_relayout with the peers' ratios and its targets."""
     seconds = row["seconds"]
-    ratios = {name: seconds[name]["x"] for name in ("memcpy", "memset", "ntcopy", "onednn") if name in seconds}
+    ratios = {name: seconds[name]["x"] for name in (*MEASURES, "onednn") if name in seconds}
     if "ntcopy8" in seconds:  # to the faster one
         ratios["ntcopy"] = min(ratios["ntcopy"], seconds["ntcopy8"]["x"])
     if "x_limit" in row:
@@ -121,19 +131,19 @@ def merged(row, peers, targets):
             ratios[name] = s["median"] / seconds["tegula"]["median"] if row["size"] == "T" else s["x"]
     tegula = seconds["tegula"]
     new = {**row, "gb_per_s": (row["bytes_src"] + row["bytes_dst"]) / tegula["median"] * 1e-9,
-           "ns": tegula["median"] * 1e9, "ratios": ratios, "limit": row.get("limit"),
-           "spread": tegula["median"] / tegula["best"], "noisy": row["noisy_rounds"] > 0 or peer["noisy"],
-           "targets": []}
+           "ns": tegula["median"] * 1e9, "ratios": ratios, "spread": tegula["median"] / tegula["best"],
+           "noisy": row["noisy_rounds"] > 0 or peer["noisy"], "targets": []}
     values = {**ratios, "ns": new["ns"]}
     for name in ("plan", "plan+run"):
         if name in seconds:
             values[name + "-ns"] = new[name + " ns"] = seconds[name]["median"] * 1e9
-    for measures in (("memcpy", "ntcopy", "memset", "ns"), ("plan-ns",), ("plan+run-ns",)):
+    for measures in ((*MEASURES, "ns"), ("plan-ns",), ("plan+run-ns",)):
         target = target_of(targets, row, measures)
         if target is not None:
-            of_run = () if target[0].startswith("plan") else (row.get("x_machine"), row.get("x_loop"))
-            new["targets"].append({"measure": target[0], "bar": target[1],
-                                   "verdict": judge(values.get(target[0]), *target, *of_run)})
+            measure, bar = target
+            value = values.get(measure)
+            verdict, by = judge(value, measure, bar, () if measure in UNBOUNDED else bounds_of(row))
+            new["targets"].append({"measure": measure, "bar": bar, "value": value, "verdict": verdict, "by": by})
     new["verdict"] = verdict_of(new)
     for name in PEERS[1:]:
         if name in peer["seconds"]:
@@ -142,14 +152,14 @@ def merged(row, peers, targets):
 
 
 def scalings(rows, targets):
-    """Per size: median speed of two threads over one, and its bar."""
+    """Per size: median speed of two threads over one, of the workloads that its bar is for, and the bar."""
     by_key = {key(row): row for row in rows}
     found = []
     for size in SIZES:
+        pattern, bar = next(((p, b) for p, s, _, m, b in targets if m == "scaling" and size in s), ("*", None))
         ratios = [row["gb_per_s"] / by_key[w, size, 1]["gb_per_s"] for (w, s, t), row in by_key.items()
-                  if s == size and t == 2 and (w, size, 1) in by_key]
+                  if s == size and t == 2 and (w, size, 1) in by_key and fnmatchcase(w, pattern)]
         if ratios:
-            bar = next((b for _, s, _, m, b in targets if m == "scaling" and size in s), None)
             found.append({"size": size, "scaling": statistics.median(ratios), "bar": bar})
     return found
 
@@ -162,11 +172,13 @@ def cell(value, width, places=2):
 
 
 def target_text(target):
-    """">=1.09 met", ">=1.00 memset below", "<=35 ns at limit"."""
-    measure, bar = target["measure"], target["bar"]
+    """">=1.09 at limit (dst around)", "0.85 aligned >=0.90 below", "<=35 ns met"."""
+    measure, bar, value = target["measure"], target["bar"], target["value"]
+    verdict = target["verdict"] + (f" ({target['by']})" if target["by"] else "")
     if measure.endswith("ns"):
-        return f"<={bar:g} {measure} {target['verdict']}"
-    return f">={bar:.2f}{'' if measure == 'memcpy' else ' ' + measure} {target['verdict']}"
+        return f"<={bar:g} {measure} {verdict}"
+    without_column = "" if value is None or measure in RATIOS else f"{value:.2f} "
+    return f"{without_column}{'' if measure == 'memcpy' else measure + ' '}>={bar:.2f} {verdict}"
 
 
 def trailer(row):
@@ -176,13 +188,12 @@ def trailer(row):
 
 
 def limit_cells(row):
-    return f"{cell(row['ratios'].get('loop'), 6)} {cell(row['ratios'].get('limit'), 8)} {row['limit'] or '-':12}"
+    return " ".join(f"{cell(row['ratios'].get(n), 2 + len(n))} {row.get(n, '-'):12}" for n in ("limit", "loop"))
 
 
 def print_rows(rows):
     print(f"{'workload':21} {'type':11} {'size':4} {'thr':>3} {'GB/s':>6} {'x memcpy':>8} {'x ntcopy':>8} "
-          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6} {'x loop':>6} {'x limit':>8} "
-          f"{'limit':12}  target")
+          f"{'x oneDNN':>8} {'x NumPy':>8} {'x torch':>8} {'torch new':>9} {'spread':>6} {LIMIT_TITLES}  target")
     for row in rows:
         ratios = row["ratios"]
         print(f"{row['workload']:21} {row['type']:11} {row['size']:4} {row['threads']:3} {cell(row['gb_per_s'], 6, 1)} "
@@ -194,17 +205,31 @@ def print_tiny(rows):
     names = ("tegula", "plan", "plan+run", "memcpy", "ntcopy", *PEERS)
     print("\nnanoseconds per call at size T (torch and NumPy: call through Python included)")
     print(f"{'workload':21} {'type':11}", " ".join(f"{TITLES.get(n, n):>9}" for n in names),
-          f"{'x loop':>6} {'x limit':>8} {'limit':12}  target")
+          f"{LIMIT_TITLES}  target")
     for row in rows:
         times = (row["seconds"].get(name) for name in names)
         print(f"{row['workload']:21} {row['type']:11}", " ".join(cell(s and s["median"] * 1e9, 9, 0) for s in times),
               f"{limit_cells(row)}{trailer(row)}".rstrip())
 
 
+def print_quick(rows):
+    print(f"{'workload':21} {'type':11} {'size':4} {'thr':>3}")
+    for row in rows:
+        print(f"{row['workload']:21} {row['type']:11} {row['size']:4} {row['threads']:3}{trailer(row)}".rstrip())
+
+
+def print_measured(rows):
+    large, tiny = [r for r in rows if r["size"] != "T"], [r for r in rows if r["size"] == "T"]
+    if large:
+        print_rows(large)
+    if tiny:
+        print_tiny(tiny)
+
+
 def print_summary(rows, threads):
     print()
     for s in threads:
-        bar = "" if s["bar"] is None else f", target >={s['bar']:.2f} {judge(s['scaling'], 'scaling', s['bar'])}"
+        bar = "" if s["bar"] is None else f", target >={s['bar']:.2f} {judge(s['scaling'], 'scaling', s['bar'])[0]}"
         print(f"two threads over one at {s['size']}: {s['scaling']:.2f}{bar}")
     verified, noisy = sum(row["verified"] for row in rows), sum(row["noisy"] for row in rows)
     print(f"{len(rows)} rows, {verified} verified, {noisy} noisy")
@@ -244,23 +269,20 @@ def main():
     targets = [] if quick else read_targets(opt.targets)
     peers = {key(row): row for row in extra["rows"]}
     rows = [merged(row, peers, targets) for row in data["rows"]]
-    threads = scalings(rows, targets)
+    threads = [] if quick else scalings(rows, targets)
     versions = "".join(f", {name} {version}" for name, version in extra["peers"].items())
     machine = {**data["machine"], "commit": commit(), "peers": data["machine"]["peers"] + versions}
     for name, value in machine.items():
         print(f"{name}: {value}")
     if mask:
         print(f"measured with --cpu {mask['cpu_mask']}: not all instruction sets of the machine may be used")
-    print("x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
+    print("measured with --quick: one call of each, which gives no ratios, and no target is judged\n" if quick else
+          "x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
           "limit: what the machine allows, the fastest copy of the same lines or the work on elements;\n"
           "loop: what does both for a transpose, and nothing else;\n"
-          + ("measured with --quick: the numbers mean nothing, and no target is judged\n" if quick else
-             "target: of x memcpy, if it names nothing else\n"))
-    large, tiny = [r for r in rows if r["size"] != "T"], [r for r in rows if r["size"] == "T"]
-    if large:
-        print_rows(large)
-    if tiny:
-        print_tiny(tiny)
+          "target: of x memcpy, if it names nothing else; (limit or loop) that it was judged by;\n"
+          "aligned: the same move with dst at a cache line\n")
+    (print_quick if quick else print_measured)(rows)
     print_summary(rows, threads)
     if opt.json is not None:
         opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, **mask, "machine": machine,

@@ -5,7 +5,6 @@ breaks it and a tree that keeps it.
 """
 import importlib.machinery
 import importlib.util
-import json
 import pathlib
 import re
 import subprocess
@@ -371,47 +370,6 @@ def test_check_refuses_words_that_say_nothing(check, monkeypatch, capsys, words,
 
 def test_check_says_what_words_are():
     assert "one phrase of whole words" in " ".join(run_tool("check", "--help").stdout.split())
-
-
-# ---- the table of benchmarks ---------------------------------------------------------------------
-
-ROW = {"workload": "a.stick.u8", "type": "u8", "size": "S", "threads": 1, "bytes_src": 8, "bytes_dst": 8,
-       "verified": True, "noisy_rounds": 0, "seconds": {name: {"median": 1e-9, "best": 1e-9, "x": 1.0}
-                                                        for name in ("tegula", "memcpy", "ntcopy")}}
-MEASURED = {"schema": "tegula.bench/1", "machine": {"peers": "none"}, "rows": [ROW]}
-
-
-def run_report(folder, files, *words):
-    make_tree(folder, files)
-    return run_tool("../bench/bench_report.py", *(word if word.startswith("--") else folder / word for word in words))
-
-
-@pytest.mark.parametrize("text, complaint", [
-    (None, "No such file"), ("", "no JSON"), ("hello", "no JSON"), ("{}", "not what"), ("[1]", "not what"),
-])
-@pytest.mark.parametrize("place", [0, 1])
-def test_report_refuses_files_in_a_sentence(tmp_path, text, complaint, place):
-    files = {"good.json": json.dumps(MEASURED)} | ({} if text is None else {"bad.json": text})
-    run = run_report(tmp_path, files, *["good.json", "bad.json"][1 - place:])
-    assert (run.returncode, run.stdout) == (2, "")
-    assert run.stderr.startswith(f"bench_report: {tmp_path}/bad.json: {complaint}")
-    assert len(run.stderr.splitlines()) == 1
-
-
-@pytest.mark.parametrize("quick", [False, True])
-def test_report_judges_nothing_that_was_quick(tmp_path, quick):
-    run = run_report(tmp_path, {"a.json": json.dumps(MEASURED | ({"quick": True} if quick else {}))}, "a.json")
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout.count("--quick") == int(quick)
-    assert bool(re.search(r"\b(met|at limit|at loop|below)\b", run.stdout)) != quick
-
-
-def test_report_says_which_instruction_sets_were_allowed(tmp_path):
-    for mask in ({}, {"cpu_mask": 1}):
-        files = {"a.json": json.dumps(MEASURED | mask)}
-        run = run_report(tmp_path, files, "a.json", "--json", "out.json")
-        assert run.stdout.count("measured with --cpu 1: ") == len(mask)
-        assert json.loads((tmp_path / "out.json").read_text()).get("cpu_mask") == mask.get("cpu_mask")
 
 
 # ---- NEON --------------------------------------------------------------------------------------
