@@ -120,7 +120,7 @@ help:
 	@echo 'make check-torch        the tests of the device spyre, which `make check` runs too'
 	@echo 'make check-torch-long   the same with all that it leaves out, and every sample of PyTorch; hours'
 	@echo 'make fuzz               every fuzz target for FUZZ_SECONDS=$(FUZZ_SECONDS)'
-	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about twenty minutes'
+	@echo 'make bench BENCH_ARGS=  speed of relayout against memcpy and other libraries; about half an hour'
 	@echo 'make install PREFIX=    library, headers, command (PREFIX=$(PREFIX), LIBDIR=$(LIBDIR), DESTDIR=)'
 	@echo 'make pictures           draw the figures of README.md and docs/ again'
 	@echo 'make symbols            accept the exported symbols of the build as the list'
