@@ -6,11 +6,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* From a bracket on; inside of all that are open a CuTe layout has a number, and a tuple a type. */
+static bool is_tuple(const cli_text *text, size_t at) {
+    while (at < text->len && strchr("( \t\r\n_", text->bytes[at]) != NULL && text->bytes[at] != '\0') at++;
+    return at == text->len || text->bytes[at] < '0' || text->bytes[at] > '9';
+}
+
 bool show_is_tree(const cli_text *text) {
     static const char *const words[] = {"token", "opaque", "b"};
     size_t at = 0, end = 0;
     while (at < text->len && strchr(" \t\r\n", text->bytes[at]) != NULL && text->bytes[at] != '\0') at++;
-    if (at < text->len && text->bytes[at] == '(') return true;
+    if (at < text->len && text->bytes[at] == '(') return is_tuple(text, at);
     for (end = at; end < text->len && text->bytes[end] >= 'a' && text->bytes[end] <= 'z';) end++;
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (strlen(words[i]) == end - at && memcmp(text->bytes + at, words[i], end - at) == 0) return true;

@@ -270,19 +270,6 @@ static tg_status build(tg_desc *out, clauses *x, const tg_cursor *c, size_t shap
 
 enum { MAX_REWRITTEN = 4096 };
 
-/* What was read and is no layout: the shape, if it is none in the plain order either; else the order and the tiles. */
-static size_t place_in_xla(const char *text, size_t len, const tg_xla_shape *node) {
-    tg_xla_shape bare = *node;
-    tg_layout    layout;
-    bare.layout = (tg_xla_layout){.ndim = node->ndim, .tail_padding = 1};
-    for (int32_t i = 0; i < node->ndim; i++) bare.layout.minor_to_major[i] = node->ndim - 1 - i;
-    const bool   by_shape = tg_layout_from_xla(&layout, &bare, NULL) != TG_OK;
-    const char  *close = memchr(text, ']', len);
-    const size_t from = close != NULL && !by_shape ? (size_t)(close - text) : 0;
-    const char  *found = memchr(text + from, by_shape ? '[' : '{', len - from);
-    return found != NULL ? (size_t)(found - text) : 0;
-}
-
 static tg_status parse_xla(tg_desc *out, const char *text, size_t len, tg_error *err) {
     tg_xla_shape node;
     size_t       count = 0;
@@ -295,7 +282,7 @@ static tg_status parse_xla(tg_desc *out, const char *text, size_t len, tg_error 
                           : node.kind == TG_XLA_OPAQUE ? "opaque value"
                                                        : "buffer");
     s = tg_layout_from_xla(&out->layout, &node, err);
-    if (s != TG_OK) return place(s, place_in_xla(text, len, &node), err);
+    if (s != TG_OK) return place(s, tg_xla_place(text, len, &node), err);
     out->notation = TG_NOTATION_XLA;
     out->xla = node;
     out->host.dtype = node.dtype;
@@ -338,10 +325,10 @@ static bool looks_like_xla(tg_cursor c) {
     return tg_take_char(&c, ']') && tg_take_char(&c, '{');
 }
 
-/* A number, in brackets or not: "((2,3),4):((1,2),6)", "8:1". */
+/* A number, in brackets or not: "((2,3),4):((1,2),6)", "8:1", "(_8,_2)". */
 static bool looks_like_cute(tg_cursor c) {
     while (tg_take_char(&c, '(')) continue;
-    tg_skip_blanks(&c);
+    (void)tg_take_char(&c, '_');
     return tg_peek(&c) >= '0' && tg_peek(&c) <= '9';
 }
 
@@ -387,6 +374,10 @@ tg_status tg_desc_parse(tg_desc *out, const char *text, size_t len, tg_error *er
         memset(&x, 0, sizeof x);
         tg_skip_blanks(&c);
         const size_t shape_at = c.pos;
+        if (tg_peek(&c) == '(')
+            return tg_fail_at(
+                err, shape_at,
+                "a shape stands in square brackets; a CuTe layout is not read, write f16[2,3] strides=[3,1]");
         s = read_list(&c, shape, TG_MAX_NDIM, &ndim, "shape", err);
         for (tg_skip_blanks(&c); s == TG_OK && !tg_at_end(&c); tg_skip_blanks(&c)) s = read_clause(&c, &x, err);
         if (s == TG_OK) s = build(&desc, &x, &c, shape_at, shape, ndim, dtype, err);

@@ -8,9 +8,9 @@
  *     <        ERROR                 only `<=` is a token
  *     //, NUL  blank, ERROR          comments stand wherever blanks may; a NUL never does
  *
- * Names, strings, keywords and dimension labels stand nowhere in a shape. They are told apart so that
- * a message names what was seen with XLA's word for it. Longest and first match are XLA's: a token
- * ends where its pattern ends, so `2x` is INT and IDENT. */
+ * Names, strings, keywords and dimension labels stand nowhere in a shape. They are told apart because a
+ * message quotes the whole token that was seen. Longest and first match are XLA's: a token ends where its
+ * pattern ends, so `2x` is INT and IDENT. */
 #include "notation/xla_lex.h"
 
 #include "base/checked.h"
@@ -18,22 +18,12 @@
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-static const char *const token_names[] = {
-#define TG_XLA_TOKEN_NAME(id, name) name,
-    TG_XLA_TOKENS(TG_XLA_TOKEN_NAME)
-#undef TG_XLA_TOKEN_NAME
-};
-
-/* Reserved words, as XLA names their tokens. */
+/* Reserved words: none of them is an IDENT. */
 static const char *const keywords[] = {
-    "kw_true",       "kw_false",       "kw_HloModule", "kw_ENTRY",
-    "kw_ROOT",       "kw_maximal",     "kw_replicated", "kw_manual",
-    "kw_unreduced",  "kw_unknown",     "kw_shard_as",  "kw_shard_like",
-    "kw_inf",        "kw_FileNames",   "kw_last_tile_dim_replicate",
-    "kw_StackFrames", "kw_FunctionNames", "kw_FileLocations",
+    "true",       "false",  "HloModule", "ENTRY",   "ROOT",     "maximal",
+    "replicated", "manual", "unreduced", "unknown", "shard_as", "shard_like",
+    "inf",        "FileNames", "last_tile_dim_replicate", "StackFrames", "FunctionNames", "FileLocations",
 };
-
-enum { KEYWORD_PREFIX = 3 };
 
 static bool is_digit(int c) { return c >= '0' && c <= '9'; }
 static bool is_letter(int c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
@@ -178,10 +168,10 @@ static bool is_type(tg_dtype *dtype, const char *word, size_t len) {
     return true;
 }
 
-static const char *find_keyword(const char *word, size_t len) {
+static bool is_keyword(const char *word, size_t len) {
     for (size_t i = 0; i < COUNT(keywords); i++)
-        if (tg_text_equal(word, len, keywords[i] + KEYWORD_PREFIX)) return keywords[i];
-    return NULL;
+        if (tg_text_equal(word, len, keywords[i])) return true;
+    return false;
 }
 
 static tg_xla_token_kind lex_word(tg_cursor *c, tg_xla_token *token) {
@@ -192,8 +182,7 @@ static tg_xla_token_kind lex_word(tg_cursor *c, tg_xla_token *token) {
     if (take(c, '=')) return TG_XLA_TOK_ATTRIBUTE;
     if (is_type(&token->dtype, word, len)) return TG_XLA_TOK_TYPE;
     if (tg_text_equal(word, len, "nan")) return lex_nan(c);
-    token->name = find_keyword(word, len);
-    if (token->name != NULL) return TG_XLA_TOK_KEYWORD;
+    if (is_keyword(word, len)) return TG_XLA_TOK_KEYWORD;
     tg_cursor labels = start;
     if (!take_dim_labels(&labels)) return TG_XLA_TOK_IDENT;
     *c = labels;
@@ -287,11 +276,8 @@ static void lex(tg_xla_lexer *lexer, size_t from) {
     token.kind = lex_token(&c, &token);
     token.len = c.pos - token.pos;
     if (token.kind == TG_XLA_TOK_ERROR) token.len = lexer->len - token.pos;
-    if (token.kind != TG_XLA_TOK_KEYWORD) token.name = token_names[token.kind];
     lexer->token = token;
 }
-
-const char *tg_xla_token_name(tg_xla_token_kind kind) { return token_names[kind]; }
 
 tg_xla_lexer tg_xla_lexer_make(const char *text, size_t len) {
     tg_xla_lexer lexer = {.text = text, .len = len};

@@ -4,26 +4,18 @@
 
 #include <tegula/tegula.h>
 
-/* The second word is XLA's own name of the token, which its messages print. */
-#define TG_XLA_TOKENS(X)                                                                                     \
-    X(EOF, "kEof") X(ERROR, "kError") X(EQUAL, "kEqual") X(COMMA, "kComma") X(COLON, "kColon")               \
-    X(ASTERISK, "kAsterisk") X(QUESTION, "kQuestionMark") X(OCTOTHORP, "kOctothorp") X(PLUS, "kPlus")        \
-    X(TILDE, "kTilde") X(LSQUARE, "kLsquare") X(RSQUARE, "kRsquare") X(LBRACE, "kLbrace")                    \
-    X(RBRACE, "kRbrace") X(LPAREN, "kLparen") X(RPAREN, "kRparen") X(DOTS, "kDots") X(ARROW, "kArrow")       \
-    X(LEQ, "kLeq") X(NAME, "kName") X(ATTRIBUTE, "kAttributeName") X(IDENT, "kIdent") X(STRING, "kString")   \
-    X(INT, "kInt") X(DECIMAL, "kDecimal") X(DXD, "kDxD") X(PAD, "kPad") X(DIM_LABELS, "kDimLabels")          \
-    X(TYPE, "kPrimitiveType") X(NEG_INF, "kNegInf") X(KEYWORD, "kw")
-
 typedef enum tg_xla_token_kind {
-#define TG_XLA_TOKEN_KIND(id, name) TG_XLA_TOK_##id,
-    TG_XLA_TOKENS(TG_XLA_TOKEN_KIND)
-#undef TG_XLA_TOKEN_KIND
+    TG_XLA_TOK_EOF, TG_XLA_TOK_ERROR, TG_XLA_TOK_EQUAL, TG_XLA_TOK_COMMA, TG_XLA_TOK_COLON, TG_XLA_TOK_ASTERISK,
+    TG_XLA_TOK_QUESTION, TG_XLA_TOK_OCTOTHORP, TG_XLA_TOK_PLUS, TG_XLA_TOK_TILDE, TG_XLA_TOK_LSQUARE,
+    TG_XLA_TOK_RSQUARE, TG_XLA_TOK_LBRACE, TG_XLA_TOK_RBRACE, TG_XLA_TOK_LPAREN, TG_XLA_TOK_RPAREN, TG_XLA_TOK_DOTS,
+    TG_XLA_TOK_ARROW, TG_XLA_TOK_LEQ, TG_XLA_TOK_NAME, TG_XLA_TOK_ATTRIBUTE, TG_XLA_TOK_IDENT, TG_XLA_TOK_STRING,
+    TG_XLA_TOK_INT, TG_XLA_TOK_DECIMAL, TG_XLA_TOK_DXD, TG_XLA_TOK_PAD, TG_XLA_TOK_DIM_LABELS, TG_XLA_TOK_TYPE,
+    TG_XLA_TOK_NEG_INF, TG_XLA_TOK_KEYWORD
 } tg_xla_token_kind;
 
 typedef struct tg_xla_token {
     tg_xla_token_kind kind;
     size_t            pos, len; /* bytes of the text; len 0 only at its end */
-    const char       *name;     /* as XLA's messages name it: "kInt", "kw_true" */
     int64_t           value;    /* INT, if it fits */
     bool              fits;     /* INT: the number fits int64_t */
     tg_dtype          dtype;    /* TYPE: TG_INVALID for the words `token` and `opaque` */
@@ -34,9 +26,6 @@ typedef struct tg_xla_lexer {
     size_t       len;
     tg_xla_token token; /* the one under the cursor */
 } tg_xla_lexer;
-
-/* As XLA's messages name a kind: "kInt". */
-const char *tg_xla_token_name(tg_xla_token_kind kind);
 
 /* The first token of the text is under the cursor. */
 tg_xla_lexer tg_xla_lexer_make(const char *text, size_t len);

@@ -13,8 +13,9 @@
  * - The text is read twice, first without storing anything: so a failed call writes nothing, and the
  *   second run, which stores what the caller has room for, cannot fail.
  *
- * - Messages carry XLA's own words where XLA has some, because that is what people search for, then
- *   what was seen, with XLA's name of the token. Every failure has a position, of any status.
+ * - Messages carry XLA's own words where XLA has some, because that is what people search for, but with
+ *   the sign itself for XLA's name of it, kRbrace say; then what was seen. Every failure has a position,
+ *   of any status.
  *
  * - XLA ignores failures inside the properties of a layout as long as the rest can be read, so it takes
  *   `{1,0:T(2,}` for `{1,0:T(2)}`. We do not. */
@@ -63,17 +64,20 @@ static bool fail_as(reader *r, tg_status status, size_t pos) {
 static bool fail_seen(reader *r, const char *rule, const char *rest) {
     const tg_xla_token *t = seen(r);
     if (t->kind == TG_XLA_TOK_EOF)
-        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: %s%s (saw kEof, the end)", r->what, rule, rest);
+        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: %s%s (saw the end)", r->what, rule, rest);
     else
-        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: %s%s (saw %s '%t')", r->what, rule, rest, t->name,
-                         seen_text(r), t->len);
+        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: %s%s (saw '%t')", r->what, rule, rest, seen_text(r),
+                         t->len);
     return fail_as(r, TG_ERR_PARSE, t->pos);
 }
 
 static bool fail_type(reader *r) {
     const tg_xla_token *t = seen(r);
-    (void)tg_fail_at(r->err, t->pos, "not an XLA %s: expected primitive type, saw %s '%t'", r->what, t->name,
-                     seen_text(r), t->len);
+    if (t->kind == TG_XLA_TOK_EOF)
+        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: expected primitive type, saw the end", r->what);
+    else
+        (void)tg_fail_at(r->err, t->pos, "not an XLA %s: expected primitive type, saw '%t'", r->what, seen_text(r),
+                         t->len);
     return fail_as(r, TG_ERR_PARSE, t->pos);
 }
 
@@ -104,6 +108,17 @@ static bool take_word(reader *r, const char *word) {
     return true;
 }
 
+/* Of those that open and close lists. */
+static const char *sign_of(tg_xla_token_kind kind) {
+    switch (kind) {
+    case TG_XLA_TOK_LSQUARE: return "'['";
+    case TG_XLA_TOK_RSQUARE: return "']'";
+    case TG_XLA_TOK_LPAREN: return "'('";
+    case TG_XLA_TOK_RPAREN: return "')'";
+    default: return "':'";
+    }
+}
+
 static bool expect(reader *r, tg_xla_token_kind kind, const char *rule) {
     return take(r, kind) || fail_seen(r, rule, "");
 }
@@ -123,13 +138,13 @@ static bool expect_number(reader *r, int64_t *number) {
 
 /* open [ item { "," item } ] close */
 static bool read_list(reader *r, tg_xla_token_kind open, tg_xla_token_kind close, bool (*item)(reader *)) {
-    if (!take(r, open)) return fail_seen(r, "expects a list starting with ", tg_xla_token_name(open));
+    if (!take(r, open)) return fail_seen(r, "expects a list starting with ", sign_of(open));
     if (!is_at(r, close)) {
         do
             if (!item(r)) return false;
         while (take(r, TG_XLA_TOK_COMMA));
     }
-    return take(r, close) || fail_seen(r, "expects a list to end with ", tg_xla_token_name(close));
+    return take(r, close) || fail_seen(r, "expects a list to end with ", sign_of(close));
 }
 
 /* ---- layouts ------------------------------------------------------------------ */
@@ -182,7 +197,7 @@ static bool read_tile_dim(reader *r) {
     int64_t        number = TG_XLA_COMBINE;
     if (!take(r, TG_XLA_TOK_ASTERISK) && !expect_number(r, &number)) return false;
     if (number < 0 && number != TG_XLA_COMBINE)
-        return fail_number(r, "Tile dimension size needs to be minimum int64_t value if it's negative", number);
+        return fail_number(r, "a tile dimension must be positive, or `*`, not negative", number);
     const int32_t n = count_tile_dims(layout);
     if (n == TG_XLA_MAX_TILE_DIMS) return fail_limit(r, pos, TG_XLA_MAX_TILE_DIMS, "tile dimensions in all levels");
     layout->tile_dims[n] = number;
@@ -204,9 +219,9 @@ static bool read_tiles(reader *r) {
 /* Word "(" INT ")"; leaves *number alone where the word does not stand. */
 static bool read_number_property(reader *r, const char *word, const char *name, int64_t *number) {
     if (!take_word(r, word)) return true;
-    if (!take(r, TG_XLA_TOK_LPAREN)) return fail_seen(r, name, " to start with kLparen");
+    if (!take(r, TG_XLA_TOK_LPAREN)) return fail_seen(r, name, " to start with '('");
     if (!expect_number(r, number)) return false;
-    return take(r, TG_XLA_TOK_RPAREN) || fail_seen(r, name, " to end with kRparen");
+    return take(r, TG_XLA_TOK_RPAREN) || fail_seen(r, name, " to end with ')'");
 }
 
 static bool read_tail_padding(reader *r) {
@@ -258,7 +273,7 @@ static bool read_splits(reader *r) {
     do {
         if (layout->nsplits == TG_XLA_MAX_SPLITS)
             return fail_limit(r, seen(r)->pos, TG_XLA_MAX_SPLITS, "split configs");
-        if (!expect(r, TG_XLA_TOK_LPAREN, "expects split configs to start with kLparen")) return false;
+        if (!expect(r, TG_XLA_TOK_LPAREN, "expects split configs to start with '('")) return false;
         if (!expect_number(r, &layout->split_dim[layout->nsplits])) return false;
         layout->nsplits++;
         if (!read_list(r, TG_XLA_TOK_COLON, TG_XLA_TOK_RPAREN, read_split_index)) return false;
@@ -270,7 +285,7 @@ static bool read_splits(reader *r) {
 static bool refuse_physical_shape(reader *r) {
     const size_t pos = seen(r)->pos;
     if (!take_word(r, "P")) return true;
-    if (!is_at(r, TG_XLA_TOK_LPAREN)) return fail_seen(r, "expects physical shape to start with kLparen", "");
+    if (!is_at(r, TG_XLA_TOK_LPAREN)) return fail_seen(r, "expects physical shape to start with '('", "");
     (void)tg_fail_at(r->err, pos, "Layout has physical shape, but is not for a sparse array: P(...) is not kept here");
     return fail_as(r, r->what[0] == 's' ? TG_ERR_PARSE : TG_ERR_UNSUPPORTED, pos);
 }
@@ -279,10 +294,10 @@ static bool refuse_physical_shape(reader *r) {
 static bool read_properties(reader *r) {
     tg_xla_layout *layout = &r->array.layout;
     return read_level_types(r) && read_tiles(r) && read_tail_padding(r) &&
-           read_type_property(r, TG_XLA_TOK_OCTOTHORP, "expects kOctothorp to be followed by kLparen",
-                              "expects index primitive type to be followed by kRparen", &layout->index_type) &&
-           read_type_property(r, TG_XLA_TOK_ASTERISK, "expects kAsterisk to be followed by kLparen",
-                              "expects pointer primitive type to be followed by kRparen", &layout->pointer_type) &&
+           read_type_property(r, TG_XLA_TOK_OCTOTHORP, "expects '#' to be followed by '('",
+                              "expects index primitive type to be followed by ')'", &layout->index_type) &&
+           read_type_property(r, TG_XLA_TOK_ASTERISK, "expects '*' to be followed by '('",
+                              "expects pointer primitive type to be followed by ')'", &layout->pointer_type) &&
            read_number_property(r, "E", "expects element size in bits", &layout->element_size_in_bits) &&
            read_memory_space(r) && read_splits(r) && refuse_physical_shape(r) &&
            read_number_property(r, "M", "expects dynamic shape metadata prefix bytes", &layout->metadata_prefix_bytes);
@@ -290,13 +305,13 @@ static bool read_properties(reader *r) {
 
 static bool read_layout(reader *r) {
     r->array.layout = (tg_xla_layout){.tail_padding = 1};
-    if (!expect(r, TG_XLA_TOK_LBRACE, "expects layout to start with kLbrace") || !read_order(r)) return false;
+    if (!expect(r, TG_XLA_TOK_LBRACE, "expects layout to start with '{'") || !read_order(r)) return false;
     const bool has_properties = take(r, TG_XLA_TOK_COLON);
     if (has_properties && !read_properties(r)) return false;
     if (take(r, TG_XLA_TOK_RBRACE)) return true;
-    return fail_seen(r, "expects layout to end with kRbrace",
+    return fail_seen(r, "expects layout to end with '}'",
                      has_properties ? ", after D() T() L() #() *() E() S() SC() M(), each if at all and in this order"
-                                    : ", or to go on with kComma or kColon");
+                                    : ", or to go on with ',' or ':'");
 }
 
 /* ---- arrays, token, opaque ---------------------------------------------------- */

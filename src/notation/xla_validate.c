@@ -205,7 +205,7 @@ static tg_status check_tile(const int64_t *dims, int32_t n, tg_error *err) {
     for (int32_t i = 0; i < n; i++)
         if (dims[i] <= 0 && dims[i] != TG_XLA_COMBINE)
             return tg_fail(err, TG_ERR_ARGUMENT,
-                           "layout has invalid tiles: tile dimension %d must be positive or kCombineDimension",
+                           "layout has invalid tiles: tile dimension %d must be positive or `*`",
                            dims[i]);
     return TG_OK;
 }
