@@ -47,12 +47,12 @@ static size_t distance(const char *a, const char *b) {
 }
 
 const char *cli_nearest(const char *word, const char *const *candidates) {
-    const char *nearest = NULL;
-    size_t      best = 3; /* farther ones are other words, not slips */
+    const size_t len = strlen(word);
+    const char  *nearest = NULL;
+    size_t       best = len < 6 ? 2 : 3; /* farther ones are other words, not slips */
     for (; *candidates != NULL; candidates++) {
-        const size_t len = strlen(word);
         const bool   begins = len >= 2 && strncmp(word, *candidates, len) == 0;
-        const size_t d = begins ? 1 : distance(word, *candidates);
+        const size_t d = begins ? 0 : distance(word, *candidates);
         if (d < best && d < strlen(*candidates)) {
             best = d;
             nearest = *candidates;
@@ -155,6 +155,9 @@ static int take_option(reader *r) {
             return cli_fail(CLI_USAGE, r->command->name, "--%s needs %s after it", option.name, option.value);
         value = r->argv[++r->at];
     }
+    if (value != NULL && r->out->option[i] != NULL) /* a switch that is there twice says nothing else */
+        return cli_fail(CLI_USAGE, r->command->name, "--%s is given twice: '%s' and '%s'", option.name,
+                        r->out->option[i], value);
     if (i == AT_JSON) r->out->json = true;
     else if (i == AT_HELP) r->out->help = true;
     else r->out->option[i] = value != NULL ? value : "";

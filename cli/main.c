@@ -52,12 +52,10 @@ static void print_overview(FILE *stream) {
 
 static int fail_unknown(const char *name) {
     const char *names[NCOMMANDS + 2] = {NULL};
+    int         which;
     for (size_t i = 0; i < NCOMMANDS; i++) names[i] = commands[i]->name;
     names[NCOMMANDS] = "help";
-    if (*name == '\0') return cli_fail(CLI_USAGE, "command", "its name is empty; tegula --help lists them");
-    const char *nearest = cli_nearest(name, names);
-    if (nearest != NULL) return cli_fail(CLI_USAGE, name, "no such command; did you mean %s?", nearest);
-    return cli_fail(CLI_USAGE, name, "no such command; tegula --help lists them");
+    return cli_choose(&which, "command", name, names);
 }
 
 static int run_help(int argc, char **argv) {
