@@ -530,7 +530,7 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
                                  * padding is not of that kind (gaps between strides, folds), the box cuts a byte
                                  * of packed elements, tiles do not nest, or there are too many edges */
     uint32_t         hint;      /* one of tg_hint, or 0 */
-    uint32_t         without;   /* tg_cpu bits that must not be used: for tests */
+    uint32_t         without;   /* tg_cpu bits that must not be used, and no others: for tests */
     int32_t          threads;   /* as many as the executor will have, if that is known; 0: it is not. At least so many
                                  * tasks, where the work is large enough; the executor's threads may make them more.
                                  * More than 1 also tells that threads share the caches and the memory, which on some
@@ -557,7 +557,8 @@ TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_err
  * executor may be called twice in turn, each time to return when all tasks are done. Each task ends with a fence where
  * it has stored around the caches, so an executor needs no other fences than its own. dst and src may be NULL where
  * they hold 0 bytes. Needs less than 96 KiB of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's
- * format (one of them is named; the rest of dst is then unspecified). */
+ * format (one of them is named; the rest of dst is then unspecified); and with TG_ERR_ARGUMENT, before anything is
+ * moved: an executor of fewer than 1 threads, or of more without `run`. */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 
@@ -565,7 +566,7 @@ TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, co
  * bounded part of both, which is not told; all steps together are one run. Step 0 comes first: where padding lies
  * between strides or folds, it fills all of dst before. The others may come in any order, and at the same time unless
  * dst's elements share bytes; the same is true of plans for boxes of one tensor. A plan with nothing to move has one
- * step. TG_ERR_ARGUMENT if step is not in [0, steps). */
+ * step. TG_ERR_ARGUMENT also if step is not in [0, steps). */
 TG_API int64_t   tg_plan_steps(const tg_plan *plan);
 TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const void *src,
                                   const tg_executor *executor, tg_error *err);

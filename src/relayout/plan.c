@@ -13,6 +13,8 @@
 
 enum { GROUPS_WANTED = 16 }; /* of a small move */
 
+static const uint32_t ALL_CPU = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
+
 const tg_tuning tg_default_tuning = {
     .block_bytes = 1 << 20,
     .block_bytes_min = 16 << 10,
@@ -219,6 +221,9 @@ static tg_status check_params(const tg_plan *out, const tg_plan_params *params, 
     if (params->threads < 0)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the number of threads is %d, not at least 0",
                        (int64_t)params->threads);
+    if ((params->without & ~ALL_CPU) != 0)
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: `without` is %d, and has bits besides those of tg_cpu, %d",
+                       (int64_t)params->without, (int64_t)ALL_CPU);
     return TG_OK;
 }
 

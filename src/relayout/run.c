@@ -64,7 +64,7 @@ static void fill_task(void *arg, size_t index) {
 
 static void run_tasks(job *j, const tg_executor *e, void (*task)(void *, size_t), int64_t bytes) {
     const tg_plan_private *p = j->plan;
-    const int64_t          threads = e == NULL || p->serial ? 1 : tg_max(e->threads, 1);
+    const int64_t          threads = e == NULL || p->serial ? 1 : e->threads;
     const int64_t          each = bytes / threads >= p->shared_bytes ? TASKS_PER_THREAD : 1;
     int64_t                tasks = threads > 1 ? tg_min(threads * each, bytes / p->task_bytes) : 1;
     if (tasks > 1) tasks = tg_max(tasks, tg_min(p->threads, bytes / p->task_bytes));
@@ -113,8 +113,17 @@ static void run_direct(const tg_plan_private *p, uint8_t *dst, const uint8_t *sr
     }
 }
 
+static tg_status check_executor(const tg_executor *e, tg_error *err) {
+    if (e == NULL || e->threads == 1 || (e->threads > 1 && e->run != NULL)) return TG_OK;
+    if (e->threads > 1) return tg_fail(err, TG_ERR_ARGUMENT, "plan: `run` of the executor is NULL");
+    return tg_fail(err, TG_ERR_ARGUMENT, "plan: the executor has %d threads; at least 1 is needed",
+                   (int64_t)e->threads);
+}
+
 tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor, tg_error *err) {
     const tg_plan_private *p = tg_plan_see(plan);
+    const tg_status        s = check_executor(executor, err);
+    if (s != TG_OK) return s;
     if (p->direct) {
         run_direct(p, dst, src);
         return TG_OK;
@@ -128,6 +137,8 @@ tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const v
     const tg_plan_private *p = tg_plan_see(plan);
     if (step < 0 || step >= p->steps)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: step %d is not in [0, %d)", step, p->steps);
+    const tg_status s = check_executor(executor, err);
+    if (s != TG_OK) return s;
     if (step == 0 && p->fill_first) fill_all(p, dst, executor);
     const int64_t first = step * p->groups_per_step;
     return run_groups(p, first, tg_min(p->groups, first + p->groups_per_step), dst, src, executor, err);

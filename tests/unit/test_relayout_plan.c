@@ -178,6 +178,13 @@ static void test_refusals(void **state) {
     tg_plan_params params = {.dst = &l, .src = &l, .threads = -1};
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);
     params.threads = 0;
+    params.without = TG_CPU_NEON << 1;
+    tg_error err = {TG_OK, 0, 0, ""};
+    assert_int_equal(tg_plan_init(&p, &params, &err), TG_ERR_ARGUMENT);
+    assert_non_null(strstr(err.message, "`without` is 8, and has bits besides those of tg_cpu, 7"));
+    params.without = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    params.without = 0;
     params.hint = 7;
     memset(&p, 0xa5, sizeof p);
     assert_int_equal(tg_plan_init(&p, &params, NULL), TG_ERR_ARGUMENT);

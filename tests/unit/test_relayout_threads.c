@@ -116,10 +116,36 @@ static void check_executor(const tg_executor *e) {
 static void test_own_executor(void **state) {
     (void)state;
     int               calls = 0;
-    const tg_executor e = {crew_run, &calls, CREW}, none = {.run = crew_run, .context = &calls};
+    const tg_executor e = {crew_run, &calls, CREW}, alone = {.threads = 1};
     check_executor(&e);
     assert_true(calls > 0);
-    check_executor(&none); /* 0 threads are one */
+    check_executor(&alone); /* calls nobody */
+}
+
+static void expect_no_run(const tg_executor *e, const char *words) {
+    for (int i = 0; i < MOVES; i++) {
+        const move           m = make_move(i);
+        const tg_plan_params params = params_of(&m, 0);
+        const tg_plan        p = plan_of(&params, m.name);
+        tg_error             err = {TG_OK, 0, 0, ""};
+        memset(want, 0xa5, BYTES);
+        memset(got, 0xa5, BYTES);
+        assert_int_equal(tg_plan_run(&p, got, src, e, &err), TG_ERR_ARGUMENT);
+        assert_non_null(strstr(err.message, words));
+        assert_int_equal(tg_plan_run_step(&p, 0, got, src, e, NULL), TG_ERR_ARGUMENT);
+        assert_memory_equal(got, want, BYTES);
+    }
+}
+
+static void test_no_executor(void **state) {
+    (void)state;
+    int               calls = 0;
+    const tg_executor none = {.run = crew_run, .context = &calls}, fewer = {crew_run, &calls, -1},
+                      nobody = {.threads = 2};
+    expect_no_run(&none, "the executor has 0 threads; at least 1 is needed");
+    expect_no_run(&fewer, "the executor has -1 threads");
+    expect_no_run(&nobody, "`run` of the executor is NULL");
+    assert_int_equal(calls, 0);
 }
 
 static void test_pool(void **state) {
@@ -299,7 +325,8 @@ static void test_even_shares(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_even_shares),
-        cmocka_unit_test(test_own_executor), cmocka_unit_test(test_pool),     cmocka_unit_test(test_pool_refused),
+        cmocka_unit_test(test_own_executor), cmocka_unit_test(test_no_executor),
+        cmocka_unit_test(test_pool),         cmocka_unit_test(test_pool_refused),
         cmocka_unit_test(test_shared_plan),  cmocka_unit_test(test_overflow), cmocka_unit_test(test_stack),
     };
     for (uint32_t i = 0, x = 1; i < BYTES; i++, x = x * 1664525u + 1013904223u) src[i] = (uint8_t)(x >> 24);
