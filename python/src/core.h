@@ -99,15 +99,22 @@ void *core_raise_big_endian(core_state *state, const char *what);
 
 /* ---- values ---------------------------------------------------------------------- */
 
-/* An int, or anything with __index__. 0, or -1: TypeError, and tegula.OverflowError beyond int64. */
-int core_get_int(int64_t *out, core_state *state, PyObject *object);
+/* An int, or anything with __index__, which messages call `what`. 0, or -1: TypeError, and tegula.OverflowError beyond
+ * int64. */
+int core_get_int(int64_t *out, core_state *state, PyObject *object, const char *what);
 
-/* A sequence of ints; *n is how many. `what` is for the messages: "shape". More than cap are tegula.LimitError. */
+/* The same for entry i of a list. */
+int core_get_entry(int64_t *out, core_state *state, PyObject *object, Py_ssize_t i, const char *what);
+
+/* A sequence of ints; *n is how many. More than cap are tegula.LimitError. */
 int core_get_ints(int64_t *out, int32_t *n, int32_t cap, core_state *state, PyObject *object, const char *what);
 int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, PyObject *object, const char *what);
 
 /* A name, or what has one: dtypes of NumPy and PyTorch, scalar types of NumPy, JAX and ml_dtypes. */
 int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object);
+
+/* repr(value) for a message, not longer than one can read: an int has as many digits as it likes. */
+PyObject *core_shown(PyObject *value);
 
 /* The bytes of a str; NULL with TypeError, in which `what` calls the argument, if the object is none. */
 const char *core_get_word(Py_ssize_t *len, PyObject *object, const char *what);

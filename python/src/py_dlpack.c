@@ -20,7 +20,7 @@ static int check_device(core_state *state, PyObject *object, const char *what) {
     PyObject *device = PyObject_CallMethod(object, "__dlpack_device__", NULL);
     PyObject *kind = device != NULL && PyTuple_Check(device) ? PyTuple_GetItem(device, 0) : NULL;
     int64_t   type = 0;
-    int       failed = kind == NULL || core_get_int(&type, state, kind) != 0;
+    int       failed = kind == NULL || core_get_int(&type, state, kind, "the type of __dlpack_device__()") != 0;
     Py_XDECREF(device);
     if (!failed) failed = check_kind(state, type, what) != 0;
     if (failed && !PyErr_Occurred())

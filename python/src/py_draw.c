@@ -106,7 +106,7 @@ static int get_part(int64_t *out, core_state *state, PyObject *part, PyObject *w
     *out = -1;
     const int is_whole = PyObject_RichCompareBool(part, whole, Py_EQ);
     if (part == Py_None || is_whole != 0) return is_whole < 0 ? -1 : 0;
-    if (core_get_int(out, state, part) != 0) return -1;
+    if (core_get_int(out, state, part, "a place of slice") != 0) return -1;
     if (*out >= 0) return 0;
     (void)core_raise_argument(state, "slice: there is no place %lld; None shows a dimension", (long long)*out);
     return -1;
@@ -140,7 +140,7 @@ static int get_cores(core_picture *self, core_state *state, PyObject *object) {
     int64_t  cores = 0;
     tg_error err;
     if (!is_given(object)) return 0;
-    if (core_get_int(&cores, state, object) != 0) return -1;
+    if (core_get_int(&cores, state, object, "cores") != 0) return -1;
     self->params.splits = self->splits;
     if (tg_spyre_divide(self->splits, &self->layout->desc, cores, &err) == TG_OK) return 0;
     (void)core_raise(state, &err, NULL);
@@ -151,7 +151,7 @@ static int get_width(core_picture *self, core_state *state, PyObject *object) {
     enum { WIDEST = 400 };
     int64_t width = 0;
     if (!is_given(object)) return 0;
-    if (core_get_int(&width, state, object) != 0) return -1;
+    if (core_get_int(&width, state, object, "width") != 0) return -1;
     self->params.width = (int32_t)width;
     if (width >= 1 && width <= WIDEST) return 0; /* the library knows the lower limit */
     (void)core_raise_argument(state, "width: a line has 40 to %d characters, not %lld", (int)WIDEST, (long long)width);

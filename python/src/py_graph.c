@@ -71,7 +71,7 @@ int graph_get_node(int64_t *id, core_graph *self, PyObject *object, int64_t coun
     } else if (PyBool_Check(object) || !PyIndex_Check(object)) {
         PyErr_Format(PyExc_TypeError, "a node is a GraphNode, its number or its name, not %R", Py_TYPE(object));
         return -1;
-    } else if (core_get_int(id, state, object) != 0) {
+    } else if (core_get_int(id, state, object, "a node") != 0) {
         return -1;
     }
     if (*id >= 0 && *id < count) return 0;

@@ -22,7 +22,7 @@ static int get_operand(int32_t *k, core_graph_plan *self, int64_t node, PyObject
     core_state   *state = core_get_state((PyObject *)self);
     const int32_t n = tg_graph_get(self->graph->graph, node).noperands;
     int64_t       number = 0;
-    if (core_get_int(&number, state, object) != 0) return -1;
+    if (core_get_int(&number, state, object, "an operand") != 0) return -1;
     *k = (int32_t)number;
     if (number >= 0 && number < n) return 0;
     (void)core_raise_argument(state, "node %lld has no operand %lld; it has %d", (long long)node, (long long)number,

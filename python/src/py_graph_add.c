@@ -117,8 +117,8 @@ int graph_read_splits(tg_split *out, int32_t *n, core_state *state, PyObject *ob
     for (Py_ssize_t i = 0; i < count && ok; i++) {
         PyObject *pair = PyList_GetItem(items, i);
         int64_t   loop = 0;
-        ok = core_get_int(&loop, state, PyTuple_GetItem(pair, 0)) == 0 &&
-             core_get_int(&out[i].slices, state, PyTuple_GetItem(pair, 1)) == 0;
+        ok = core_get_int(&loop, state, PyTuple_GetItem(pair, 0), "a loop") == 0 &&
+             core_get_int(&out[i].slices, state, PyTuple_GetItem(pair, 1), "slices of a loop") == 0;
         out[i].loop = loop >= 0 && loop < TG_MAX_LOOPS ? (int32_t)loop : TG_MAX_LOOPS;
         *n = (int32_t)i + 1;
     }
@@ -271,7 +271,7 @@ static int read_term(tg_term *out, core_state *state, PyObject *object) {
     for (Py_ssize_t i = 0; i < n && ok; i++) {
         PyObject *item = PyTuple_GetItem(items, i);
         if (i == 0 && item == Py_None) numbers[0] = TG_LOOP_UNKNOWN;
-        else ok = core_get_int(&numbers[i], state, item) == 0;
+        else ok = core_get_int(&numbers[i], state, item, "a number of a term") == 0;
     }
     Py_DECREF(items);
     if (ok && (numbers[0] < TG_LOOP_UNKNOWN || numbers[0] >= TG_MAX_LOOPS)) {
@@ -327,7 +327,7 @@ int graph_read_access(tg_access *out, core_graph *self, PyObject *object) {
     if (n < 2 || n > 3)
         return (void)core_raise_argument(state, "an operand is a node or (node, terms[, offset]), not %R", object), -1;
     if (graph_get_node(&out->node, self, PyTuple_GetItem(object, 0), count) != 0) return -1;
-    if (n == 3 && core_get_int(&out->offset, state, PyTuple_GetItem(object, 2)) != 0) return -1;
+    if (n == 3 && core_get_int(&out->offset, state, PyTuple_GetItem(object, 2), "offset") != 0) return -1;
     return read_terms(out, state, PyTuple_GetItem(object, 1));
 }
 
@@ -353,9 +353,9 @@ typedef struct reading {
     Py_ssize_t noperands;
 } reading;
 
-static int read_channel(int32_t *out, core_state *state, PyObject *object) {
+static int read_channel(int32_t *out, core_state *state, PyObject *object, const char *what) {
     int64_t loop = -1;
-    if (is_given(object) && core_get_int(&loop, state, object) != 0) return -1;
+    if (is_given(object) && core_get_int(&loop, state, object, what) != 0) return -1;
     *out = loop >= 0 && loop < TG_MAX_LOOPS ? (int32_t)loop : -1;
     return 0;
 }
@@ -367,8 +367,8 @@ static int read_numbers(reading *r, core_graph *self, add_words *w) {
     if (graph_read_words(&r->node, self, &w->node, TG_INVALID) != 0) return -1;
     if (r->node.host.ndim < 0) return (void)core_raise_argument(state, "a node needs a shape"), -1;
     if (graph_read_reduction(&r->node.reduction, state, w->reduction) != 0) return -1;
-    if (read_channel(&r->node.in_channel, state, w->in_channel) != 0) return -1;
-    if (read_channel(&r->node.out_channel, state, w->out_channel) != 0) return -1;
+    if (read_channel(&r->node.in_channel, state, w->in_channel, "in_channel") != 0) return -1;
+    if (read_channel(&r->node.out_channel, state, w->out_channel, "out_channel") != 0) return -1;
     r->node.windows = r->windows;
     if (is_given(w->windows) && graph_read_windows(r->windows, &r->node.nwindows, state, w->windows) != 0) return -1;
     r->node.ranges = r->ranges;
@@ -384,7 +384,7 @@ static int read_result(tg_access *out, core_graph *self, const reading *r, const
     out->offset = w->result_offset;
     if (!is_given(w->result)) return terms_of_whole(out, r->node.host.ndim, r->node.host.strides);
     if (!Py_IS_TYPE(w->result, (PyTypeObject *)state->access_type)) return read_terms(out, state, w->result);
-    if (core_get_int(&out->offset, state, PyTuple_GetItem(w->result, 2)) != 0) return -1;
+    if (core_get_int(&out->offset, state, PyTuple_GetItem(w->result, 2), "offset") != 0) return -1;
     return read_terms(out, state, PyTuple_GetItem(w->result, 1));
 }
 

@@ -80,7 +80,7 @@ static PyObject *get_kernels(PyObject *self, void *unused) {
 /* A number below n. 0, or -1. */
 static int get_number(int64_t *out, PyObject *self, PyObject *object, int64_t n, const char *what) {
     core_state *state = core_get_state(self);
-    if (core_get_int(out, state, object) != 0) return -1;
+    if (core_get_int(out, state, object, what) != 0) return -1;
     if (*out >= 0 && *out < n) return 0;
     (void)core_raise_argument(state, "there is no %s %lld; there are %lld", what, (long long)*out, (long long)n);
     return -1;

@@ -44,7 +44,7 @@ static int view_of_numbers(tg_view *view, core_state *state, PyObject *operand) 
                                   view->ndim == 1 ? "" : "s");
         return -1;
     }
-    return PyTuple_Size(operand) == 4 ? core_get_int(&view->offset, state, PyTuple_GetItem(operand, 3)) : 0;
+    return PyTuple_Size(operand) == 4 ? core_get_int(&view->offset, state, PyTuple_GetItem(operand, 3), "offset") : 0;
 }
 
 static int read_view(tg_view *view, core_state *state, PyObject *operand) {
@@ -133,7 +133,7 @@ static int read_dims(int32_t *dims, int32_t *n, core_state *state, PyObject *obj
     }
     if (PyIndex_Check(object)) {
         int64_t dim = 0;
-        if (core_get_int(&dim, state, object) != 0) return -1;
+        if (core_get_int(&dim, state, object, "dim") != 0) return -1;
         dims[0] = dim < INT32_MIN || dim > INT32_MAX ? INT32_MAX : (int32_t)dim;
         *n = 1;
     } else if (core_get_ints32(dims, n, TG_MAX_NDIM, state, object, "list of dimensions") != 0) {

@@ -44,7 +44,7 @@ static int read_name(int *out, core_state *state, PyObject *word, const char *co
 static int read_count(int64_t *out, core_state *state, PyObject *object, int64_t most, const char *what) {
     *out = 0;
     if (!is_given(object)) return 0;
-    if (core_get_int(out, state, object) != 0) return -1;
+    if (core_get_int(out, state, object, what) != 0) return -1;
     if (*out >= 0 && *out <= most) return 0;
     (void)core_raise_argument(state, "%s is %lld; it is 0 (the default) to %lld", what, (long long)*out,
                               (long long)most);

@@ -12,7 +12,7 @@ static int read_window(tg_window *out, core_state *state, PyObject *row) {
         return (void)core_raise_argument(state, "a window is a tuple of %d or %d numbers, not %R", FEWEST, MOST, row),
                -1;
     for (Py_ssize_t i = 0; i < PyTuple_Size(row); i++)
-        if (core_get_int(&n[i], state, PyTuple_GetItem(row, i)) != 0) return -1;
+        if (core_get_int(&n[i], state, PyTuple_GetItem(row, i), "a number of a window") != 0) return -1;
     *out = (tg_window){.loop = small(n[0]), .size = n[1], .stride = n[2], .dilation = n[3], .base_dilation = n[4],
                        .low = n[5], .step = n[6], .extent = n[7], .kernel_step = n[8], .reversed = n[9] != 0};
     return 0;

@@ -70,7 +70,7 @@ PyObject *plan_report(PyObject *self, PyObject *args, PyObject *kwargs) {
     if (make_report(&report, graph_plan_of(self)) != 0) return NULL;
     report.has_limit = limit != Py_None;
     report.list_memory = list_memory != 0;
-    if (report.has_limit && core_get_int(&report.limit, core_get_state(self), limit) != 0) return NULL;
+    if (report.has_limit && core_get_int(&report.limit, core_get_state(self), limit, "limit") != 0) return NULL;
     if (report.limit < 0) return core_raise_argument(core_get_state(self), "limit is %R; it is 0 or more", limit);
     return text_of(write_report, &report, 0);
 }

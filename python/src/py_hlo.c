@@ -51,7 +51,7 @@ int hlo_get_wish(hlo_wish *out, PyObject *self, PyObject *args, PyObject *kwargs
     if (get_word(&out->filter.computation, computation) != 0 || get_word(&out->filter.opcode, opcode) != 0) return -1;
     if (check_computation(self, computation, out->filter.computation) != 0) return -1;
     if (limit == NULL || limit == Py_None) return 0;
-    if (core_get_int(&out->limit, core_get_state(self), limit) != 0) return -1;
+    if (core_get_int(&out->limit, core_get_state(self), limit, "limit") != 0) return -1;
     if (out->limit >= 0) return 0;
     (void)core_raise_argument(core_get_state(self), "the limit is a number of rows, and not %lld",
                               (long long)out->limit);

@@ -375,7 +375,7 @@ static int get_coord(int64_t *coord, int32_t *n, core_state *state, PyObject *co
     if (nargs == 1 && !PyLong_Check(args[0]) && !PyIndex_Check(args[0]))
         return core_get_ints(coord, n, TG_MAX_NDIM, state, args[0], "coordinate");
     for (Py_ssize_t i = 0; i < nargs && i < TG_MAX_NDIM; i++)
-        if (core_get_int(&coord[i], state, args[i]) != 0) return -1;
+        if (core_get_int(&coord[i], state, args[i], "a coordinate") != 0) return -1;
     *n = (int32_t)(nargs <= TG_MAX_NDIM ? nargs : TG_MAX_NDIM + 1);
     return 0;
 }
@@ -405,7 +405,7 @@ PyObject *layout_coord(PyObject *self, PyObject *offset) {
     int64_t          at = 0, coord[TG_MAX_NDIM];
     tg_slot          slot = TG_SLOT_OUTSIDE;
     tg_error         err;
-    if (core_get_int(&at, state, offset) != 0) return NULL;
+    if (core_get_int(&at, state, offset, "offset") != 0) return NULL;
     if (tg_layout_coord(&slot, coord, l, at, &err) != TG_OK) return core_raise(state, &err, NULL);
     if (slot == TG_SLOT_DATA) return core_ints(coord, l->ndim);
     if (slot == TG_SLOT_PADDING) Py_RETURN_NONE;

@@ -97,7 +97,7 @@ static int get_member(int64_t *value, const char **name, Py_ssize_t *len, core_s
     const int known = type != NULL ? PyObject_IsInstance(object, type) : -1;
     if (known == 0)
         PyErr_Format(PyExc_TypeError, "a member of %s is needed, its name or its number, not %R", enumeration, object);
-    return known == 1 ? core_get_int(value, state, object) : -1;
+    return known == 1 ? core_get_int(value, state, object, enumeration) : -1;
 }
 
 int core_get_format(tg_format *out, core_state *state, PyObject *object) {
@@ -237,11 +237,22 @@ static int get_tile_number(int64_t *out, core_state *state, PyObject *object) {
         *out = TG_XLA_COMBINE;
         return 0;
     }
-    return core_get_int(out, state, object);
+    return core_get_int(out, state, object, "a number of tiles");
+}
+
+/* The items of tiles, or of one of them. */
+static PyObject *get_tile_items(PyObject *object) {
+    PyObject *items = PyUnicode_Check(object) || PyBytes_Check(object) ? NULL : PySequence_List(object);
+    if (items == NULL && (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError)))
+        PyErr_Format(PyExc_TypeError,
+                     "tiles are a sequence of levels, and a level one of numbers, as [(8, 128), (2, 1)]; "
+                     "%R is neither",
+                     Py_TYPE(object));
+    return items;
 }
 
 static int add_tile(tg_xla_layout *out, int32_t *used, core_state *state, PyObject *object) {
-    PyObject *numbers = PySequence_List(object);
+    PyObject *numbers = get_tile_items(object);
     if (numbers == NULL) return -1;
     const Py_ssize_t n = PyList_Size(numbers);
     int              failed = n > TG_XLA_MAX_TILE_DIMS - *used || out->ntiles >= TG_XLA_MAX_TILES;
@@ -256,7 +267,7 @@ static int add_tile(tg_xla_layout *out, int32_t *used, core_state *state, PyObje
 }
 
 static int get_tiles(tg_xla_layout *out, core_state *state, PyObject *object) {
-    PyObject *levels = PySequence_List(object);
+    PyObject *levels = get_tile_items(object);
     if (levels == NULL) return -1;
     int32_t used = 0;
     int     failed = 0;

@@ -131,7 +131,7 @@ static int get_numbers(int64_t *out, int32_t *n, int32_t cap, PyObject *self, Py
         return -1;
     }
     for (Py_ssize_t i = 0; i < nargs; i++)
-        if (core_get_int(&out[i], state, args[i]) != 0) return -1;
+        if (core_get_entry(&out[i], state, args[i], i, what) != 0) return -1;
     *n = (int32_t)nargs;
     return 0;
 }
@@ -236,14 +236,14 @@ PyObject *layout_expand(PyObject *self, PyObject *args) {
 
 PyObject *layout_squeeze(PyObject *self, PyObject *dim) {
     int64_t d = 0;
-    if (core_get_int(&d, core_get_state(self), dim) != 0) return NULL;
+    if (core_get_int(&d, core_get_state(self), dim, "dim") != 0) return NULL;
     const view v = {.what = SQUEEZE, .dim = from_end(d, ndim_of(self))};
     return take_view(self, &v);
 }
 
 PyObject *layout_unsqueeze(PyObject *self, PyObject *dim) {
     int64_t d = 0;
-    if (core_get_int(&d, core_get_state(self), dim) != 0) return NULL;
+    if (core_get_int(&d, core_get_state(self), dim, "dim") != 0) return NULL;
     const view v = {.what = UNSQUEEZE, .dim = from_end(d, ndim_of(self) + 1)};
     return take_view(self, &v);
 }
@@ -267,7 +267,7 @@ PyObject *layout_merge(PyObject *self, PyObject *mode) {
     int64_t   m = 0;
     tg_layout out;
     tg_error  err;
-    if (core_get_int(&m, core_get_state(self), mode) != 0) return NULL;
+    if (core_get_int(&m, core_get_state(self), mode, "mode") != 0) return NULL;
     const tg_status s = tg_layout_merge(&out, &layout_of(self)->desc.layout, narrow(m), &err);
     return finish(self, s, &out, &err);
 }

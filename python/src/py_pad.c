@@ -5,24 +5,53 @@
 #include <string.h>
 
 static int fail_range(core_state *state, PyObject *value, const char *why) {
-    (void)core_raise_argument(state, "pad: %R does not fit: %s", value, why);
+    PyObject *const shown = core_shown(value);
+    if (shown != NULL) (void)core_raise_argument(state, "pad: %U does not fit: %s", shown, why);
+    Py_XDECREF(shown);
     return -1;
 }
 
+/* What is said of `other`, which is beyond most formats but not beyond most element types, names the format that
+ * elements are stored in, if they are in another one; `why` is for those that hold it. */
+static int fail_beyond(core_state *state, const tg_layout *layout, tg_dtype type, const void *other, PyObject *value,
+                       const char *why) {
+    unsigned char unused[PAD_BYTES];
+    tg_error      err;
+    const bool    is_beyond = tg_element_from_number(unused, layout, type, other, &err) == TG_ERR_OVERFLOW;
+    return fail_range(state, value, is_beyond ? err.message : why);
+}
+
+static int fail_large_float(core_state *state, const tg_layout *layout, PyObject *value, const char *why) {
+    const double large = 1e38;
+    return fail_beyond(state, layout, TG_F64, &large, value, why);
+}
+
 /* The number is beyond all that the library could be asked for. */
-static int fail_beyond(core_state *state, const tg_layout *layout, PyObject *value) {
-    (void)core_raise_argument(state, "pad: %R does not fit: the numbers of %s are %s", value,
-                              tg_dtype_name(layout->dtype), tg_dtype_range(layout->dtype));
-    return -1;
+static int fail_unasked(core_state *state, const tg_layout *layout, PyObject *value) {
+    const int64_t lowest = INT64_MIN;
+    char          why[128];
+    PyOS_snprintf(why, sizeof why, "the numbers of %s are %s", tg_dtype_name(layout->dtype),
+                  tg_dtype_range(layout->dtype));
+    if (tg_dtype_get_class(layout->dtype) == TG_CLASS_FLOAT) return fail_large_float(state, layout, value, why);
+    return fail_beyond(state, layout, TG_S64, &lowest, value, why);
 }
 
 static int store(unsigned char *out, core_state *state, const tg_layout *layout, tg_dtype type, const void *number,
                  PyObject *value) {
     tg_error        err;
     const tg_status s = tg_element_from_number(out, layout, type, number, &err);
+    if (s == TG_ERR_OVERFLOW && type == TG_F64) return fail_large_float(state, layout, value, err.message);
     if (s == TG_ERR_OVERFLOW) return fail_range(state, value, err.message);
     if (s != TG_OK) (void)core_raise(state, &err, NULL);
     return s == TG_OK ? 0 : -1;
+}
+
+/* The bool that a numpy.bool_ holds, which is no index; a new reference, NULL without an exception if it is none. */
+static PyObject *bool_of(PyObject *value) {
+    PyObject *item = PyIndex_Check(value) ? NULL : PyObject_CallMethod(value, "item", NULL);
+    if (item != NULL && !PyBool_Check(item)) Py_CLEAR(item);
+    PyErr_Clear();
+    return item;
 }
 
 static int store_integer(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
@@ -33,7 +62,7 @@ static int store_integer(unsigned char *out, core_state *state, const tg_layout 
     const unsigned long long top = overflow > 0 ? PyLong_AsUnsignedLongLong(value) : 0;
     if (overflow < 0 || PyErr_Occurred()) {
         PyErr_Clear();
-        return fail_beyond(state, layout, value);
+        return fail_unasked(state, layout, value);
     }
     return store(out, state, layout, TG_U64, &top, value);
 }
@@ -42,7 +71,7 @@ static int store_integer(unsigned char *out, core_state *state, const tg_layout 
 static int fail_double(core_state *state, const tg_layout *layout, PyObject *value) {
     if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
     PyErr_Clear();
-    return fail_beyond(state, layout, value);
+    return fail_unasked(state, layout, value);
 }
 
 static int store_float(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
@@ -82,11 +111,18 @@ static int copy_element(unsigned char *out, core_state *state, const tg_layout *
     return 0;
 }
 
+static int store_whole(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
+    PyObject *const truth = bool_of(value);
+    const int       failed = store_integer(out, state, layout, truth != NULL ? truth : value);
+    Py_XDECREF(truth);
+    return failed;
+}
+
 static int store_number(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {
     switch (tg_dtype_get_class(layout->dtype)) {
     case TG_CLASS_PRED:
     case TG_CLASS_INT:
-    case TG_CLASS_UINT: return store_integer(out, state, layout, value);
+    case TG_CLASS_UINT: return store_whole(out, state, layout, value);
     case TG_CLASS_FLOAT: return store_float(out, state, layout, value);
     case TG_CLASS_COMPLEX: return store_complex(out, state, layout, value);
     case TG_CLASS_NONE: break;

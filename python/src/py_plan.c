@@ -13,6 +13,7 @@ typedef struct recipe {
     unsigned char  pad[PAD_BYTES];
     int64_t        begin[TG_MAX_NDIM], end[TG_MAX_NDIM];
     int32_t        threads;
+    bool           has_src_layout;
     tg_plan_params params;
 } recipe;
 
@@ -92,11 +93,7 @@ static int get_hint(uint32_t *out, core_state *state, PyObject *hint) {
 static int get_threads(int32_t *out, core_state *state, PyObject *object) {
     int64_t threads = 0;
     if (object == NULL) return 0;
-    if (core_get_int(&threads, state, object) != 0) {
-        if (PyErr_ExceptionMatches(PyExc_TypeError))
-            PyErr_Format(PyExc_TypeError, "threads must be an int, not %R", Py_TYPE(object));
-        return -1;
-    }
+    if (core_get_int(&threads, state, object, "threads") != 0) return -1;
     *out = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
     if (threads >= 1) return 0;
     (void)core_raise_argument(state, "threads must be at least 1, not %lld", (long long)threads);
@@ -157,7 +154,8 @@ static int open_both(core_memory memory[2], core_state *state, const recipe *r, 
 static int open_source(recipe *r, core_memory *src, core_state *state, PyObject *object, PyObject *src_layout) {
     if (!is_given(src_layout) && Py_IS_TYPE(object, (PyTypeObject *)state->buffer_type))
         src_layout = (PyObject *)((core_buffer *)object)->layout;
-    if (is_given(src_layout)) {
+    r->has_src_layout = is_given(src_layout);
+    if (r->has_src_layout) {
         r->src = core_get_layout(state, src_layout, "src_layout");
         return r->src != NULL ? core_memory_open_as(src, state, object, r->src, false, "src") : -1;
     }
@@ -172,15 +170,30 @@ static bool is_layout_like(core_state *state, PyObject *object) {
     return PyUnicode_Check(object) || Py_IS_TYPE(object, (PyTypeObject *)state->layout_type);
 }
 
+static void append(tg_error *err, const char *words) {
+    const size_t len = strlen(err->message);
+    PyOS_snprintf(err->message + len, sizeof err->message - len, "%s", words);
+}
+
 /* Of element types that differ the library says that `convert` is not set; where it would not help, why not. */
 static tg_status init_plan(tg_plan *plan, const recipe *r, tg_error *err) {
     const tg_status s = tg_plan_init(plan, &r->params, err);
-    if (s != TG_ERR_ARGUMENT || r->params.convert || r->params.src->dtype == r->params.dst->dtype) return s;
-    tg_plan_params converting = r->params;
-    tg_error       other;
-    converting.convert = true;
-    if (tg_plan_init(plan, &converting, &other) != TG_OK) *err = other;
-    return err->status;
+    if (s != TG_OK && r->params.src->dtype != r->params.dst->dtype && !r->params.convert) {
+        tg_plan_params converting = r->params;
+        tg_error       other;
+        converting.convert = true;
+        if (tg_plan_init(plan, &converting, &other) != TG_OK) *err = other;
+    }
+    if (s != TG_OK && strstr(err->message, "there is no conversion") != NULL)
+        append(err, ": f32, f16, bf16, f8e4m3fn, f8e5m2 and pred become each other, and integers become integers");
+    return s != TG_OK ? err->status : TG_OK;
+}
+
+/* Bytes are read as a tensor of u8, which is seldom meant. */
+static void advise_bytes(tg_error *err, const recipe *r) {
+    const tg_layout *src = &r->src->desc.layout;
+    if (!r->has_src_layout && src->dtype == TG_U8 && src->ndim == 1)
+        append(err, "; src is flat bytes: src_layout= says what layout they hold");
 }
 
 /* The library's `dst` is `to` where that is the argument's name. */
@@ -198,6 +211,7 @@ static PyObject *move(core_state *state, const recipe *r, const core_memory *src
     core_memory dst;
     if (init_plan(&plan, r, &err) != TG_OK) {
         say_to(err.message);
+        advise_bytes(&err, r);
         return core_raise(state, &err, NULL);
     }
     PyObject *object =

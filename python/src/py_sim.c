@@ -34,7 +34,7 @@ typedef struct sim_words {
 static int read_count(int64_t *out, core_state *state, PyObject *object, int64_t most, const char *what) {
     *out = 0;
     if (object == NULL) return 0;
-    if (core_get_int(out, state, object) != 0) return -1;
+    if (core_get_int(out, state, object, what) != 0) return -1;
     if (*out >= 0 && *out <= most) return 0;
     (void)core_raise_argument(state, "%s=%lld is not in [0, %lld]", what, (long long)*out, (long long)most);
     return -1;
@@ -50,7 +50,7 @@ static int read_left_out(tg_sim_params *params, core_state *state, const tg_grap
     int              failed = numbers == NULL;
     if (failed) (void)PyErr_NoMemory();
     for (Py_ssize_t i = 0; i < count && !failed; i++) {
-        failed = core_get_int(&numbers[i], state, PyTuple_GetItem(items, i)) != 0;
+        failed = core_get_int(&numbers[i], state, PyTuple_GetItem(items, i), "a padding") != 0;
         if (!failed && (numbers[i] < 0 || numbers[i] >= n))
             failed = core_raise_argument(state, "there is no padding %lld; the plan has %lld", (long long)numbers[i],
                                          (long long)n) == NULL;

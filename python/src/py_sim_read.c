@@ -50,7 +50,7 @@ static PyObject *read_rows(core_state *state, PyObject *object, const char *what
 
 static int read_ints(int64_t *out, core_state *state, PyObject *row, Py_ssize_t n) {
     for (Py_ssize_t i = 0; i < n; i++)
-        if (core_get_int(&out[i], state, PyTuple_GetItem(row, i)) != 0) return -1;
+        if (core_get_int(&out[i], state, PyTuple_GetItem(row, i), "a number of a row") != 0) return -1;
     return 0;
 }
 
@@ -68,7 +68,7 @@ static int read_reduction(reading *r, PyObject *value) {
 
 static int read_loop(reading *r, PyObject *value) {
     int64_t loop = 0;
-    if (core_get_int(&loop, r->state, value) != 0) return -1;
+    if (core_get_int(&loop, r->state, value, "a loop") != 0) return -1;
     r->c.loop = small(loop);
     return 0;
 }

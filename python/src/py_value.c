@@ -3,22 +3,68 @@
 
 #include <string.h>
 
-int core_get_int(int64_t *out, core_state *state, PyObject *object) {
+enum { SHOWN_BITS = 128, SHOWN_CHARACTERS = 48 };
+
+static PyObject *show_int(PyObject *value) {
+    PyObject *const bits = PyObject_CallMethod(value, "bit_length", NULL);
+    const long long n = bits != NULL ? PyLong_AsLongLong(bits) : -1;
+    Py_XDECREF(bits);
+    if (n < 0) return NULL;
+    return n > SHOWN_BITS ? PyUnicode_FromFormat("an int of %lld bits", n) : PyObject_Repr(value);
+}
+
+/* The text as it is, or its beginning; takes the reference. */
+static PyObject *cut_short(PyObject *text) {
+    if (text == NULL || PyUnicode_GetLength(text) <= SHOWN_CHARACTERS) return text;
+    PyObject *const begin = PyUnicode_Substring(text, 0, SHOWN_CHARACTERS);
+    Py_DECREF(text);
+    PyObject *const shown = begin != NULL ? PyUnicode_FromFormat("%U...", begin) : NULL;
+    Py_XDECREF(begin);
+    return shown;
+}
+
+PyObject *core_shown(PyObject *value) {
+    if (PyLong_Check(value)) return show_int(value);
+    PyObject *const text = PyObject_Repr(value);
+    if (text != NULL || !PyErr_ExceptionMatches(PyExc_ValueError)) return cut_short(text);
+    PyErr_Clear(); /* a Fraction, say, of ints that Python does not print */
+    return PyUnicode_FromFormat("a value of %R", Py_TYPE(value));
+}
+
+static void raise_overflow(core_state *state, PyObject *object, const char *what) {
+    tg_error        err = {.status = TG_ERR_OVERFLOW, .dim = -1};
+    PyObject *const number = PyNumber_Index(object);
+    PyObject *const shown = number != NULL ? core_shown(number) : NULL;
+    const char     *text = shown != NULL ? PyUnicode_AsUTF8AndSize(shown, NULL) : NULL;
+    if (text != NULL) {
+        PyOS_snprintf(err.message, sizeof err.message, "%s is %s, and an integer has 64 bits: -2^63 to 2^63-1", what,
+                      text);
+        (void)core_raise(state, &err, NULL);
+    }
+    Py_XDECREF(shown);
+    Py_XDECREF(number);
+}
+
+int core_get_int(int64_t *out, core_state *state, PyObject *object, const char *what) {
     int             overflow = 0;
     const long long value = PyLong_AsLongLongAndOverflow(object, &overflow);
-    if (value == -1 && overflow == 0 && PyErr_Occurred()) return -1;
-    if (overflow != 0) {
-        const tg_error err = {TG_ERR_OVERFLOW, -1, 0, "an integer argument does not fit 64 bits"};
-        (void)core_raise(state, &err, NULL);
-        return -1;
-    }
+    if (overflow != 0) raise_overflow(state, object, what);
+    else if (value == -1 && PyErr_Occurred() && !PyIndex_Check(object))
+        PyErr_Format(PyExc_TypeError, "%s must be an int, not %R", what, Py_TYPE(object));
+    if (overflow != 0 || (value == -1 && PyErr_Occurred())) return -1;
     *out = value;
     return 0;
 }
 
+int core_get_entry(int64_t *out, core_state *state, PyObject *object, Py_ssize_t i, const char *what) {
+    char entry[64];
+    PyOS_snprintf(entry, sizeof entry, "entry %d of %s", (int)i, what);
+    return core_get_int(out, state, object, entry);
+}
+
 static void *raise_limit(core_state *state, const char *what, Py_ssize_t n, int32_t cap) {
     tg_error err = {.status = TG_ERR_LIMIT, .dim = -1};
-    PyOS_snprintf(err.message, sizeof err.message, "the %s has %lld entries; the limit is %d", what, (long long)n, cap);
+    PyOS_snprintf(err.message, sizeof err.message, "%s has %lld entries; the limit is %d", what, (long long)n, cap);
     return core_raise(state, &err, NULL);
 }
 
@@ -27,7 +73,7 @@ static PyObject *get_sequence(PyObject *object, const char *what) {
     PyObject *items = PyUnicode_Check(object) || PyBytes_Check(object) ? NULL : PySequence_List(object);
     if (items != NULL) return items;
     if (!PyErr_Occurred() || PyErr_ExceptionMatches(PyExc_TypeError))
-        PyErr_Format(PyExc_TypeError, "the %s must be a sequence of integers, not %R", what, Py_TYPE(object));
+        PyErr_Format(PyExc_TypeError, "%s must be a sequence of integers, not %R", what, Py_TYPE(object));
     return NULL;
 }
 
@@ -37,7 +83,8 @@ int core_get_ints(int64_t *out, int32_t *n, int32_t cap, core_state *state, PyOb
     const Py_ssize_t count = PyList_Size(items);
     int              failed = count > cap;
     if (failed) (void)raise_limit(state, what, count, cap);
-    for (Py_ssize_t i = 0; i < count && !failed; i++) failed = core_get_int(&out[i], state, PyList_GetItem(items, i));
+    for (Py_ssize_t i = 0; i < count && !failed; i++)
+        failed = core_get_entry(&out[i], state, PyList_GetItem(items, i), i, what);
     Py_DECREF(items);
     *n = (int32_t)count;
     return failed ? -1 : 0;
@@ -49,7 +96,7 @@ int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, Py
     if (core_get_ints(wide, n, cap, state, object, what) != 0) return -1;
     for (int32_t i = 0; i < *n; i++) {
         if (wide[i] < INT32_MIN || wide[i] > INT32_MAX) {
-            (void)core_raise_argument(state, "entry %d of the %s is %lld, which is out of range", (int)i, what,
+            (void)core_raise_argument(state, "entry %d of %s is %lld, which is out of range", (int)i, what,
                                       (long long)wide[i]);
             return -1;
         }

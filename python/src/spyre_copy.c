@@ -492,7 +492,7 @@ static PyObject *copy_device(PyObject *module, PyObject *args) {
 
 static PyObject *set_threads(PyObject *module, PyObject *arg) {
     int64_t n = 0;
-    if (core_get_int(&n, core_module_state(module), arg) != 0) return NULL;
+    if (core_get_int(&n, core_module_state(module), arg, "the number of threads") != 0) return NULL;
     if (n < 1)
         return core_raise_argument(core_module_state(module), "%lld threads; at least 1 is needed", (long long)n);
     atomic_store(&wanted_threads, n < INT16_MAX ? (int32_t)n : INT16_MAX);

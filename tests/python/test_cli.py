@@ -529,9 +529,10 @@ def test_no_room_for_a_file(tmp_path, source, target, told):
 
 def test_a_conversion_that_fails_names_the_option(tmp_path):
     (tmp_path / "in").write_bytes(np.array([1, 300], "<i2").tobytes())
-    for to, told in [("s8", "value 300 at element 1 of the input does not fit s8 in 8 bits"),
-                     ("f32", "there is no conversion of s16 (16 bits) to f32 (32 bits)")]:
-        done = tegula("relayout", "--from", "s16[2]", "--to", f"{to}[2]", "--convert", tmp_path / "in", "out")
+    for to, told in [("s8[2]", "value 300 at element 1 of the input does not fit s8 in 8 bits"),
+                     ("s32[2] spyre device_dtype=SEN169_FP16", "no conversion of s16 from native in 16 bits to s32 "
+                                                               "SEN169_FP16 in 16 bits")]:
+        done = tegula("relayout", "--from", "s16[2]", "--to", to, "--convert", tmp_path / "in", "out")
         assert done.stderr.decode() == f"tegula: --convert: {told}\n"
 
 
