@@ -344,7 +344,7 @@ INLINE void cut_rows(matrix *a) {
 /* Which way it goes. */
 INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
-    a->carried = m->stream && m->far && !a->stream && a->src.n == a->cols && a->dst.inner == a->dst.n &&
+    a->carried = m->stream && m->far && !a->stream && a->dst.inner == a->dst.n &&
                  a->cols * width >= LONG_ROW;
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
