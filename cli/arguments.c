@@ -175,7 +175,8 @@ static int argument_count(const cli_command *command) {
 static int take_argument(reader *r) {
     const char *word = r->argv[r->at];
     if (r->nargs == argument_count(r->command))
-        return cli_fail(CLI_USAGE, r->command->name, "one argument too many: '%s' (put quotes around a layout)", word);
+        return cli_fail(CLI_USAGE, r->command->name, "one argument too many: '%s'%s", word,
+                        strcmp(r->command->arguments[0], "FILE") != 0 ? " (put quotes around a layout)" : "");
     r->out->argument[r->nargs++] = word;
     return CLI_OK;
 }

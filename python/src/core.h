@@ -103,6 +103,15 @@ void *core_raise_big_endian(core_state *state, const char *what);
  * int64. */
 int core_get_int(int64_t *out, core_state *state, PyObject *object, const char *what);
 
+/* An int among the arguments of PyArg_ParseTuple, as "O&" with core_convert_int. */
+typedef struct core_int {
+    core_state *state;
+    const char *what;
+    int64_t     value;
+} core_int;
+
+int core_convert_int(PyObject *object, void *number);
+
 /* The same for entry i of a list. */
 int core_get_entry(int64_t *out, core_state *state, PyObject *object, Py_ssize_t i, const char *what);
 

@@ -67,13 +67,15 @@ PyObject *core_layout_of_host(core_state *state, const tg_host *host, const tg_l
 
 PyObject *layout_strided(PyObject *type, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"shape", "dtype", "strides", "offset", NULL};
+    core_state  *state = state_of(type);
     PyObject    *shape = NULL, *dtype = NULL, *strides = NULL;
-    long long    offset = 0;
+    core_int     offset = {state, "offset", 0};
     tg_host      host;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OL:strided", names, &shape, &dtype, &strides, &offset))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO&:strided", names, &shape, &dtype, &strides, core_convert_int,
+                                     &offset))
         return NULL;
-    if (get_host(&host, state_of(type), shape, dtype, strides, offset) != 0) return NULL;
-    return core_layout_strided(state_of(type), &host);
+    if (get_host(&host, state, shape, dtype, strides, offset.value) != 0) return NULL;
+    return core_layout_strided(state, &host);
 }
 
 /* ---- Spyre ----------------------------------------------------------------------------------- */
@@ -208,17 +210,17 @@ PyObject *layout_spyre(PyObject *type, PyObject *args, PyObject *kwargs) {
                             "arrangement", "device_size", "stride_map", "dim_map", NULL};
     core_state  *state = state_of(type);
     PyObject    *shape = NULL, *dtype = NULL, *strides = NULL;
-    long long    offset = 0;
+    core_int     offset = {state, "offset", 0};
     spyre_words  w;
     tg_host      host;
     tg_spyre     spyre;
     tg_error     err;
     memset(&w, 0, sizeof w);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$OLOOOOOO:spyre", names, &shape, &dtype, &w.order, &strides,
-                                     &offset, &w.unit_dims, &w.device_dtype, &w.arrangement, &w.device_size,
-                                     &w.stride_map, &w.dim_map))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|O$OO&OOOOOO:spyre", names, &shape, &dtype, &w.order, &strides,
+                                     core_convert_int, &offset, &w.unit_dims, &w.device_dtype, &w.arrangement,
+                                     &w.device_size, &w.stride_map, &w.dim_map))
         return NULL;
-    if (get_host(&host, state, shape, dtype, strides, offset) != 0 || get_params(&w, state) != 0 ||
+    if (get_host(&host, state, shape, dtype, strides, offset.value) != 0 || get_params(&w, state) != 0 ||
         check_words(&w, state) != 0)
         return NULL;
     if (is_given(w.device_size)) {
@@ -311,22 +313,23 @@ PyObject *layout_xla(PyObject *type, PyObject *args, PyObject *kwargs) {
                              "memory_space", NULL};
     core_state   *state = state_of(type);
     PyObject     *shape = NULL, *dtype = NULL, *order = NULL, *levels = NULL;
-    long long     tail = 1, bits = 0, space = 0;
+    core_int      tail = {state, "tail_padding", 1}, bits = {state, "element_size_in_bits", 0};
+    core_int      space = {state, "memory_space", 0};
     int64_t       dims[TG_MAX_NDIM];
     int32_t       ndim = 0;
     tg_dtype      element = TG_INVALID;
     tg_xla_layout layout;
     tg_xla_shape  array;
     tg_error      err;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$LLL:xla", names, &shape, &dtype, &order, &levels, &tail,
-                                     &bits, &space))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO|OO$O&O&O&:xla", names, &shape, &dtype, &order, &levels,
+                                     core_convert_int, &tail, core_convert_int, &bits, core_convert_int, &space))
         return NULL;
     if (core_get_ints(dims, &ndim, TG_MAX_NDIM, state, shape, "shape") != 0 ||
         core_get_dtype(&element, state, dtype) != 0 || get_xla_layout(&layout, state, ndim, order, levels) != 0)
         return NULL;
-    layout.tail_padding = tail;
-    layout.element_size_in_bits = bits;
-    layout.memory_space = space;
+    layout.tail_padding = tail.value;
+    layout.element_size_in_bits = bits.value;
+    layout.memory_space = space.value;
     if (tg_xla_array(&array, element, ndim, dims, &layout, &err) != TG_OK) return core_raise(state, &err, NULL);
     return core_layout_xla(state, &array);
 }
@@ -387,22 +390,22 @@ PyObject *layout_from_modes(PyObject *type, PyObject *args, PyObject *kwargs) {
                             "memory_space", NULL};
     core_state  *state = state_of(type);
     PyObject    *dtype = NULL, *shape = NULL, *modes = NULL, *axes = NULL, *format = NULL;
-    long long    span = 0, offset = 0;
+    core_int     span = {state, "span", 0}, offset = {state, "offset", 0};
     int          bits = 0, space = 0;
     tg_desc      desc;
     tg_error     err;
     tg_layout   *l = &desc.layout;
     memset(&desc, 0, sizeof desc);
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOL|$LOiOi:from_modes", names, &dtype, &shape, &modes, &span,
-                                     &offset, &axes, &bits, &format, &space))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO&|$O&OiOi:from_modes", names, &dtype, &shape, &modes,
+                                     core_convert_int, &span, core_convert_int, &offset, &axes, &bits, &format, &space))
         return NULL;
     if (core_get_dtype(&l->dtype, state, dtype) != 0 || get_axes(l, state, shape, axes) != 0 ||
         get_modes(l, state, modes) != 0)
         return NULL;
     l->format = TG_FORMAT_NATIVE;
     if (is_given(format) && core_get_format(&l->format, state, format) != 0) return NULL;
-    l->span = span;
-    l->offset = offset;
+    l->span = span.value;
+    l->offset = offset.value;
     l->memory_space = space;
     l->elem_bits = bits != 0 ? bits
                    : l->format == TG_FORMAT_NATIVE ? tg_dtype_storage_bits(l->dtype) : tg_format_bits(l->format);

@@ -155,9 +155,10 @@ PyObject *layout_permute(PyObject *self, PyObject *const *args, Py_ssize_t n) {
 }
 
 PyObject *layout_transpose(PyObject *self, PyObject *args) {
-    long long dim0 = 0, dim1 = 0;
-    if (!PyArg_ParseTuple(args, "LL:transpose", &dim0, &dim1)) return NULL;
-    const int32_t n = ndim_of(self), a = from_end(dim0, n), b = from_end(dim1, n);
+    core_state *state = core_get_state(self);
+    core_int    dim0 = {state, "dim0", 0}, dim1 = {state, "dim1", 0};
+    if (!PyArg_ParseTuple(args, "O&O&:transpose", core_convert_int, &dim0, core_convert_int, &dim1)) return NULL;
+    const int32_t n = ndim_of(self), a = from_end(dim0.value, n), b = from_end(dim1.value, n);
     if (a < 0 || a >= n || b < 0 || b >= n) { /* the library's own words for it */
         const view v = {.what = TRANSPOSE, .dim = a, .dim1 = b};
         return take_view(self, &v);
@@ -205,32 +206,41 @@ PyObject *layout_flatten(PyObject *self, PyObject *none) {
 
 PyObject *layout_slice(PyObject *self, PyObject *args, PyObject *kwargs) {
     static char *names[] = {"dim", "start", "stop", "step", NULL};
-    long long    dim = 0, start = 0, stop = 0, step = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "LLL|L:slice", names, &dim, &start, &stop, &step)) return NULL;
-    const view v = {.what = SLICE, .dim = from_end(dim, ndim_of(self)), .start = start, .stop = stop, .step = step};
+    core_state  *state = core_get_state(self);
+    core_int     n[] = {{state, "dim", 0}, {state, "start", 0}, {state, "stop", 0}, {state, "step", 1}};
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O&O&O&|O&:slice", names, core_convert_int, &n[0], core_convert_int,
+                                     &n[1], core_convert_int, &n[2], core_convert_int, &n[3]))
+        return NULL;
+    const view v = {.what = SLICE,
+                    .dim = from_end(n[0].value, ndim_of(self)),
+                    .start = n[1].value,
+                    .stop = n[2].value,
+                    .step = n[3].value};
     return take_view(self, &v);
 }
 
 PyObject *layout_select(PyObject *self, PyObject *args) {
-    long long dim = 0, index = 0;
-    if (!PyArg_ParseTuple(args, "LL:select", &dim, &index)) return NULL;
+    core_state *state = core_get_state(self);
+    core_int    dim = {state, "dim", 0}, place = {state, "index", 0};
+    if (!PyArg_ParseTuple(args, "O&O&:select", core_convert_int, &dim, core_convert_int, &place)) return NULL;
     const tg_layout *l = &layout_of(self)->desc.layout;
-    const int32_t    d = from_end(dim, l->ndim);
+    const int32_t    d = from_end(dim.value, l->ndim);
     if (d < 0 || d >= l->ndim)
-        return core_raise_argument(core_get_state(self), "there is no dimension %lld in %d dimensions", dim,
+        return core_raise_argument(state, "there is no dimension %lld in %d dimensions", (long long)dim.value,
                                    (int)l->ndim);
-    if (index < 0) index += l->shape[d];
+    const int64_t index = place.value < 0 ? place.value + l->shape[d] : place.value;
     if (index < 0 || index >= l->shape[d])
-        return core_raise_argument(core_get_state(self), "dimension %d has %lld places, and no place %lld", (int)d,
-                                   (long long)l->shape[d], index);
+        return core_raise_argument(state, "dimension %d has %lld places, and no place %lld", (int)d,
+                                   (long long)l->shape[d], (long long)index);
     const view v = {.what = SELECT, .dim = d, .start = index, .stop = index + 1};
     return take_view(self, &v);
 }
 
 PyObject *layout_expand(PyObject *self, PyObject *args) {
-    long long dim = 0, size = 0;
-    if (!PyArg_ParseTuple(args, "LL:expand", &dim, &size)) return NULL;
-    const view v = {.what = EXPAND, .dim = from_end(dim, ndim_of(self)), .size = {size}};
+    core_state *state = core_get_state(self);
+    core_int    dim = {state, "dim", 0}, size = {state, "size", 0};
+    if (!PyArg_ParseTuple(args, "O&O&:expand", core_convert_int, &dim, core_convert_int, &size)) return NULL;
+    const view v = {.what = EXPAND, .dim = from_end(dim.value, ndim_of(self)), .size = {size.value}};
     return take_view(self, &v);
 }
 
@@ -255,11 +265,13 @@ static PyObject *finish(PyObject *self, tg_status s, const tg_layout *layout, co
 }
 
 PyObject *layout_split(PyObject *self, PyObject *args) {
-    long long mode = 0, tile = 0;
-    tg_layout out;
-    tg_error  err;
-    if (!PyArg_ParseTuple(args, "LL:split", &mode, &tile)) return NULL;
-    const tg_status s = tg_layout_split(&out, &layout_of(self)->desc.layout, narrow(mode), tile, &err);
+    core_state *state = core_get_state(self);
+    core_int    mode = {state, "mode", 0}, tile = {state, "tile", 0};
+    tg_layout   out;
+    tg_error    err;
+    if (!PyArg_ParseTuple(args, "O&O&:split", core_convert_int, &mode, core_convert_int, &tile)) return NULL;
+    const tg_status s =
+        tg_layout_split(&out, &layout_of(self)->desc.layout, narrow(mode.value), tile.value, &err);
     return finish(self, s, &out, &err);
 }
 

@@ -56,6 +56,11 @@ int core_get_int(int64_t *out, core_state *state, PyObject *object, const char *
     return 0;
 }
 
+int core_convert_int(PyObject *object, void *number) {
+    core_int *const out = number;
+    return core_get_int(&out->value, out->state, object, out->what) == 0;
+}
+
 int core_get_entry(int64_t *out, core_state *state, PyObject *object, Py_ssize_t i, const char *what) {
     char entry[64];
     PyOS_snprintf(entry, sizeof entry, "entry %d of %s", (int)i, what);

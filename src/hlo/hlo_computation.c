@@ -152,7 +152,7 @@ static bool read_body(tg_hlo_parser *p, const frame *f) {
     const size_t open = p->s.pos++;
     for (tg_hlo_skip_blanks(&p->s); !tg_hlo_take(&p->s, '}'); tg_hlo_skip_blanks(&p->s)) {
         if (p->s.pos == p->s.len && p->s.fault == NULL)
-            return tg_hlo_fail_at(p, TG_ERR_PARSE, open, "a computation that is not closed");
+            return tg_hlo_fail_at(p, TG_ERR_PARSE, open, "this computation, or a bracket inside it, is not closed");
         if (!tg_hlo_read_instruction(p)) return false;
     }
     end(p, f);

@@ -346,6 +346,7 @@ tg_status tg_desc_parse(tg_desc *out, const char *text, size_t len, tg_error *er
     memset(&desc, 0, sizeof desc);
     tg_skip_blanks(&c);
     const size_t name_at = c.pos;
+    if (tg_at_end(&c)) return tg_fail_at(err, name_at, "the text is empty; a layout is text such as f16[2,3]");
     if (looks_like_cute(c))
         return tg_fail_at(err, name_at,
                           "a CuTe layout has no element type, and is not read; write its shape and strides, "

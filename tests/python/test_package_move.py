@@ -494,6 +494,11 @@ def test_numbers_are_called_by_their_names():
         (lambda n: Layout.strided((2, 3), "f32", (n, 1)), "entry 0 of strides"),
         (lambda n: layout.squeeze(n), "dim"), (lambda n: layout.permute(0, n), "entry 1 of permutation"),
         (lambda n: Layout.xla((8, 8), "f32", tiles=[(8, n)]), "a number of tiles"),
+        (lambda n: Layout.xla((8, 8), "f32", tail_padding=n), "tail_padding"),
+        (lambda n: Layout.strided((2, 3), "f32", (3, 1), n), "offset"), (lambda n: layout.split(n, 2), "mode"),
+        (lambda n: Layout.spyre((2, 3), "f16", offset=n), "offset"), (lambda n: layout.slice(0, 0, n), "stop"),
+        (lambda n: Layout.from_modes("f32", (2, 3), layout.modes, n), "span"), (lambda n: layout.expand(n, 2), "dim"),
+        (lambda n: layout.transpose(0, n), "dim1"), (lambda n: layout.select(0, n), "index"),
     ]:
         with pytest.raises(tegula.OverflowError, match=f"^{told} is {10**30}, and an integer has 64 bits: -2.63 to "):
             call(10**30)

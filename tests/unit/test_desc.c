@@ -13,9 +13,9 @@ static const struct {
     const char *text, *caret, *fragment;
 } refusals[] = {
     {"",
-     "^", "expected an element type"},
+     "^", "the text is empty; a layout is text such as f16[2,3]"},
     {"  ",
-     "  ^", "expected an element type"},
+     "  ^", "the text is empty"},
     {"f17[2]",
      "^", "`f17` is not an element type"},
     {"[2,3]",
