@@ -9,8 +9,9 @@
  *     not streamed, rows of a line or more          one grid, and one for a last line that overlaps it
  *     not streamed, shorter rows                    16 rows at a time through lines on the stack
  *     streamed, whole lines at lines                grids that read few streams (move_lines)
- *     streamed, rows of whole lines, not at lines   8 rows that follow each other in dst brought together on the stack,
- *                                                   and converted as one, which begins at a line (move_joined)
+ *     streamed, rows of whole lines, not at lines,  8 rows (or 1, or 16: streams_of) that follow each other in dst
+ *     1 KiB of src or less                          brought together on the stack and converted as one piece, which
+ *                                                   begins at a line (move_joined)
  *     streamed, dst goes on along outer             few streams, put together to whole lines (lines.h); what a row
  *                                                   leaves over is carried (move_carried)
  *     streamed, anything else                       put together to whole lines (move_in_pieces)

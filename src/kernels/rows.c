@@ -21,8 +21,8 @@
  * is moved row by row, or by four rows of sticks, from end to end.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
- * between two bands is written with the second one, which reads the end of the piece before its own. Pieces of whole
- * lines are joined in registers, all others in a buffer (lines.h). */
+ * between two bands is written with the second one, which reads the end of the piece before its own. With vectors of
+ * a line, pieces of two and more whole lines are joined in registers; all others in a buffer (lines.h). */
 #include "kernels/lines.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"

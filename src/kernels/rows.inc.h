@@ -210,7 +210,7 @@ ALONE void V(joined)(uint8_t *d, const uint8_t *s, const walk *v, int64_t n) {
 /* ---- one stick in each row, partly padding ---- */
 
 #if VEC == 64
-/* Bytes 0 to 63 come to place n. */
+/* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
 INLINE __m512i V(moved_up)(int64_t n) {
     static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
@@ -246,8 +246,8 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
     }
 }
 
-/* Do columns lie in one line, although sticks begin anywhere in one? Of no more than 16 bytes. */
-INLINE bool V(is_sparse)(const uint8_t *d, const tg_block *b, const walk *w) {
+/* Sticks side by side that begin anywhere in a line: do their columns, 16 bytes at most, lie in one line each? */
+INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const walk *w) {
     const int64_t at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
 }
@@ -517,7 +517,7 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
         V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
-    else if (b->cols + b->tail == STICK && b->tail > 0 && V(is_sparse)(d, b, &w))
+    else if (m->stream && b->cols + b->tail == STICK && b->tail > 0 && V(columns_in_one_line)(d, b, &w))
         V(sparse_sticks)(d, s, b, &w);
     else if (m->stream && b->cols % TG_LINE_BYTES == 0 && b->cols > TG_LINE_BYTES && b->tail == 0 && w.runs && !lines)
         V(joined)(d, s, &w, b->cols);

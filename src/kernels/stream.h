@@ -25,17 +25,17 @@ static inline bool tg_at_lines(const uint8_t *d, int64_t step, int64_t other) {
 
 typedef long long tg_vec16 __attribute__((vector_size(16), may_alias));
 
-typedef int __attribute__((may_alias)) tg_int4;
+typedef int __attribute__((may_alias)) tg_vec4;
 
 #if defined(__clang__)
 static inline void tg_stream_16(tg_vec16 *d, tg_vec16 v) { __builtin_nontemporal_store(v, d); }
-static inline void tg_stream_4(tg_int4 *d, int v) { __builtin_nontemporal_store(v, d); }
+static inline void tg_stream_4(tg_vec4 *d, int v) { __builtin_nontemporal_store(v, d); }
 #elif defined(__SSE2__)
 static inline void tg_stream_16(tg_vec16 *d, tg_vec16 v) { __builtin_ia32_movntdq(d, v); }
-static inline void tg_stream_4(tg_int4 *d, int v) { __builtin_ia32_movnti((int *)d, v); }
+static inline void tg_stream_4(tg_vec4 *d, int v) { __builtin_ia32_movnti((int *)d, v); }
 #else
 static inline void tg_stream_16(tg_vec16 *d, tg_vec16 v) { *d = v; }
-static inline void tg_stream_4(tg_int4 *d, int v) { *d = v; }
+static inline void tg_stream_4(tg_vec4 *d, int v) { *d = v; }
 #endif
 
 /* Before other threads may read what was streamed. */
@@ -47,8 +47,9 @@ static inline void tg_stream_end(void) {
 #endif
 }
 
-/* n bytes of a line of which others write the rest, another time. A plain store would wait for the line, and so would
- * all stores behind it (a Zen 4, 64 MiB, two parts in 4 KiB: 1.5 times as fast). */
+/* n bytes, few, of lines of which others write the rest, another time. A plain store would wait for its line, and so
+ * would all stores behind it (a Zen 4, 64 MiB, two parts in 4 KiB: 1.5 times as fast). Where the place or n is no
+ * multiple of 4 it is a plain store. */
 static inline void tg_stream_part(uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
     int64_t i = 0;
     if (((uintptr_t)d | (uintptr_t)n) % sizeof(int) != 0) {
@@ -64,13 +65,13 @@ static inline void tg_stream_part(uint8_t *restrict d, const uint8_t *restrict s
             i += 16;
         } else {
             memcpy(&x, s + i, sizeof x);
-            tg_stream_4((tg_int4 *)(void *)(d + i), x);
+            tg_stream_4((tg_vec4 *)(void *)(d + i), x);
             i += (int64_t)sizeof x;
         }
     }
 }
 
-/* Whole lines and their parts at both ends. */
+/* Whole lines are streamed, and so are the parts of lines at both ends, if they can be. */
 static inline void tg_stream_copy(uint8_t *restrict d, const uint8_t *restrict s, size_t n) {
     const size_t lead = (size_t)(-(uintptr_t)d % TG_LINE_BYTES);
     if (n < lead + TG_LINE_BYTES) {

@@ -31,13 +31,12 @@
  * before the square: those that begin inside of cache lines, and so have more of them, and wider elements of short
  * lines side by side, which the processor's own prefetchers follow.
  *
- * Rows that begin inside of cache lines are cut at cache lines all the same: the first columns, up to the first of
- * them, are left out, and come last, as the end of the row before. There they are lines that begin an element later:
+ * Rows that begin inside of cache lines are cut at cache lines all the same: the columns before the first one are left
+ * out, and come last, as the end of the row before. There they are lines that begin an element later. With sticks of
+ * four elements, of which each row has two, and one column to leave out:
  *
- *     row 0          . . a b c d e f g h                    left out: the first two columns, and of the last row
- *     row 1          i j k l m n o p ...                    the end, which are copied one by one
- *     sticks         [a b c d] [e f g h] and of row 1 on    the last stick of a row, the seam: [g h i j], from lines
- *                                                           6, 7, 0 + 1 element, 1 + 1 element
+ *     row 0     a b c d e f g h       a stick [b c d e], and the seam [f g h i]: lines 5, 6, 7, and line 0 from its
+ *     row 1     i j k l m n o p       second element on. a, and n o p of the last row, are copied one by one
  *
  * Where a row is not followed by the next one, both parts of its seam are written by themselves.
  *

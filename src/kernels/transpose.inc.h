@@ -452,8 +452,8 @@ INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
     tg_stream_part(k->start, out + k->seam * width, a->lead * width);
 }
 
-/* Sticks side by side that begin inside of cache lines, each matrix a tile: all of it is a seam. Its last row goes
- * nowhere; no line is read beyond its end but those that others follow. */
+/* Sticks side by side that begin inside of cache lines, each matrix a tile: all of it is a seam. All rows of the tile
+ * are turned, the last one to nowhere: its seam reads one element beyond lines 0, 1, ..., where the next line is. */
 INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
     const int            n = VEC / width, side = STICK / width;
     stick *const         k = &w->stick[0];

@@ -20,8 +20,8 @@
 enum {
     RUN_BYTES = 32, /* shorter runs are rather wide elements, if they can be */
     FEW_ROWS = 16,
-    SHORT_RUN = 64, /* bytes: a transpose of shorter runs wants more loops */
-    GOOD_RUN = 128  /* bytes: no more loops from here on */
+    SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
+    GOOD_RUN = 128  /* bytes: runs of a tile need no more loops from here on */
 };
 
 enum { NONE = TG_NO_LOOP };
@@ -150,12 +150,12 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t wi
     set_outer(d, take(d, find_long_walk(d, width)));
 }
 
-static bool is_wide(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (d->converts || d->tail > 0 || bytes >= RUN_BYTES || !is_wide(bytes)) return false;
+    if (d->converts || d->tail > 0 || bytes >= RUN_BYTES || !is_width(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols == NONE || rows == NONE || cols == rows) return false;
     choose_transpose(d, cols, rows, (int32_t)bytes);
@@ -169,10 +169,10 @@ static int32_t tile_width(const tg_draft *d) {
     return d->src_width > 0 ? d->src_width : d->dst_width > 0 ? d->dst_width : 1;
 }
 
-/* What a tile has no room for. */
+/* A loop of which a tile has room for some steps only. */
 typedef struct rest {
-    int32_t index; /* of the loop, of which it takes so many steps at a time, or NONE */
-    int64_t some, inner; /* and so many elements are one step */
+    int32_t loop; /* or NONE */
+    int64_t chunk, inside; /* steps at a time; elements of one step */
 } rest;
 
 /* One side of a tile: from loop `index` on, the loops that go on where the ones before end in dst (or src), until their
@@ -189,14 +189,14 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most) {
     const int32_t bits = s->in_dst ? d->plan->dst_bits : d->plan->src_bits;
     s->n = 0;
     s->elements = 1;
-    s->left.index = NONE;
+    s->left.loop = NONE;
     while (index != NONE && s->n < TG_TILE_LOOPS) {
         const int64_t all = d->loop[index].n, room = most / s->elements;
         if (s->n > 0 && all > room && room == 1) break;
         tg_loop *const l = &s->loop[s->n++];
         *l = d->loop[index];
         tg_draft_take(d, index);
-        if (all > room) {
+        if (all > room) { /* chunks of the same size, but for the innermost loop, which fills vectors */
             l->n = s->n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
             s->left = (rest){index, l->n, s->elements};
         }
@@ -208,29 +208,31 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most) {
 }
 
 /* Both sides, the one that begins with the shorter loop first; the other one has what room is left. */
-static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b) {
+static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b) { /* or the other way round */
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
-    const bool    first = d->loop[a].n <= d->loop[b].n;
-    tg_draft_take(d, first ? b : a);
-    take_side(d, first ? cols : rows, first ? a : b, most);
-    d->left |= (uint64_t)1 << (first ? b : a);
-    const int64_t room = TG_STAGE_BYTES / width / (first ? cols : rows)->elements;
-    take_side(d, first ? rows : cols, first ? b : a, tg_max(room, most));
+    if (d->loop[b].n < d->loop[a].n) {
+        take_sides(d, rows, b, cols, a);
+        return;
+    }
+    tg_draft_take(d, b); /* not for the other side */
+    take_side(d, cols, a, most);
+    d->left |= (uint64_t)1 << b;
+    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most));
 }
 
-static int64_t steps_of(int64_t n, int64_t step, int32_t bits) {
+static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {
     return step == TG_PACKED_STEP ? tg_bytes_for(n, bits) : n * step;
 }
 
 /* The loop counts chunks of columns, or rows, from now on. The last one may be shorter. */
 static void count_chunks(tg_draft *d, tg_block_loop which, const rest *r) {
-    if (r->index == NONE) return;
-    tg_loop *const l = &d->loop[r->index];
-    d->left |= (uint64_t)1 << r->index;
-    d->box->total[which] = r->inner * l->n;
-    l->n = tg_ceil_div(l->n, r->some);
-    l->dst = steps_of(r->some, l->dst, d->plan->dst_bits);
-    l->src = steps_of(r->some, l->src, d->plan->src_bits);
+    if (r->loop == NONE) return;
+    tg_loop *const l = &d->loop[r->loop];
+    d->left |= (uint64_t)1 << r->loop;
+    d->box->total[which] = r->inside * l->n;
+    l->n = tg_ceil_div(l->n, r->chunk);
+    l->dst = bytes_of_steps(r->chunk, l->dst, d->plan->dst_bits);
+    l->src = bytes_of_steps(r->chunk, l->src, d->plan->src_bits);
     l->chunks_of = which;
 }
 
@@ -246,7 +248,7 @@ static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
 }
 
 /* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. Where
- * the runs of one side only are short, the third loop makes them longer. */
+ * only one side has short runs, the third loop of a block makes these longer. */
 static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const int32_t  dst = d->plan->dst_bits, src = d->plan->src_bits;
     const bool     packed = d->dst_width == 0 || d->src_width == 0;

@@ -7,7 +7,8 @@
  *     by decreasing dst                              (4, 2048, 128) (16, 128, 512) (64, 2, 2)
  *     the run taken                                  (4, 2048, 128) (16, 128, 512), run of 64
  *
- * Then a block is made of some of them, and the others go around the blocks in the order of dst.
+ * Then a block is made of some of them, and the others go around the blocks, in the order of dst; around tiles, in one
+ * that keeps to short ways on both sides.
  *
  * Steps are bytes. Where elements are packed they are counted in elements first, since a digit of theirs may step by
  * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. */
@@ -101,7 +102,7 @@ static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
     return tg_min(a->dst, tg_magnitude(a->src)) < tg_min(b->dst, tg_magnitude(b->src));
 }
 
-/* The loops that are left go around the blocks, by decreasing dst. */
+/* The loops that are left go around the blocks. */
 static bool keep_loops(tg_draft *d) {
     tg_nest       *nest = &d->plan->as.nest;
     tg_box        *box = d->box;

@@ -95,8 +95,9 @@ static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
 }
 
 /* Of a transpose, bytes of dst. Around the caches, rows that share their lines with their neighbours go on in whole
- * lines (transpose.c), the longer the better; but of lines of src that begin inside of cache lines, what is left of
- * these should be in a cache yet for the next rows; and if they are nearly a multiple of a page apart, it never is. */
+ * lines (transpose.c), the longer the better. But where lines of src begin inside of cache lines, the next rows read
+ * these again, and they should still be in a cache; if lines are nearly a multiple of a page apart they push each other
+ * out of it, and blocks stay short. */
 static int64_t bytes_of_columns(const tg_draft *d) {
     enum { PAGE = 4096 };
     const tg_block *b = &d->box->block;
@@ -111,7 +112,7 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
-    if (box->route == TG_ROUTE_TILE) return; /* of the size that it should have */
+    if (box->route == TG_ROUTE_TILE) return; /* block.c has cut its loops */
     if (d->plan->bytes <= t->block_bytes_min) return; /* stays in the first-level cache */
     const int64_t width = d->converts ? tg_max(d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;

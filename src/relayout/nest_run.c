@@ -92,12 +92,12 @@ static void move_block(const tg_nest *nest, const tg_box *box, uint8_t *dst, con
 }
 
 static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                                const tg_block *b, const uint8_t *next) {
+                                const tg_block *b) {
     switch (box->route) {
     case TG_ROUTE_MOVE: move_block(&p->as.nest, box, dst, src, b); return NULL;
     case TG_ROUTE_CONVERT: return call(&p->as.nest.mover[box->mover], dst, src, b);
     case TG_ROUTE_FILL: fill_block(b, dst, p->stream); return NULL;
-    case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b, next);
+    case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b);
     default: return tg_stage_block(p, box, dst, src, b);
     }
 }
@@ -107,7 +107,7 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
 const uint8_t *tg_nest_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src) {
     tg_block b = box->block;
     b.pad = p->pad;
-    return run_block(p, box, dst + box->dst, src + box->src, &b, NULL);
+    return run_block(p, box, dst + box->dst, src + box->src, &b);
 }
 
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
@@ -119,12 +119,10 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     b.pad = p->pad;
     odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
-        uint8_t *const       to = dst + o.dst;
-        const uint8_t *const from = src + o.src;
         clip(&b, box, loop, &o);
-        odometer_next(&o, box, loop);
-        const uint8_t *const bad = run_block(p, box, to, from, &b, first + 1 < end ? src + o.src : NULL);
+        const uint8_t *bad = run_block(p, box, dst + o.dst, src + o.src, &b);
         if (bad != NULL) return bad;
+        odometer_next(&o, box, loop);
     }
     return NULL;
 }

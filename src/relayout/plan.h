@@ -7,7 +7,7 @@
  *        both sides are evaluated as functions of the coordinates while moving, run by run.
  *
  * Work is counted in groups, some hundred kilobytes each. Every box gives each group the same share of its
- * blocks, in the order of dst, so that ragged edges are moved close to the full boxes that they border on, and
+ * blocks, so that ragged edges are moved close to the full boxes that they border on, and
  * tasks and steps are ranges of groups. */
 #ifndef TG_RELAYOUT_PLAN_H
 #define TG_RELAYOUT_PLAN_H
@@ -174,9 +174,8 @@ const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uin
 /* stage_run.c: blocks of routes gather, scatter and tile; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
-/* next: where the tile that comes next begins in src, or NULL. */
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                             const tg_block *block, const uint8_t *next);
+                             const tg_block *block);
 
 /* walk.c */
 tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err);

@@ -6,9 +6,7 @@
  *           three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are gathered
  *           (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written */
 #include "base/checked.h"
-#include "kernels/stream.h"
-#include "kernels/target.h"
-#include "relayout/box.h"
+#include "relayout/plan.h"
 
 static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     return mover->move(mover, dst, src, b);
@@ -123,20 +121,6 @@ static bool move_runs(const runs *r, uint8_t *buffer, uint8_t *dst, const uint8_
     return true;
 }
 
-/* What the runs of another tile of src, which begins there, are in. */
-static void fetch_runs(const runs *r, const uint8_t *src, int64_t bytes) {
-    int64_t at[TG_TILE_LOOPS] = {0}, offset = 0;
-    for (int64_t k = 0; k < r->count; k++) {
-        for (int64_t i = 0; i < bytes; i += TG_LINE_BYTES) TG_FETCH(src + offset + i);
-        for (int32_t i = 0; i < r->nloops; i++) {
-            offset += r->loop[i].src;
-            if (++at[i] < r->loop[i].n) break;
-            at[i] = 0;
-            offset -= r->loop[i].n * r->loop[i].src;
-        }
-    }
-}
-
 /* The element that does not fit, where the elements were converted on the way in or out. */
 static const uint8_t *find_misfit_in_tile(const tg_plan_private *p, const tg_box *box, const uint8_t *src,
                                           const tg_block *b) {
@@ -202,14 +186,13 @@ static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block
 }
 
 const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                             const tg_block *b, const uint8_t *next) {
+                             const tg_block *b) {
     const int64_t  width = box->width;
     const tg_block turn = {.outer = 1, .rows = b->rows, .cols = b->cols, .dst_row = b->cols * width, .dst_col = width,
                            .src_row = width, .src_col = b->rows * width};
     const runs     in = runs_in(p, box, b), out = runs_out(p, box, b);
     stage          s;
     if (!move_runs(&in, s.in, dst, src)) return find_misfit_in_tile(p, box, src, b);
-    if (p->far && next != NULL) fetch_runs(&in, next, tg_bytes_for(b->rows, p->src_bits));
     (void)call(&p->as.nest.mover[box->mover], s.out, s.in, &turn);
     return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
 }
