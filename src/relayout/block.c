@@ -21,7 +21,8 @@ enum {
     RUN_BYTES = 32, /* shorter runs are rather wide elements, if they can be */
     FEW_ROWS = 16,
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
-    GOOD_RUN = 128  /* bytes: runs of a tile need no more loops from here on */
+    GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
+    WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
 
 enum { NONE = TG_NO_LOOP };
@@ -217,7 +218,7 @@ static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b
     tg_draft_take(d, b); /* not for the other side */
     take_side(d, cols, a, most);
     d->left |= (uint64_t)1 << b;
-    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most));
+    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most) / WHOLE_BYTES * WHOLE_BYTES);
 }
 
 static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {

@@ -77,8 +77,12 @@ static bool fills_bytes(const tg_draft *d) {
     return run > 0 && run % per_byte == 0 && d->tail % per_byte == 0;
 }
 
-/* Packed elements move as runs, or through tiles. */
+/* Packed elements move as runs, or through tiles. Only one loop may step by one of them: others would begin inside a
+ * byte, as those of overlapping strides do. */
 static bool can_pack(const tg_draft *d) {
+    int32_t steps = 0;
+    for (int32_t i = 0; i < d->n; i++) steps += d->loop[i].src == TG_PACKED_STEP;
+    if (steps > (d->run > 0 ? 0 : 1)) return false;
     if (d->run > 0) return true;
     const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
     const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));

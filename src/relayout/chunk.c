@@ -38,10 +38,16 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     *n = most;
 }
 
+/* Copies that share a place have more elements than bytes. */
+static int64_t product(int64_t a, int64_t b) {
+    int64_t p;
+    return tg_mul(&p, a, b) ? p : INT64_MAX;
+}
+
 /* A multiple of `grain` near what fits into `room`; chunks are as equal as they can be, for threads share them out. */
 static int64_t fitting(int64_t room, int64_t n, int64_t each, int64_t grain) {
-    if (n <= grain || n * each <= room) return n; /* fits: these are bytes of dst */
     const int64_t most = room / each;
+    if (n <= grain || n <= most) return n;
     if (most <= grain) return grain;
     const int64_t chunks = tg_ceil_div(n, most / grain * grain);
     return tg_ceil_div(tg_ceil_div(n, chunks), grain) * grain;
@@ -128,7 +134,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
     }
-    int64_t outer = fitting(room, b->outer, b->rows * b->cols * width, 1);
+    int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), width), 1);
     if (box->family == TG_FAMILY_ROWS) outer = in_pairs(b->outer, outer);
     cut(d, TG_BLOCK_OUTER, outer);
 }

@@ -250,12 +250,13 @@ static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int
 /* Runs of w elements on both sides, and at the end a shorter one: one segment. */
 static void join(refinement *r, dim *d, const tg_both_digits *g) {
     const tg_plan_private *p = r->plan;
-    const int64_t          w = g->at[0].weight, bytes = w * (p->dst_bits / 8);
+    const int64_t          w = g->at[0].weight, width = p->dst_bits / 8;
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
     if (d->ndata != 2 || g->n != 2 || (d->begin > 0 && d->begin % w != 0) || high->dst <= 0 || low->dst != 1 ||
         low->src != 1)
         return;
-    if (p->dst_encoding.kind != TG_KIND_NONE || bytes < MIN_JOINED || bytes > r->pair->tuning->run_grain) return;
+    if (p->dst_encoding.kind != TG_KIND_NONE || width == 0) return;
+    if (w < tg_ceil_div(MIN_JOINED, width) || w > r->pair->tuning->run_grain / width) return;
     if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return;
     const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
     const int64_t        steps = whole->nloops == 2 ? r->loops[whole->first].n : 1;

@@ -442,6 +442,11 @@ static void test_tiles_of_loops(void **state) {
         {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{0,1:E(2)}"},
         {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{1,0:E(2)}"},
         {"s4[128,200]{1,0:E(4)}", "s4[128,200]{0,1:E(4)}"},
+        {"u4[48,344]{1,0:E(4)}", "u4[48,344]{0,1:E(4)}"}, /* 16384 / 48 elements are no whole bytes */
+        {"u2[24,688]{1,0:E(2)}", "u2[24,688]{0,1:E(2)}"},
+        {"u1[24,688]{1,0:E(1)}", "u1[24,688]{0,1:E(1)}"},
+        {"u2[130,4,4,24]{3,2,1,0:E(2)}", "u2[130,4,4,24]{0,1,2,3:E(2)}"},
+        {"s4[48,512]{1,0:E(4)}", "s4[48,512]{0,1}"},
         {"s4[10,12,14,8]{3,2,1,0:E(4)}", "s4[10,12,14,8]{0,1,2,3:E(4)}"},
     };
     for (size_t i = 0; i < sizeof pairs_of_texts / sizeof pairs_of_texts[0]; i++) {
@@ -449,6 +454,25 @@ static void test_tiles_of_loops(void **state) {
         check_move(&a, &b);
         check_move(&b, &a);
     }
+}
+
+/* Windows of packed elements that overlap: they begin inside of bytes. */
+static void test_packed_windows(void **state) {
+    (void)state;
+    static const tg_dtype types[] = {TG_U4, TG_S2, TG_U1};
+    static const int32_t  bits[] = {4, 2, 1};
+    const int64_t         shape[] = {6, 512}, short_shape[] = {16, 2}, ones[] = {1, 1}, apart[] = {8, 1};
+    for (int i = 0; i < 3; i++)
+        for (int wide = 0; wide < 2; wide++) {
+            tg_layout s, d = dense(types[i], 2, shape), e = dense(types[i], 2, short_shape);
+            d.elem_bits = e.elem_bits = wide ? 8 : bits[i];
+            for (int k = 0; k < 3; k++) {
+                const int64_t *const of = k < 2 ? shape : short_shape;
+                assert_int_equal(tg_layout_strided(&s, types[i], 2, of, k == 1 ? apart : ones, 0, NULL), TG_OK);
+                s.elem_bits = bits[i];
+                check_move(k < 2 ? &d : &e, &s);
+            }
+        }
 }
 
 static void test_views(void **state) {
@@ -562,6 +586,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_packed_windows),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
