@@ -28,9 +28,9 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     if (*n <= most) return;
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
-    const bool     along_src = d->box->route == TG_ROUTE_TILE ? rows : cols; /* where src may be packed */
+    const bool     packed = cols && d->converts; /* then a step of 0 is that of packed elements */
     const tg_loop  chunks = {tg_ceil_div(*n, most), walk_bytes(most, dst, d->plan->dst_bits, cols && dst == 0),
-                             walk_bytes(most, src, d->plan->src_bits, d->src_width == 0 && along_src && src == 0),
+                             walk_bytes(most, src, d->plan->src_bits, packed && d->src_width == 0 && src == 0),
                              (int32_t)which};
     d->left |= (uint64_t)1 << d->n;
     d->loop[d->n++] = chunks; /* there is room: nest.c leaves it */

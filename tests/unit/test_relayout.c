@@ -475,6 +475,26 @@ static void test_packed_windows(void **state) {
         }
 }
 
+/* One row or one column of packed elements to all of them. */
+static void test_packed_broadcasts(void **state) {
+    (void)state;
+    static const char *const texts[] = {"u2[130,192]{1,0:T(16,64)E(2)}", "u1[2,8192]{1,0:E(1)}", "s4[64,96]{0,1:E(4)}",
+                                        "s4[64,96]{1,0:T(8,32)}"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        for (int k = 0; k < 2; k++) {
+            const tg_layout d = layout_of(texts[i]);
+            tg_layout       s;
+            assert_int_equal(tg_layout_strided(&s, d.dtype, 2, d.shape, (const int64_t[]){k, 1 - k}, 0, NULL), TG_OK);
+            s.elem_bits = i == 0 ? 2 : i == 1 ? 1 : 4;
+            for (int times = 0; times < 10; times++) check_move(&d, &s);
+        }
+    const int64_t shape[] = {2, 1024, 8}, strides[] = {8, 0, 1};
+    tg_layout     s, d = dense(TG_U1, 3, shape);
+    assert_int_equal(tg_layout_strided(&s, TG_U1, 3, shape, strides, 0, NULL), TG_OK);
+    s.elem_bits = d.elem_bits = 1;
+    check_move(&d, &s);
+}
+
 static void test_views(void **state) {
     (void)state;
     const int64_t shape[] = {5, 7, 12};
@@ -586,7 +606,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
-        cmocka_unit_test(test_packed_windows),
+        cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
