@@ -595,8 +595,8 @@ TG_API tg_status tg_plan_verify(bool *equal, int64_t *coord, int64_t *offset, co
  * even, and then as a plan stores it; f8e8m0fnu has powers of two alone and takes no other numbers. *number is, for a
  * pred or an integer, of type TG_S64 or TG_U64, for a float TG_F64, for a complex TG_F64 or TG_C128; otherwise
  * TG_ERR_ARGUMENT. Writes whole bytes, (elem_bits + 7) / 8. TG_ERR_OVERFLOW if the element type does not hold it, or
- * not the format in which the layout stores it, also of an infinity or a NaN: the message tells which of the two, and
- * its numbers. */
+ * not the format in which the layout stores it, also of an infinity or a NaN: the message tells which of the two (of
+ * both, the narrower), and its numbers. */
 TG_API tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype type, const void *number,
                                         tg_error *err);
 

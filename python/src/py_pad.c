@@ -2,6 +2,7 @@
  * or a whole number of 64 bits, of which the library makes the element. */
 #include "py_plan.h"
 
+#include <float.h>
 #include <string.h>
 
 static int fail_range(core_state *state, PyObject *value, const char *why) {
@@ -11,39 +12,24 @@ static int fail_range(core_state *state, PyObject *value, const char *why) {
     return -1;
 }
 
-/* What is said of `other`, which is beyond most formats but not beyond most element types, names the format that
- * elements are stored in, if they are in another one; `why` is for those that hold it. */
-static int fail_beyond(core_state *state, const tg_layout *layout, tg_dtype type, const void *other, PyObject *value,
-                       const char *why) {
-    unsigned char unused[PAD_BYTES];
-    tg_error      err;
-    const bool    is_beyond = tg_element_from_number(unused, layout, type, other, &err) == TG_ERR_OVERFLOW;
-    return fail_range(state, value, is_beyond ? err.message : why);
-}
-
-static int fail_large_float(core_state *state, const tg_layout *layout, PyObject *value, const char *why) {
-    const double large = 1e38;
-    return fail_beyond(state, layout, TG_F64, &large, value, why);
-}
-
-/* The number is beyond all that the library could be asked for. */
-static int fail_unasked(core_state *state, const tg_layout *layout, PyObject *value) {
-    const int64_t lowest = INT64_MIN;
-    char          why[128];
-    PyOS_snprintf(why, sizeof why, "the numbers of %s are %s", tg_dtype_name(layout->dtype),
-                  tg_dtype_range(layout->dtype));
-    if (tg_dtype_get_class(layout->dtype) == TG_CLASS_FLOAT) return fail_large_float(state, layout, value, why);
-    return fail_beyond(state, layout, TG_S64, &lowest, value, why);
-}
-
 static int store(unsigned char *out, core_state *state, const tg_layout *layout, tg_dtype type, const void *number,
                  PyObject *value) {
     tg_error        err;
     const tg_status s = tg_element_from_number(out, layout, type, number, &err);
-    if (s == TG_ERR_OVERFLOW && type == TG_F64) return fail_large_float(state, layout, value, err.message);
     if (s == TG_ERR_OVERFLOW) return fail_range(state, value, err.message);
     if (s != TG_OK) (void)core_raise(state, &err, NULL);
     return s == TG_OK ? 0 : -1;
+}
+
+/* The value is beyond all numbers of `type`; it is refused as `last`, the last of them, or, where the elements hold
+ * that one, for the range of their own type. */
+static int fail_beyond(core_state *state, const tg_layout *layout, tg_dtype type, const void *last, PyObject *value) {
+    unsigned char unused[PAD_BYTES];
+    char          why[128];
+    if (store(unused, state, layout, type, last, value) != 0) return -1;
+    PyOS_snprintf(why, sizeof why, "the numbers of %s are %s", tg_dtype_name(layout->dtype),
+                  tg_dtype_range(layout->dtype));
+    return fail_range(state, value, why);
 }
 
 /* The bool that a numpy.bool_ holds, which is no index; a new reference, NULL without an exception if it is none. */
@@ -59,19 +45,22 @@ static int store_integer(unsigned char *out, core_state *state, const tg_layout 
     const long long wide = PyLong_AsLongLongAndOverflow(value, &overflow);
     if (wide == -1 && overflow == 0 && PyErr_Occurred()) return -1;
     if (overflow == 0) return store(out, state, layout, TG_S64, &wide, value);
-    const unsigned long long top = overflow > 0 ? PyLong_AsUnsignedLongLong(value) : 0;
-    if (overflow < 0 || PyErr_Occurred()) {
-        PyErr_Clear();
-        return fail_unasked(state, layout, value);
+    if (overflow < 0) {
+        const int64_t lowest = INT64_MIN;
+        return fail_beyond(state, layout, TG_S64, &lowest, value);
     }
-    return store(out, state, layout, TG_U64, &top, value);
+    const uint64_t top = PyLong_AsUnsignedLongLong(value);
+    if (!PyErr_Occurred()) return store(out, state, layout, TG_U64, &top, value);
+    PyErr_Clear();
+    return fail_beyond(state, layout, TG_U64, &top, value);
 }
 
 /* Whole numbers of Python may be beyond a double. */
 static int fail_double(core_state *state, const tg_layout *layout, PyObject *value) {
+    const double largest = DBL_MAX;
     if (!PyErr_ExceptionMatches(PyExc_OverflowError)) return -1;
     PyErr_Clear();
-    return fail_unasked(state, layout, value);
+    return fail_beyond(state, layout, TG_F64, &largest, value);
 }
 
 static int store_float(unsigned char *out, core_state *state, const tg_layout *layout, PyObject *value) {

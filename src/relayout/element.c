@@ -155,25 +155,32 @@ static bool float_code(uint64_t *out, double number, const float_form *form) {
 
 /* ---- the element type ----------------------------------------------------------------------------- */
 
-static tg_status encode_float(unsigned char *out, tg_dtype dtype, const double *parts, tg_error *err) {
-    const bool     is_complex = tg_dtype_get_class(dtype) == TG_CLASS_COMPLEX;
-    const tg_dtype part = dtype == TG_C64 ? TG_F32 : dtype == TG_C128 ? TG_F64 : dtype;
-    const int32_t  nbytes = tg_dtype_storage_bits(part) / 8;
+/* Where the element type does not hold the number, the last one that it has stands in `out`: the answer is false. */
+static bool encode_float(unsigned char *out, tg_dtype dtype, const double *parts) {
+    const bool        is_complex = tg_dtype_get_class(dtype) == TG_CLASS_COMPLEX;
+    const tg_dtype    part = dtype == TG_C64 ? TG_F32 : dtype == TG_C128 ? TG_F64 : dtype;
+    const int32_t     nbytes = tg_dtype_storage_bits(part) / 8;
+    const float_form *form = find_form(part);
+    bool              is_held = true;
     for (int32_t i = 0; i <= is_complex; i++) {
         uint64_t code = 0;
-        if (!float_code(&code, parts[i], find_form(part))) return fail_dtype_range(dtype, err);
+        if (!float_code(&code, parts[i], form)) {
+            code = last_finite(form);
+            is_held = false;
+        }
         put_bits(out + i * nbytes, code, nbytes);
     }
-    return TG_OK;
+    return is_held;
 }
 
-/* `bits` are the number's in two's complement. */
-static tg_status encode_whole(unsigned char *out, tg_dtype dtype, bool negative, uint64_t bits, tg_error *err) {
+/* Likewise; `bits` are the number's in two's complement. */
+static bool encode_whole(unsigned char *out, tg_dtype dtype, bool negative, uint64_t bits) {
     const bool     is_signed = tg_dtype_get_class(dtype) == TG_CLASS_INT;
     const uint64_t top = UINT64_MAX >> (64 - tg_dtype_bits(dtype)) >> is_signed;
-    if (negative ? !is_signed || ~bits > top : bits > top) return fail_dtype_range(dtype, err);
-    put_bits(out, bits, tg_dtype_storage_bits(dtype) / 8);
-    return TG_OK;
+    const uint64_t lowest = is_signed ? ~top : 0;
+    const bool     is_held = negative ? is_signed && bits >= lowest : bits <= top;
+    put_bits(out, is_held ? bits : negative ? lowest : top, tg_dtype_storage_bits(dtype) / 8);
+    return is_held;
 }
 
 static bool goes_into(tg_dtype_class wanted, tg_dtype type) {
@@ -188,15 +195,15 @@ static bool goes_into(tg_dtype_class wanted, tg_dtype type) {
     return false;
 }
 
-static tg_status encode_native(unsigned char *out, tg_dtype dtype, tg_dtype type, const void *number, tg_error *err) {
+static bool encode_native(unsigned char *out, tg_dtype dtype, tg_dtype type, const void *number) {
     if (type == TG_S64 || type == TG_U64) {
         uint64_t bits;
         memcpy(&bits, number, sizeof bits);
-        return encode_whole(out, dtype, type == TG_S64 && bits >> 63 != 0, bits, err);
+        return encode_whole(out, dtype, type == TG_S64 && bits >> 63 != 0, bits);
     }
     double parts[2] = {0, 0};
     memcpy(parts, number, type == TG_C128 ? sizeof parts : sizeof parts[0]);
-    return encode_float(out, dtype, parts, err);
+    return encode_float(out, dtype, parts);
 }
 
 /* ---- storage -------------------------------------------------------------------------------------- */
@@ -227,6 +234,8 @@ static bool still_holds(const unsigned char *stored, const unsigned char *native
     return value.infinite ? form->special == IEEE : code <= last_finite(form);
 }
 
+/* Of a number beyond the element type, the type's last one is stored: a format that does not hold it either is the
+ * narrower of the two, and is the one that is named. */
 tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype type, const void *number, tg_error *err) {
     const tg_dtype_class wanted = tg_dtype_get_class(layout->dtype);
     unsigned char        native[ELEMENT_BYTES] = {0}, stored[ELEMENT_BYTES] = {0};
@@ -234,13 +243,14 @@ tg_status tg_element_from_number(void *out, const tg_layout *layout, tg_dtype ty
     if (!goes_into(wanted, type))
         return tg_fail(err, TG_ERR_ARGUMENT, "a number of type %s does not become an element of type %s",
                        tg_dtype_name(type), tg_dtype_name(layout->dtype));
-    tg_status status = encode_native(native, layout->dtype, type, number, err);
-    if (status != TG_OK) return status;
-    status = store_as(stored, native, layout, err);
+    const bool is_held = encode_native(native, layout->dtype, type, number);
+    if (is_held && wanted == TG_CLASS_FLOAT) memcpy(&value, number, sizeof value);
+    const tg_status status = store_as(stored, native, layout, err);
     if (status == TG_ERR_OVERFLOW) return fail_stored_range(layout, err);
+    if (status == TG_OK && wanted == TG_CLASS_FLOAT && !still_holds(stored, native, layout, value))
+        return fail_stored_range(layout, err);
+    if (!is_held) return fail_dtype_range(layout->dtype, err);
     if (status != TG_OK) return status;
-    if (wanted == TG_CLASS_FLOAT) memcpy(&value, number, sizeof value);
-    if (wanted == TG_CLASS_FLOAT && !still_holds(stored, native, layout, value)) return fail_stored_range(layout, err);
     memcpy(out, stored, (size_t)(layout->elem_bits + 7) / 8);
     return TG_OK;
 }

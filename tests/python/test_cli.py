@@ -372,6 +372,11 @@ def test_pad_that_does_not_fit_is_told_the_range(tmp_path, name, value, told):
     ("f16", "70000", "the numbers of f16 are -65504 to 65504"),
     ("u8", "300", "the numbers of u8 are 0 to 255"),
     ("pred", "2", "the numbers of pred are 0 and 1"),
+    ("f16", "inf", "f16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
+    ("f16", "-inf", "f16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
+    ("f16", "1e999", "the numbers of f16 are -65504 to 65504"),
+    ("bf16", "1e999", "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
+    ("s64", "-99999999999999999999", "s64 is stored as IEEE_INT32 here, whose numbers are -2147483648 to 2147483647"),
     ("bf16", "9e9", "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
     ("s64", "9876543210", "s64 is stored as IEEE_INT32 here, whose numbers are -2147483648 to 2147483647")])
 def test_pad_must_be_a_number_of_the_element_type_first(tmp_path, name, value, told):

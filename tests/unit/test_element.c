@@ -56,6 +56,8 @@ static void test_the_element_type_comes_first(void **unused) {
         {"f16[1] spyre", INFINITY, "f16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"},
         {"f16[1] spyre", NAN, NULL},
         {"bf16[1] spyre", 9e9, "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"},
+        {"bf16[1] spyre", 1e39, "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"},
+        {"f8e4m3fn[1]", INFINITY, "the numbers of f8e4m3fn are -448 to 448"},
         {"f64[1]", INFINITY, NULL},
         {"f64[1]", 5e-324, NULL},
         {"f4e2m1fn[1]", NAN, "the numbers of f4e2m1fn are -6 to 6"},
@@ -99,6 +101,29 @@ static void test_the_ends_of_integers(void **unused) {
     }
 }
 
+/* Beyond both, the format is named if it is the narrower one. */
+static void test_the_narrower_range_is_told(void **unused) {
+    (void)unused;
+    static const struct {
+        const char *layout;
+        tg_dtype    type;
+        int64_t     value;
+        const char *message;
+    } rows[] = {
+        {"s64[1] spyre", TG_U64, INT64_MIN,
+         "s64 is stored as IEEE_INT32 here, whose numbers are -2147483648 to 2147483647"},
+        {"u8[1] spyre", TG_S64, INT64_MIN, "the numbers of u8 are 0 to 255"},
+        {"u8[1] spyre", TG_U64, -1, "the numbers of u8 are 0 to 255"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_layout layout = parse(rows[i].layout);
+        unsigned char   out[8];
+        tg_error        err;
+        assert_int_equal(tg_element_from_number(out, &layout, rows[i].type, &rows[i].value, &err), TG_ERR_OVERFLOW);
+        assert_string_equal(err.message, rows[i].message);
+    }
+}
+
 /* SEN152_FP8 takes these bits as they are, and of f8e5m2 the last ones are no numbers. */
 static void test_formats_that_keep_bits(void **unused) {
     (void)unused;
@@ -129,6 +154,7 @@ int main(void) {
         cmocka_unit_test(test_all_of_bfloat16),
         cmocka_unit_test(test_the_element_type_comes_first),
         cmocka_unit_test(test_the_ends_of_integers),
+        cmocka_unit_test(test_the_narrower_range_is_told),
         cmocka_unit_test(test_formats_that_keep_bits),
         cmocka_unit_test(test_numbers_of_other_kinds),
     };
