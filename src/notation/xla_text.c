@@ -23,6 +23,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "notation/notation.h"
 #include "notation/xla_lex.h"
 
 /* ---- the reader's state ------------------------------------------------------- */
@@ -367,8 +368,10 @@ static bool read_array_layout(reader *r) {
 /* The element of a tuple must keep the rules that a shape alone may break. */
 static bool check_element(reader *r) {
     const tg_status status = tg_xla_check_element(&r->array, r->err);
+    const size_t    pos = r->array.pos;
     if (status == TG_OK) return true;
-    return fail_as(r, status == TG_ERR_OVERFLOW ? TG_ERR_OVERFLOW : TG_ERR_PARSE, r->array.pos);
+    return fail_as(r, status == TG_ERR_OVERFLOW ? TG_ERR_OVERFLOW : TG_ERR_PARSE,
+                   pos + tg_xla_place(r->lexer.text + pos, seen(r)->pos - pos, &r->array));
 }
 
 static bool read_array(reader *r, bool in_tuple) {
