@@ -156,6 +156,9 @@ int cli_read_coordinate(int64_t coord[TG_MAX_NDIM], const tg_layout *layout, con
 /* One whole number. */
 int cli_read_int(int64_t *value, const cli_text *text);
 
+/* The argument of the option `name`: a whole number from 1 to `most`. */
+int cli_read_count(int64_t *count, const char *name, const char *argument, int32_t most);
+
 /* A text that names itself after an argument, without reading standard input. */
 cli_text cli_text_of(const char *name, const char *argument);
 

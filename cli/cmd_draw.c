@@ -214,10 +214,7 @@ static int read_cores(wishes *w, const char *argument) {
     int64_t  cores = 0;
     tg_error err;
     if (argument == NULL) return CLI_OK;
-    cli_text text = cli_text_of("--cores", argument);
-    int      status = cli_read_int(&cores, &text);
-    if (status == CLI_OK && (cores < 1 || cores > MOST)) status = cli_fail_at(&text, 0, "cores are 1 to %d", MOST);
-    free(text.bytes);
+    const int status = cli_read_count(&cores, "--cores", argument, MOST);
     if (status != CLI_OK) return status;
     if (tg_spyre_divide(w->splits, &w->desc, cores, &err) != TG_OK) return cli_fail_error("--cores", &err);
     w->params.splits = w->splits;

@@ -101,12 +101,11 @@ static int read_limit(int64_t *out, const char *argument) {
 }
 
 static int read_fraction(int64_t *lx_bytes, const char *argument) {
-    tg_error     err;
     char        *end = NULL;
     const double fraction = strtod(argument, &end);
     if (end == argument || *end != '\0') return cli_fail(CLI_USAGE, "--lx-fraction", "'%s' is no number", argument);
-    if (tg_lx_capacity(lx_bytes, fraction, false, &err) != TG_OK) return cli_fail_error("--lx-fraction", &err);
-    return CLI_OK;
+    if (tg_lx_capacity(lx_bytes, fraction, false, NULL) == TG_OK) return CLI_OK;
+    return cli_fail(CLI_USAGE, "--lx-fraction", "%s is not in 0 to 1", argument);
 }
 
 static int read_memory(tg_memory_params *out, const cli_args *args) {
@@ -133,11 +132,7 @@ static int read_cores(int32_t *out, const char *argument) {
     int64_t number = 0;
     *out = 0;
     if (argument == NULL) return CLI_OK;
-    cli_text text = cli_text_of("--cores", argument);
-    int      status = cli_read_int(&number, &text);
-    if (status == CLI_OK && (number < 1 || number > TG_MAX_CORES))
-        status = cli_fail_at(&text, 0, "the number of cores is 1 to %d", TG_MAX_CORES);
-    free(text.bytes);
+    const int status = cli_read_count(&number, "--cores", argument, TG_MAX_CORES);
     *out = (int32_t)number;
     return status;
 }

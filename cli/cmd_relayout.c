@@ -226,13 +226,9 @@ static int check_destination(const job *j, bool convert) {
 /* ---- options --------------------------------------------------------------------------------------- */
 
 static int read_threads(int32_t *out, const char *value) {
-    int64_t  n = 1;
-    cli_text text = cli_text_of("--threads", value != NULL ? value : "1");
+    int64_t    n = 1;
     const long online = sysconf(_SC_NPROCESSORS_ONLN);
-    int      status = cli_read_int(&n, &text);
-    if (status == CLI_OK && (n < 1 || n > MOST_THREADS))
-        status = cli_fail_at(&text, 0, "%lld is not in 1 to %d", (long long)n, MOST_THREADS);
-    free(text.bytes);
+    const int  status = value != NULL ? cli_read_count(&n, "--threads", value, MOST_THREADS) : CLI_OK;
     *out = (int32_t)(online > 0 && n > online ? online : n);
     return status;
 }

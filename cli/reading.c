@@ -95,6 +95,20 @@ int cli_read_int(int64_t *value, const cli_text *text) {
     return at == text->len ? CLI_OK : cli_fail_at(text, at, "expected one whole number and nothing after it");
 }
 
+/* Of what is beyond 64 bits strtoll makes the last number that has them, which is no count either. */
+int cli_read_count(int64_t *count, const char *name, const char *argument, int32_t most) {
+    char         *end = NULL;
+    const int64_t value = strtoll(argument, &end, 10);
+    if (end != argument && end[strspn(end, " \t")] == '\0' && value >= 1 && value <= most) {
+        *count = value;
+        return CLI_OK;
+    }
+    cli_text  text = cli_text_of(name, argument);
+    const int status = cli_fail_at(&text, 0, "expected a whole number from 1 to %d", most);
+    free(text.bytes);
+    return status;
+}
+
 /* The bracket that closes the one at `at`, or 0 if there is none. */
 static char closing_of(const cli_text *text, size_t at) {
     const char open = at < text->len ? text->bytes[at] : '\0';

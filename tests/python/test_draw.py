@@ -356,7 +356,7 @@ def test_cores(shape, cores, expected):
     (["f16[4]", "-o", "picture.png"], "ends in .svg"),
     (["f16[4]", "-x"], "there is no option -x"),
     (["f16[4]", "--cores", "2"], "is for tensors of Spyre"),
-    (["f16[4] spyre", "--cores", "0"], "cores are 1 to 65536"),
+    (["f16[4] spyre", "--cores", "0"], "expected a whole number from 1 to 65536"),
     (["f32[256] spyre device_size=[1,4,2,32] stride_map=[-1,1,128,4]", "--cores", "8"],
      "--cores: 8 parts of dimension 0"),
     (["f16[40,60] spyre device_size=[38,64] stride_map=[64,1]", "--cores", "8"], "would share sticks"),
