@@ -122,6 +122,9 @@ int core_get_ints32(int32_t *out, int32_t *n, int32_t cap, core_state *state, Py
 /* A name, or what has one: dtypes of NumPy and PyTorch, scalar types of NumPy, JAX and ml_dtypes. */
 int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object);
 
+/* Likewise, of an array; errors name the argument that it is, `what`. */
+int core_get_dtype_of(tg_dtype *out, core_state *state, PyObject *object, const char *what);
+
 /* repr(value) for a message, not longer than one can read: an int has as many digits as it likes. */
 PyObject *core_shown(PyObject *value);
 

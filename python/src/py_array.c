@@ -142,7 +142,7 @@ static int read_interface(core_memory *m, core_state *state, PyObject *object, P
     tg_dtype  dtype = TG_INVALID;
     PyObject *sizes = PyDict_GetItemString(interface, "shape"), *steps = PyDict_GetItemString(interface, "strides");
     PyObject *type = PyObject_GetAttrString(object, "dtype");
-    const int known = type != NULL ? core_get_dtype(&dtype, state, type) : -1;
+    const int known = type != NULL ? core_get_dtype_of(&dtype, state, type, what) : -1;
     Py_XDECREF(type);
     if (known != 0 || sizes == NULL || read_data(m, interface) != 0) return -1;
     if (core_get_ints(shape, &ndim, TG_MAX_NDIM, state, sizes, "shape") != 0) return -1;
@@ -320,7 +320,8 @@ static int check_as(const core_memory *m, core_state *state, const core_layout *
     if (is_tensor && native && layout->has_notation && layout->desc.notation == TG_NOTATION_STRIDED)
         return fail_as(state, layout, what, "an array of this shape with other strides", 0, 0);
     if (is_tensor && m->nbytes == takes)
-        return fail_as(state, layout, what, "an array of this shape and type, and its elements lie otherwise", 0, 0);
+        return fail_as(state, layout, what,
+                       "it has the tensor's shape and type, but its elements lie in another order", 0, 0);
     if (!may_hold(&m->layout, wanted))
         return fail_type(state, layout, what, m->layout.dtype);
     if (!m->contiguous) return fail_as(state, layout, what, "its elements are not in order and without gaps", 0, 0);

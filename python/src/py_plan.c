@@ -89,15 +89,17 @@ static int get_hint(uint32_t *out, core_state *state, PyObject *hint) {
     return 0;
 }
 
-/* Without one *out stays. An executor takes as many as it has. */
+/* Without one *out stays. */
 static int get_threads(int32_t *out, core_state *state, PyObject *object) {
     int64_t threads = 0;
     if (object == NULL) return 0;
     if (core_get_int(&threads, state, object, "threads") != 0) return -1;
-    *out = threads > INT32_MAX ? INT32_MAX : (int32_t)threads;
-    if (threads >= 1) return 0;
-    (void)core_raise_argument(state, "threads must be at least 1, not %lld", (long long)threads);
-    return -1;
+    if (threads < 1 || threads > MOST_THREADS) {
+        (void)core_raise_argument(state, "threads must be 1 to %d, not %lld", MOST_THREADS, (long long)threads);
+        return -1;
+    }
+    *out = (int32_t)threads;
+    return 0;
 }
 
 /* src and dst are set. */
@@ -448,7 +450,7 @@ static const char relayout_doc[] =
     "  pad         what padding becomes: a number, bytes of one element, or None to leave it\n"
     "  convert     element types may differ: f32, f16, bf16, f8e4m3fn and f8e5m2 become each\n"
     "              other or pred, pred becomes one of them, integers become integers\n"
-    "  threads     how many a large move may use; they live as long as the call\n"
+    "  threads     how many a large move may use, 1 to 1024; they live as long as the call\n"
     "  begin, end  move only coordinates in this box, a number for each dimension; the rest\n"
     "              of out stays as it is, and is zero in a new Buffer\n"
     "  hint        who reads it next: 'cached', the CPU, or 'device', a DMA engine\n"

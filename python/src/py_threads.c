@@ -8,8 +8,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-enum { MOST_THREADS = 256 };
-
 typedef struct job {
     void (*task)(void *arg, size_t index);
     void         *arg;
@@ -35,7 +33,6 @@ static void run(void *context, void (*task)(void *arg, size_t index), void *arg,
 }
 
 tg_executor core_executor(const int32_t *threads) {
-    const int32_t     n = *threads > MOST_THREADS ? MOST_THREADS : *threads;
-    const tg_executor e = {.run = run, .context = (void *)(uintptr_t)threads, .threads = n};
+    const tg_executor e = {.run = run, .context = (void *)(uintptr_t)threads, .threads = *threads};
     return e;
 }

@@ -146,28 +146,35 @@ static bool is_big_endian(PyObject *object) {
     return big;
 }
 
-static void raise_dtype(core_state *state, PyObject *text, const char *bytes) {
+static void raise_dtype(core_state *state, PyObject *text, const char *bytes, const char *what) {
+    const char *const colon = what[0] != '\0' ? ": " : "";
     if (strchr("<>=|", bytes[0]) != NULL && bytes[0] != '\0')
         (void)core_raise_argument(
             state,
-            "`%U` is a code of NumPy, and these are not read; give a name, such as f32 or float32, or a numpy.dtype",
-            text);
+            "%s%s`%U` is a code of NumPy, and these are not read; give a name, such as f32 or float32, or a "
+            "numpy.dtype",
+            what, colon, text);
     else
         (void)core_raise_argument(
-            state, "`%U` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", text);
+            state, "%s%s`%U` is not an element type; there are f16, bf16, f32, s8, u8, s4, pred, f8e4m3fn, ...", what,
+            colon, text);
 }
 
 int core_get_dtype(tg_dtype *out, core_state *state, PyObject *object) {
+    return core_get_dtype_of(out, state, object, "");
+}
+
+int core_get_dtype_of(tg_dtype *out, core_state *state, PyObject *object, const char *what) {
     PyObject   *text = dtype_text(object);
     Py_ssize_t  len = 0;
     const char *bytes = text != NULL ? PyUnicode_AsUTF8AndSize(text, &len) : NULL;
     *out = TG_INVALID;
     if (bytes != NULL && is_big_endian(object)) {
-        (void)core_raise_big_endian(state, "dtype");
+        (void)core_raise_big_endian(state, what[0] != '\0' ? what : "dtype");
     } else if (bytes != NULL) {
         const size_t skipped = !PyUnicode_Check(object) && strncmp(bytes, "torch.", 6) == 0 ? 6 : 0;
         *out = tg_dtype_from_name(bytes + skipped, (size_t)len - skipped);
-        if (*out == TG_INVALID) raise_dtype(state, text, bytes);
+        if (*out == TG_INVALID) raise_dtype(state, text, bytes, what);
     }
     Py_XDECREF(text);
     return *out != TG_INVALID ? 0 : -1;

@@ -495,7 +495,7 @@ static PyObject *set_threads(PyObject *module, PyObject *arg) {
     if (core_get_int(&n, core_module_state(module), arg, "the number of threads") != 0) return NULL;
     if (n < 1)
         return core_raise_argument(core_module_state(module), "%lld threads; at least 1 is needed", (long long)n);
-    atomic_store(&wanted_threads, n < INT16_MAX ? (int32_t)n : INT16_MAX);
+    atomic_store(&wanted_threads, n < MOST_THREADS ? (int32_t)n : MOST_THREADS);
     Py_RETURN_NONE;
 }
 

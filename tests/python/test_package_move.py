@@ -470,16 +470,26 @@ def test_errors_say_what_python_users_called():
                 relayout(source, to)
 
 
+def test_arrays_of_types_that_are_none_are_named():
+    for wrong, told in ((numpy.zeros(3, "M8[D]"), r"`datetime64\[D\]` is not an element type; there are f16, "),
+                        (numpy.zeros(3, "m8[s]"), r"`timedelta64\[s\]` is not an element type")):
+        with pytest.raises(tegula.ArgumentError, match=f"^src: {told}"):
+            relayout(wrong, "f32[3]")
+        with pytest.raises(tegula.ArgumentError, match=f"^out: {told}"):
+            relayout(numpy.zeros(3, "f4"), "f32[3]", out=wrong)
+
+
 def test_threads_are_a_number():
     plan = Plan("f32[3]", "f32[3]", threads=2)
     array, out = some("float32", (3,)), numpy.zeros(3, numpy.float32)
-    for threads in (None, 1, 2**40):
+    for threads in (None, 1, 1024):
         assert plan.run(out, array, threads=threads) is None
     for call in (lambda threads: plan.run(out, array, threads=threads),
                  lambda threads: Plan("f32[3]", "f32[3]", threads=threads),
                  lambda threads: relayout(array, "f32[3]", threads=threads)):
-        with pytest.raises(tegula.ArgumentError, match="threads must be at least 1, not 0"):
-            call(0)
+        for wrong in (0, -1, 1025, 2**40):
+            with pytest.raises(tegula.ArgumentError, match=f"^threads must be 1 to 1024, not {wrong}$"):
+                call(wrong)
         with pytest.raises(TypeError, match="threads must be an int, not <class 'str'>"):
             call("2")
         with pytest.raises(tegula.OverflowError, match=f"^threads is -{10**30}, and an integer has 64 bits: -2.63 to "):
@@ -576,7 +586,8 @@ def test_arguments_that_are_swapped():
     with pytest.raises(TypeError, match="^to must be a Layout"):
         relayout(halves, halves)
     to_device = Plan("f16[4,64]", "f16[4,64] spyre")
-    with pytest.raises(tegula.ArgumentError, match="dst is not f16.*this shape and type"):
+    with pytest.raises(tegula.ArgumentError, match="dst is not f16.*: it has the tensor's shape and "
+                                                       "type, but its elements lie in another order"):
         to_device.run(numpy.zeros((4, 64), numpy.float16), numpy.zeros(256, numpy.uint16))
     program = tegula.dma("f16[4,64] spyre")
     with pytest.raises(tegula.ArgumentError, match="device and host are the other way round: device comes first"):
