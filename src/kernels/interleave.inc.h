@@ -134,14 +134,14 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
             memcpy(d + (back ? k * row : k * width), s + (back ? k * width : k * row), (size_t)width);
 }
 
-/* The same in turns, where dst begins inside of a line: of the first vectors and the last ones, which come out of a
- * buffer, only parts are ours. */
+/* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
+ * end, comes out of a buffer. */
 TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
                                         int64_t ahead, bool near) {
     const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
-    const int64_t rest = (n - lead) % each;
-    uint8_t       out[4 * VEC] __attribute__((aligned(64)));
-    V(take_turns)(width, ways, false, out, s, row, each, 0, false, false);
+    const int64_t rest = (n - lead) % each, first = tg_max(each, TG_LINE_BYTES / unit); /* whole vectors */
+    uint8_t       out[4 * TG_LINE_BYTES] __attribute__((aligned(64)));
+    V(take_turns)(width, ways, false, out, s, row, first, 0, false, false);
     tg_stream_part(d, out, lead * unit);
     V(take_turns)(width, ways, false, d + lead * unit, s + lead * width, row, n - lead - rest, ahead, near, true);
     V(take_turns)(width, ways, false, out, s + (n - each) * width, row, each, 0, false, false);

@@ -234,7 +234,7 @@ static void count_chunks(tg_draft *d, tg_block_loop which, const rest *r) {
     l->n = tg_ceil_div(l->n, r->chunk);
     l->dst = bytes_of_steps(r->chunk, l->dst, d->plan->dst_bits);
     l->src = bytes_of_steps(r->chunk, l->src, d->plan->src_bits);
-    l->chunks_of = which;
+    l->chunks_of = (int32_t)which;
 }
 
 static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
