@@ -553,7 +553,7 @@ TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_err
 /* Copy src to dst, which must not overlap and hold nbytes(layout) each, also where only a box is moved. src points at
  * offset 0 of its layout, dst likewise, at any byte address; layouts with negative offsets are refused by init. Large
  * moves are fastest where dst begins at a multiple of 64 (what malloc gives often lies 16 past one); elsewhere they
- * take up to 1.5 times as long. executor == NULL runs on the calling thread; small moves do so in any case, and the
+ * take up to twice as long. executor == NULL runs on the calling thread; small moves do so in any case, and the
  * executor may be called twice in turn, each time to return when all tasks are done. Each task ends with a fence where
  * it has stored around the caches, so an executor needs no other fences than its own. dst and src may be NULL where
  * they hold 0 bytes. Needs less than 96 KiB of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of dst's
