@@ -1,4 +1,5 @@
-/* Two, three or four rows that take turns, element by element, and back; with vectors of VEC bytes; see transpose.c. */
+/* Two, three, four, eight or sixteen rows that take turns, element by element, and back; with vectors of VEC bytes; see
+ * transpose.c. */
 
 #if VEC == 64
 #  define LIST_BY_1 LIST64
@@ -89,10 +90,48 @@ TG_NO_CHECKS INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, cons
     else THREE(UNZIP3_OF, vec, VEC / 8, LIST_BY_8);
 }
 
+/* Eight or sixteen rows, in 16-byte lanes: registers j and j + ways / 2 are unpacked into 2j and 2j + 1. That rotates
+ * the bits of (register, element of a lane) by one, so after as many rounds as `ways` has bits each lane holds turns,
+ * on and on from register to register, and after as many more as elements of a lane have, rows again. */
+TG_NO_CHECKS INLINE void V(rotate)(int width, int ways, int rounds, V(vec) *v) {
+    V(vec) t[16];
+    TG_UNROLL
+    for (int r = 0; r < rounds; r++) {
+        TG_UNROLL
+        for (int j = 0; j < ways / 2; j++) V(unpack)(width, &t[2 * j], &t[2 * j + 1], v[j], v[j + ways / 2]);
+        TG_UNROLL
+        for (int j = 0; j < ways; j++) v[j] = t[j];
+    }
+}
+
+/* Lane l of all registers is part l of the turns; in memory one vector has lanes of one part. */
+TG_NO_CHECKS INLINE void V(many_turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
+    const int bits = width == 1 ? 4 : width == 2 ? 3 : width == 4 ? 2 : 1, each = ways / LANES;
+    V(vec)    t[16];
+    if (back) {
+        TG_UNROLL
+        for (int i = 0; i < each; i++) V(turn_lanes)(w + i * LANES, v + i, each);
+        V(rotate)(width, ways, bits, w);
+        return;
+    }
+    TG_UNROLL
+    for (int j = 0; j < ways; j++) t[j] = v[j];
+    V(rotate)(width, ways, ways == 8 ? 3 : 4, t);
+    TG_UNROLL
+    for (int i = 0; i < each; i++) {
+        V(vec) part[LANES];
+        V(turn_lanes)(part, t + i * LANES, 1);
+        TG_UNROLL
+        for (int l = 0; l < LANES; l++) w[l * each + i] = part[l];
+    }
+}
+
 /* Vectors of `ways` rows become as many vectors of turns, or back. */
 TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     V(vec) t[4];
-    if (ways == 2 && !back) {
+    if (ways >= 8) {
+        V(many_turns)(width, ways, back, w, v);
+    } else if (ways == 2 && !back) {
         V(zip)(width, &w[0], &w[1], v[0], v[1]);
     } else if (ways == 2) {
         V(unzip)(width, &w[0], &w[1], v[0], v[1]);
@@ -118,7 +157,7 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
     int64_t       i = 0;
     for (; n - i >= VEC / width; i += VEC / width, d += d_next, s += s_next) {
-        V(vec) v[4], w[4];
+        V(vec) v[MOST_TURNS], w[MOST_TURNS];
         TG_UNROLL
         for (int k = 0; k < ways; k++) {
             v[k] = V(load)(s + k * s_step);
@@ -140,7 +179,7 @@ TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const u
                                         int64_t ahead, bool near) {
     const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
     const int64_t rest = (n - lead) % each, first = tg_max(each, TG_LINE_BYTES / unit); /* whole vectors */
-    uint8_t       out[4 * TG_LINE_BYTES] __attribute__((aligned(64)));
+    uint8_t       out[MOST_TURNS * TG_LINE_BYTES] __attribute__((aligned(64)));
     V(take_turns)(width, ways, false, out, s, row, first, 0, false, false);
     tg_stream_part(d, out, lead * unit);
     V(take_turns)(width, ways, false, d + lead * unit, s + lead * width, row, n - lead - rest, ahead, near, true);
@@ -156,7 +195,7 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
     const bool    near = m->few_streams;
     const int64_t run = n * ways * width;
     const bool inside = m->stream && !stream && !back && ways != 3 && (uintptr_t)d % (uintptr_t)(ways * width) == 0 &&
-                        (run | d_outer) % TG_LINE_BYTES == 0 && run >= FEW_LINES * TG_LINE_BYTES;
+                        (run | d_outer) % TG_LINE_BYTES == 0 && run >= FEW_LINES * TG_LINE_BYTES && n >= VEC / width;
     if (inside)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(turn_inside)(width, ways, d, s, row, n, ahead, near);
@@ -168,24 +207,31 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
             V(take_turns)(width, ways, back, d, s, row, n, 0, false, false);
 }
 
+/* How many rows take turns in this block, of those that we know; or 0. */
+INLINE int V(ways_of)(int width, const tg_block *b, bool back) {
+    const int64_t ways = back ? b->rows : b->cols;
+    const bool    turns = back ? b->src_col == b->rows * width : b->dst_row == b->cols * width;
+    if (width > 8 || b->tail > 0 || !turns || ways * width >= STICK) return 0;
+    return ways == 2 || ways == 3 || ways == 4 || ways == 8 || ways == 16 ? (int)ways : 0;
+}
+
 /* False if rows do not take turns in this block. */
 INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (width > 8 || b->tail > 0) return false;
-    if (b->dst_row == b->cols * width && b->cols == 2)
-        V(turn_blocks)(width, 2, false, m, d, s, b);
-    else if (b->dst_row == b->cols * width && b->cols == 3)
-        V(turn_blocks)(width, 3, false, m, d, s, b);
-    else if (b->dst_row == b->cols * width && b->cols == 4)
-        V(turn_blocks)(width, 4, false, m, d, s, b);
-    else if (b->src_col == b->rows * width && b->rows == 2)
-        V(turn_blocks)(width, 2, true, m, d, s, b);
-    else if (b->src_col == b->rows * width && b->rows == 3)
-        V(turn_blocks)(width, 3, true, m, d, s, b);
-    else if (b->src_col == b->rows * width && b->rows == 4)
-        V(turn_blocks)(width, 4, true, m, d, s, b);
-    else
-        return false;
-    return true;
+    const bool back = V(ways_of)(width, b, false) == 0;
+    switch (V(ways_of)(width, b, back)) {
+#define WAYS(n)                                                   \
+    case n:                                                       \
+        if (back) V(turn_blocks)(width, n, true, m, d, s, b);     \
+        else V(turn_blocks)(width, n, false, m, d, s, b);         \
+        return true;
+        WAYS(2)
+        WAYS(3)
+        WAYS(4)
+        WAYS(8)
+        WAYS(16)
+#undef WAYS
+    default: return false;
+    }
 }
 
 #undef LIST_BY_1

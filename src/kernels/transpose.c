@@ -82,6 +82,7 @@ enum {
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
     LONG_ROW = 1024,
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
+    MOST_TURNS = 16,      /* rows that take turns */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3,  /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
     SOONER = 2  /* and between stores, or where lines are evenly spaced */

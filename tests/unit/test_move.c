@@ -294,9 +294,28 @@ static void check_named(int32_t width) {
     }
 }
 
+/* Rows that take turns, and back: whole vectors, less than one, and what is left behind them. */
+static void check_turns(int32_t width) {
+    const int64_t ways[] = {2, 3, 4, 8, 16}, bytes[] = {16, 32, 64, 256, 337 * 16};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) {
+            const int64_t w = ways[i], n = bytes[k] / width + (k == 4 ? 1 : 0), pitch = 3 * n + 1;
+            const named   turns = {"turns", TRANSPOSE, {3, n, w, n * w, w, 1, n, 1, pitch, 0, NULL, 0, 0}};
+            const named   back = {"back", TRANSPOSE, {3, w, n, n, pitch, 1, n * w, 1, w, 0, NULL, 0, 0}};
+            const int64_t align[] = {128, 32, 16, width};
+            for (size_t j = 0; j < sizeof align / sizeof align[0]; j++) {
+                check(TRANSPOSE, width, scaled(&turns, width), align[j]);
+                check(TRANSPOSE, width, scaled(&back, width), align[j]);
+            }
+        }
+}
+
 static void test_blocks_of_planners(void **state) {
     (void)state;
-    for (int32_t width = 1; width <= 16; width *= 2) check_named(width);
+    for (int32_t width = 1; width <= 16; width *= 2) {
+        check_named(width);
+        check_turns(width);
+    }
 }
 
 /* ---- random blocks ---- */
