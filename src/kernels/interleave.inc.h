@@ -126,6 +126,29 @@ TG_NO_CHECKS INLINE void V(many_turns)(int width, int ways, bool back, V(vec) *w
     }
 }
 
+/* n bytes, or a vector if that is less; none if n is not positive. */
+#if VEC == 64
+INLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
+    return (V(vec))_mm512_maskz_loadu_epi8(n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), s);
+}
+
+INLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
+    _mm512_mask_storeu_epi8(d, n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), (__m512i)v);
+}
+#else
+OUTLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
+    uint8_t v[VEC] = {0};
+    for (int64_t i = 0; i < n && i < VEC; i++) v[i] = s[i];
+    return V(load)(v);
+}
+
+OUTLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
+    uint8_t from[VEC];
+    V(store)(from, v);
+    for (int64_t i = 0; i < n && i < VEC; i++) d[i] = from[i];
+}
+#endif
+
 /* Vectors of `ways` rows become as many vectors of turns, or back. */
 TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     V(vec) t[4];
@@ -150,6 +173,21 @@ TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, con
     }
 }
 
+/* n bytes of each of `ways` rows, less than a vector. */
+TG_NO_CHECKS INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
+                                      int64_t n) {
+    V(vec) v[MOST_TURNS], w[MOST_TURNS];
+    TG_UNROLL
+    for (int k = 0; k < ways; k++)
+        v[k] = back ? V(load_some)(s + k * VEC, ways * n - k * VEC) : V(load_some)(s + k * row, n);
+    V(turns)(width, ways, back, w, v);
+    TG_UNROLL
+    for (int k = 0; k < ways; k++) {
+        if (back) V(store_some)(d + k * row, w[k], n);
+        else V(store_some)(d + k * VEC, w[k], ways * n - k * VEC);
+    }
+}
+
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
 TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
                                        int64_t n, int64_t ahead, bool near, bool stream) {
@@ -168,9 +206,7 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
         for (int k = 0; k < ways; k++)
             V(put)(d + k * d_step, w[k], stream);
     }
-    for (; i < n; i++, d += back ? width : ways * width, s += back ? ways * width : width)
-        for (int k = 0; k < ways; k++)
-            memcpy(d + (back ? k * row : k * width), s + (back ? k * width : k * row), (size_t)width);
+    if (i < n) V(take_rest)(width, ways, back, d, s, row, (n - i) * width);
 }
 
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the

@@ -32,6 +32,9 @@ static const char *const transpose_names[WIDTHS][4] = {NAMES("transpose 1-byte")
 static const char *const strided_names[WIDTHS] = {"strided 1-byte", "strided 2-byte", "strided 4-byte",
                                                   "strided 8-byte", "strided 16-byte"}; /* plain C for all */
 
+static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
+                                               NAMES("transpose 4-bit")};
+
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
@@ -56,6 +59,14 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
     const int32_t i = width_index(width);
     if (i < 0) return false;
     fill_mover(out, tg_strided_for(cpu, width), strided_names[i], width, stream, far);
+    return true;
+}
+
+bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far) {
+    if (bits != 1 && bits != 2 && bits != 4) return false;
+    const tg_encoding packed = {TG_KIND_BITS, bits, bits};
+    fill_mover(out, tg_packed_for(cpu, bits), packed_names[bits / 2][set_of(cpu)], 1, stream, far);
+    out->dst = out->src = packed;
     return true;
 }
 

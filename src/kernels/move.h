@@ -9,6 +9,7 @@
  *     convert     width     width     any         the same with float16 to DLFloat16
  *     transpose   width     any       width       a stick on the other dimension: 64 source rows are columns
  *     strided     any       any       any         what is left: gathers, scatters, broadcasts (step 0)
+ *     packed      packed    any       packed      transposes of elements of 1, 2 or 4 bits, as neighbours in a byte
  *
  * dst never overlaps src nor itself. Pointers may have any alignment.
  *
@@ -78,6 +79,9 @@ bool tg_cpu_few_streams(void);
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far); /* 1, 2, 4, 8, 16 */
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
+/* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
+ * src_row mean nothing; other steps are bytes. No tail. */
+bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
 /* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */

@@ -8,5 +8,6 @@
 tg_block_move *tg_rows_for(uint32_t cpu);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
+tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 
 #endif

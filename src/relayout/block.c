@@ -273,6 +273,29 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     return false;
 }
 
+/* ---- transposes of packed elements ---- */
+
+/* Where lines of src go on from step to step, or rows of dst, these are parts of one. */
+static int32_t find_joined(const tg_draft *d) {
+    const tg_block *b = &d->box->block;
+    const int32_t   bits = d->plan->dst_bits;
+    int32_t         o = tg_draft_find_src(d, tg_bytes_for(b->rows, bits));
+    if (o == NONE) o = tg_draft_find_dst(d, tg_bytes_for(b->cols, bits));
+    return o == NONE ? smallest_src(d) : o;
+}
+
+/* Of the same bits on both sides. */
+static bool choose_packed(tg_draft *d, int32_t a, int32_t b) {
+    if (d->dst_width > 0 || d->src_width > 0 || d->converts || d->tail > 0) return false;
+    d->box->family = TG_FAMILY_PACKED;
+    d->box->width = 1;
+    d->box->block.tail = 0;
+    take_cols(d, a);
+    set_rows(d, take(d, b));
+    set_outer(d, take(d, find_joined(d)));
+    return true;
+}
+
 /* ---- what is left: gathers, broadcasts, padding ---- */
 
 static void choose_strided(tg_draft *d, int32_t cols) {
@@ -299,7 +322,7 @@ static void choose_fill(tg_draft *d) {
 static void choose_move(tg_draft *d) {
     const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
     const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));
-    if (a != NONE && b != NONE && choose_tile(d, a, b)) return; /* a != b: there is no run */
+    if (a != NONE && b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: no run */
     if (a != NONE && b != NONE) choose_transpose(d, a, b, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
     else choose_strided(d, a != NONE ? a : smallest_dst(d));

@@ -17,7 +17,7 @@ enum {
 
 /* Bytes of n steps, or of n packed elements. */
 static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
-    return packed ? n * bits / 8 : n * step;
+    return packed || step == TG_PACKED_STEP ? n * bits / 8 : n * step;
 }
 
 /* The loop `which` of the block takes at most `most` steps at a time, if it is longer. */
@@ -129,6 +129,9 @@ void tg_draft_chunks(tg_draft *d) {
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut(d, TG_BLOCK_COLS, tg_max(bytes_of_columns(d) / width, 1));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
+    } else if (box->family == TG_FAMILY_PACKED) {
+        cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
+        cut(d, TG_BLOCK_ROWS, fitting(8 * room / d->plan->dst_bits, b->rows, b->cols, 8 * LINE_PAIR));
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
         cut(d, TG_BLOCK_COLS, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));

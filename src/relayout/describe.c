@@ -12,13 +12,17 @@ static void put_padded(tg_writer *w, int64_t value) {
     tg_put_int(w, value);
 }
 
+static void put_step(tg_writer *w, const char *name, int64_t step) {
+    tg_put_text(w, name);
+    if (step == TG_PACKED_STEP) tg_put_text(w, "packed");
+    else tg_put_int(w, step);
+}
+
 static void put_loop(tg_writer *w, const char *name, int64_t n, int64_t dst, int64_t src) {
     tg_put_text(w, name);
     put_padded(w, n);
-    tg_put_text(w, ": dst ");
-    tg_put_int(w, dst);
-    tg_put_text(w, ", src ");
-    tg_put_int(w, src);
+    put_step(w, ": dst ", dst);
+    put_step(w, ", src ", src);
 }
 
 /* What elements pass through, in turn. */
@@ -37,19 +41,10 @@ static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
 }
 
-static void put_step(tg_writer *w, const char *name, int64_t step) {
-    tg_put_text(w, name);
-    if (step == TG_PACKED_STEP) tg_put_text(w, "packed");
-    else tg_put_int(w, step);
-}
-
 /* The loops of one side of a tile, outermost first; a single one may be cut in chunks. */
 static void put_tile_loops(tg_writer *w, const char *name, const tg_loop *loop, int32_t n, int64_t chunk) {
     for (int32_t i = n; i-- > 0;) {
-        tg_put_text(w, name);
-        put_padded(w, n == 1 ? chunk : loop[i].n);
-        put_step(w, ": dst ", loop[i].dst);
-        put_step(w, ", src ", loop[i].src);
+        put_loop(w, name, n == 1 ? chunk : loop[i].n, loop[i].dst, loop[i].src);
         tg_put_char(w, '\n');
     }
 }

@@ -34,7 +34,7 @@ typedef enum tg_route {
     TG_ROUTE_FILL      /* padding */
 } tg_route;
 
-/* The step of a packed element, where one is meant: a tile's columns in dst, its rows in src. */
+/* The step of a packed element, where one is meant: columns of a tile or of family packed in dst, rows in src. */
 #define TG_PACKED_STEP INT64_MAX
 
 /* The loops of a block. */
@@ -49,7 +49,13 @@ typedef struct tg_loop {
                           * of columns */
 } tg_loop;
 
-typedef enum tg_family { TG_FAMILY_ROWS, TG_FAMILY_TRANSPOSE, TG_FAMILY_STRIDED, TG_FAMILY_CONVERT } tg_family;
+typedef enum tg_family {
+    TG_FAMILY_ROWS,
+    TG_FAMILY_TRANSPOSE,
+    TG_FAMILY_STRIDED,
+    TG_FAMILY_PACKED,
+    TG_FAMILY_CONVERT
+} tg_family;
 
 typedef struct tg_box {
     int64_t   dst, src;      /* bytes: its first element */

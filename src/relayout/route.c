@@ -16,6 +16,7 @@ static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t 
     switch (family) {
     case TG_FAMILY_ROWS: return tg_mover_rows(out, cpu, stream, far);
     case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, width, cpu, stream, far);
+    case TG_FAMILY_PACKED: return tg_mover_packed(out, width, cpu, stream, far);
     default: return tg_mover_strided(out, width, cpu, stream, far);
     }
 }
@@ -67,7 +68,8 @@ static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding
 
 /* The one of the box's own family. */
 static bool find_own(tg_draft *d, int32_t *out, bool stream) {
-    return find_mover(d, out, d->box->family, d->box->width, stream, d->plan->far);
+    const int32_t width = d->box->family == TG_FAMILY_PACKED ? d->plan->dst_bits : d->box->width;
+    return find_mover(d, out, d->box->family, width, stream, d->plan->far);
 }
 
 /* ---- routes ---- */
@@ -102,7 +104,8 @@ static bool choose_tile_movers(tg_draft *d) {
 bool tg_draft_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
-    const bool             around = box->family == TG_FAMILY_TRANSPOSE ? p->stream_turned : p->stream;
+    const bool             turned = box->family == TG_FAMILY_TRANSPOSE || box->family == TG_FAMILY_PACKED;
+    const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (box->route == TG_ROUTE_TILE) return choose_tile_movers(d);
     box->route = d->fill ? TG_ROUTE_FILL : route_of(d);

@@ -1,0 +1,200 @@
+/* Transposes of packed elements against the definition, element by element, for every processor mask, between guard
+ * pages. */
+#define _GNU_SOURCE
+#include "kernels/move.h"
+#include "kernels/stream.h"
+#include "random.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum { ARENA = 1 << 20 };
+
+static uint8_t *src_arena, *dst_arena, *want_arena;
+
+static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
+
+/* ARENA bytes; the pages before and behind cannot be touched. */
+static uint8_t *guarded(void) {
+    const size_t   page = (size_t)sysconf(_SC_PAGESIZE);
+    uint8_t *const p = mmap(NULL, ARENA + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0 || mprotect(p + page + ARENA, page, PROT_NONE) != 0)
+        return NULL;
+    return p + page;
+}
+
+static int set_up(void **state) {
+    (void)state;
+    src_arena = guarded();
+    dst_arena = guarded();
+    want_arena = malloc(ARENA);
+    if (src_arena == NULL || dst_arena == NULL || want_arena == NULL) return -1;
+    for (int64_t i = 0; i < ARENA; i++) src_arena[i] = (uint8_t)random_bits();
+    return 0;
+}
+
+static int tear_down(void **state) {
+    (void)state;
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    munmap(src_arena - page, ARENA + 2 * page);
+    munmap(dst_arena - page, ARENA + 2 * page);
+    free(want_arena);
+    return 0;
+}
+
+static unsigned get(const uint8_t *p, int64_t i, int bits) {
+    return p[i * bits / 8] >> i * bits % 8 & ((1 << bits) - 1);
+}
+
+static void put(uint8_t *p, int64_t i, int bits, unsigned value) {
+    const int      shift = (int)(i * bits % 8);
+    const unsigned mask = ((1u << bits) - 1) << shift;
+    p[i * bits / 8] = (uint8_t)((p[i * bits / 8] & ~mask) | value << shift);
+}
+
+static void naive(uint8_t *d, const uint8_t *s, const tg_block *b, int bits) {
+    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
+        for (int64_t r = 0; r < b->rows; r++)
+            for (int64_t c = 0; c < b->cols; c++) put(d + r * b->dst_row, c, bits, get(s + c * b->src_col, r, bits));
+}
+
+/* Bytes from the lowest one to behind the highest one, where the first element is at 0 or before it. */
+static int64_t reach(int64_t *low, int64_t first, const int64_t *n, const int64_t *step) {
+    int64_t high = first;
+    *low = 0;
+    for (int i = 0; i < 2; i++) *(step[i] < 0 ? low : &high) += (n[i] - 1) * step[i];
+    return high - *low;
+}
+
+/* Where the lowest byte goes: at either end of the arena, or somewhere near a line. */
+static uint8_t *place(uint8_t *arena, int64_t low, int64_t bytes) {
+    if (chance(3)) return arena - low;
+    if (chance(2)) return arena + ARENA - bytes - low;
+    return arena + (chance(2) ? 128 : random_below(200)) - low;
+}
+
+static void check(const tg_block *b, int bits) {
+    static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
+    const int64_t         per = 8 / bits;
+    const int64_t dst_n[] = {b->outer, b->rows}, dst_step[] = {b->dst_outer, b->dst_row};
+    const int64_t src_n[] = {b->outer, b->cols}, src_step[] = {b->src_outer, b->src_col};
+    int64_t       dst_low, src_low;
+    const int64_t dst_bytes = reach(&dst_low, b->cols / per, dst_n, dst_step);
+    const int64_t src_bytes = reach(&src_low, (b->rows + per - 1) / per, src_n, src_step);
+    if (dst_bytes > ARENA - 512 || src_bytes > ARENA - 512) return;
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+        for (int kind = 0; kind < 4; kind++) {
+            tg_mover m;
+            if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_packed(&m, bits, masks[i], (kind & 1) != 0, (kind & 2) != 0));
+            uint8_t *const       d = place(dst_arena, dst_low, dst_bytes);
+            const uint8_t *const s = place(src_arena, src_low, src_bytes);
+            const int            canary = (int)random_below(256);
+            memset(dst_arena, canary, ARENA);
+            memset(want_arena, canary, ARENA);
+            naive(want_arena + (d - dst_arena), s, b, bits);
+            assert_null(m.move(&m, d, s, b));
+            tg_stream_end();
+            if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
+            fail_msg("%s stream %d far %d: %lld x %lld x %lld, dst %lld %lld, src %lld %lld", m.name, m.stream, m.far,
+                     (long long)b->outer, (long long)b->rows, (long long)b->cols, (long long)b->dst_outer,
+                     (long long)b->dst_row, (long long)b->src_outer, (long long)b->src_col);
+        }
+}
+
+static int64_t gap(void) { return chance(2) ? 0 : chance(2) ? 64 * random_below(3) : random_below(40); }
+
+static int64_t count(int64_t per) {
+    if (chance(3)) return per * (1 + random_below(5));
+    return chance(2) ? 1 + random_below(3 * per) : 1 + random_below(700);
+}
+
+/* Rows of dst one after the other, or beside those of the next step; lines of src likewise. */
+static tg_block random_block(int64_t per) {
+    tg_block b = {.outer = chance(2) ? 1 : 1 + random_below(12), .rows = count(per)};
+    b.cols = (count(per) + per - 1) / per * per;
+    const int64_t run = b.cols / per, line = (b.rows + per - 1) / per;
+    if (chance(2)) {
+        b.dst_row = run + gap();
+        b.dst_outer = b.rows * b.dst_row + gap();
+    } else {
+        b.dst_outer = run + gap();
+        b.dst_row = b.outer * b.dst_outer + gap();
+    }
+    if (chance(2)) {
+        b.src_col = line + gap();
+        b.src_outer = b.cols * b.src_col + gap();
+    } else {
+        b.src_outer = line + gap();
+        b.src_col = b.outer * b.src_outer + gap();
+    }
+    if (chance(8)) b.src_col = -b.src_col;
+    if (chance(8)) b.src_outer = -b.src_outer;
+    if (chance(16)) *(chance(2) ? &b.src_col : &b.src_outer) = 0;
+    return b;
+}
+
+static void test_random_blocks(void **state) {
+    (void)state;
+    const char *const given = getenv("TG_SEED");
+    const uint64_t    seed = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : 20261124;
+    print_message("TG_SEED=%llu\n", (unsigned long long)seed);
+    random_state = seed;
+    for (int i = 0; i < 1500; i++) {
+        const int      bits = 1 << random_below(3);
+        const tg_block b = random_block(8 / bits);
+        check(&b, bits);
+    }
+}
+
+/* Of matrices and of tiles: rows of dst that take turns, short lines, steps that go on on either side. */
+static void test_blocks_of_planners(void **state) {
+    (void)state;
+    for (int bits = 1; bits <= 4; bits *= 2) {
+        const int64_t  e = 8 / bits, n = 256;
+        const tg_block blocks[] = {
+            {.outer = 1, .rows = 4 * n, .cols = 2 * n, .dst_row = 2 * n / e, .src_col = 4 * n / e},
+            {.outer = 1, .rows = 5 * n + e, .cols = 3 * n + e, .dst_row = 4 * n / e, .src_col = 6 * n / e},
+            {.outer = 1, .rows = 5 * n + 1, .cols = 3 * n, .dst_row = 4 * n / e, .src_col = 6 * n / e},
+            {.outer = 9, .rows = 128, .cols = 8, .dst_outer = 128 * 8 / e, .dst_row = 8 / e, .src_outer = 128 / e,
+             .src_col = 9 * 128 / e},
+            {.outer = 70, .rows = 128, .cols = e, .dst_outer = 512, .dst_row = 1, .src_outer = 128 / e,
+             .src_col = 70 * 128 / e},
+            {.outer = 70, .rows = e, .cols = 128, .dst_outer = 128 / e, .dst_row = 70 * 128 / e, .src_outer = 512,
+             .src_col = 1},
+            {.outer = 3, .rows = 8, .cols = 4096, .dst_outer = 8 * 4096 / e, .dst_row = 4096 / e,
+             .src_outer = 8 * 4096 / e, .src_col = 8 / e},
+        };
+        for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+            for (int k = 0; k < 10; k++) check(&blocks[i], bits);
+    }
+}
+
+static void test_variants(void **state) {
+    (void)state;
+    tg_mover plain, fast;
+    assert_false(tg_mover_packed(&plain, 8, tg_cpu_features(), false, false));
+    assert_false(tg_mover_packed(&plain, 3, tg_cpu_features(), false, false));
+    for (int bits = 1; bits <= 4; bits *= 2) {
+        assert_true(tg_mover_packed(&plain, bits, 0, false, false));
+        assert_true(tg_mover_packed(&fast, bits, tg_cpu_features(), false, false));
+        if ((tg_cpu_features() & (TG_CPU_AVX2 | TG_CPU_NEON)) == 0) continue;
+        assert_true(fast.move != plain.move && strcmp(fast.name, plain.name) != 0);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_blocks_of_planners),
+        cmocka_unit_test(test_random_blocks),
+        cmocka_unit_test(test_variants),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
