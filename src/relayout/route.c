@@ -10,6 +10,8 @@
 #include "kernels/stream.h"
 #include "relayout/box.h"
 
+enum { FEW_LINES = 16 };
+
 /* ---- movers ---- */
 
 static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t cpu, bool stream, bool far) {
@@ -82,23 +84,29 @@ static tg_route route_of(const tg_draft *d) {
 }
 
 /* Runs are gathered and written by movers of runs; packed elements are unpacked and packed with that, and other
- * conversions are done on the way out. */
+ * conversions are done on the way out. Of bytes whose runs one loop counts, the transpose itself reads, or writes, each
+ * in its place, unless that is from many lines that are far: those come faster row by row. */
 static bool choose_tile_movers(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
     const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
     const bool             pack = d->dst_width == 0, unpack = d->src_width == 0;
+    const bool reads = !unpack && d->ncols == 1 && (!p->far || box->block.cols <= FEW_LINES);
+    const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
     const bool stream = p->stream && tg_bytes_for(box->block.cols, p->dst_bits) % TG_LINE_BYTES == 0;
-    if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, false, false)) return false;
+    if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned, reads && p->far))
+        return false;
     if (pack && unpack)
         return p->dst_bits == p->src_bits && find_convert(d, &box->in, bytes, packed, false, p->far) &&
                find_convert(d, &box->out, packed, bytes, stream, false);
-    if (unpack)
-        return find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far) &&
-               find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
-    if (!find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, p->far)) return false;
-    return d->converts ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, stream, false)
-                       : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
+    if (unpack) {
+        if (!find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far)) return false;
+    } else if (!reads && !find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, p->far)) {
+        return false;
+    }
+    if (writes) return true;
+    return d->converts && !unpack ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, stream, false)
+                                  : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
 
 bool tg_draft_route(tg_draft *d) {

@@ -187,12 +187,25 @@ static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block
 
 const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *b) {
+    const tg_loop *cols = &p->as.nest.loop[box->first + box->nloops], *rows = cols + box->ncols;
     const int64_t  width = box->width;
-    const tg_block turn = {.outer = 1, .rows = b->rows, .cols = b->cols, .dst_row = b->cols * width, .dst_col = width,
-                           .src_row = width, .src_col = b->rows * width};
-    const runs     in = runs_in(p, box, b), out = runs_out(p, box, b);
+    const bool reads = box->in == TG_NO_MOVER, writes = box->out == TG_NO_MOVER; /* without a stage before, behind */
     stage          s;
-    if (!move_runs(&in, s.in, dst, src)) return find_misfit_in_tile(p, box, src, b);
-    (void)call(&p->as.nest.mover[box->mover], s.out, s.in, &turn);
+    tg_block       turn = {.outer = 1, .rows = b->rows, .cols = b->cols, .dst_row = b->cols * width, .dst_col = width,
+                           .src_row = width, .src_col = b->rows * width};
+    if (reads) {
+        turn.src_col = cols->src;
+    } else {
+        const runs in = runs_in(p, box, b);
+        if (!move_runs(&in, s.in, dst, src)) return find_misfit_in_tile(p, box, src, b);
+    }
+    if (writes) {
+        turn.dst_row = rows->dst;
+        turn.tail = b->tail;
+        turn.pad = b->pad;
+    }
+    (void)call(&p->as.nest.mover[box->mover], writes ? dst : s.out, reads ? src : s.in, &turn);
+    if (writes) return NULL;
+    const runs out = runs_out(p, box, b);
     return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
 }
