@@ -22,6 +22,7 @@ enum {
     FEW_ROWS = 16,
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
+    GOOD_TILE = 4096, /* bytes: and smaller tiles do, on the side that has more room */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
 
@@ -177,7 +178,7 @@ typedef struct rest {
 } rest;
 
 /* One side of a tile: from loop `index` on, the loops that go on where the ones before end in dst (or src), until their
- * run is good; of the last one as much as there is room for, `most` elements. */
+ * run is good, of so many bytes; of the last one as much as there is room for, `most` elements. */
 typedef struct side {
     tg_loop *loop;
     int32_t  n;
@@ -186,7 +187,7 @@ typedef struct side {
     rest     left;
 } side;
 
-static void take_side(tg_draft *d, side *s, int32_t index, int64_t most) {
+static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t good) {
     const int32_t bits = s->in_dst ? d->plan->dst_bits : d->plan->src_bits;
     s->n = 0;
     s->elements = 1;
@@ -203,7 +204,7 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most) {
         }
         s->elements *= l->n;
         const int64_t bytes = tg_bytes_for(s->elements, bits);
-        if (all > room || bytes >= GOOD_RUN || (bits < 8 && s->elements % (8 / bits) != 0)) break;
+        if (all > room || bytes >= good || (bits < 8 && s->elements % (8 / bits) != 0)) break;
         index = s->in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
     }
 }
@@ -216,9 +217,10 @@ static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b
         return;
     }
     tg_draft_take(d, b); /* not for the other side */
-    take_side(d, cols, a, most);
+    take_side(d, cols, a, most, GOOD_RUN);
     d->left |= (uint64_t)1 << b;
-    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most) / WHOLE_BYTES * WHOLE_BYTES);
+    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most) / WHOLE_BYTES * WHOLE_BYTES,
+              tg_max(GOOD_TILE / width / cols->elements, GOOD_RUN));
 }
 
 static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {
