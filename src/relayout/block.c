@@ -152,6 +152,8 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t wi
     set_outer(d, take(d, find_long_walk(d, width)));
 }
 
+static bool is_whole(int64_t elements, int32_t bits) { return bits >= 8 || elements % (8 / bits) == 0; }
+
 static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* Short runs as one wide element each. */
@@ -166,8 +168,9 @@ static bool choose_wide(tg_draft *d) {
 
 /* ---- tiles of several loops ---- */
 
-/* Of what is transposed: packed elements have been unpacked by then. */
+/* Of what is transposed: single packed elements have been unpacked by then. */
 static int32_t tile_width(const tg_draft *d) {
+    if (d->unit > 1) return (int32_t)tg_bytes_for(d->unit, d->plan->src_bits);
     return d->src_width > 0 ? d->src_width : d->dst_width > 0 ? d->dst_width : 1;
 }
 
@@ -189,6 +192,7 @@ typedef struct side {
 
 static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t good) {
     const int32_t bits = s->in_dst ? d->plan->dst_bits : d->plan->src_bits;
+    const int64_t unit = d->unit;
     s->n = 0;
     s->elements = 1;
     s->left.loop = NONE;
@@ -203,8 +207,8 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t
             s->left = (rest){index, l->n, s->elements};
         }
         s->elements *= l->n;
-        const int64_t bytes = tg_bytes_for(s->elements, bits);
-        if (all > room || bytes >= good || (bits < 8 && s->elements % (8 / bits) != 0)) break;
+        const int64_t bytes = tg_bytes_for(s->elements * unit, bits);
+        if (all > room || bytes >= good || (bits < 8 && s->elements * unit % (8 / bits) != 0)) break;
         index = s->in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
     }
 }
@@ -250,20 +254,27 @@ static void set_tile(tg_draft *d, int64_t cols, int64_t rows) {
     box->width = tile_width(d);
 }
 
-/* Transposes of packed elements, and of runs so short that blocks of three loops would be a handful of elements. Where
- * only one side has short runs, the third loop of a block makes these longer. */
+/* Are columns short, and one run of src together? A block of three loops reads on from there. */
+static bool is_one_walk(const tg_draft *d, int32_t a, int32_t b) {
+    const int64_t bytes = tg_bytes_for(d->loop[b].n, d->plan->src_bits);
+    return bytes <= GOOD_RUN && d->loop[a].src == bytes;
+}
+
+/* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
+ * elements. Where only one side has short runs, the third loop of a block makes these longer. */
 static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const int32_t  dst = d->plan->dst_bits, src = d->plan->src_bits;
-    const bool     packed = d->dst_width == 0 || d->src_width == 0;
+    const bool     packed = d->dst_width == 0 || d->src_width == 0, always = packed || d->converts;
     const bool     writes_briefly = tg_bytes_for(d->loop[a].n, dst) < GOOD_RUN,
                    reads_briefly = tg_bytes_for(d->loop[b].n, src) < GOOD_RUN;
     const uint64_t left = d->left;
     side           cols = {.loop = d->cols, .in_dst = true}, rows = {.loop = d->rows, .in_dst = false};
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
-    if (!packed && !writes_briefly && !reads_briefly) return false;
+    if (!always && !writes_briefly && !reads_briefly) return false;
+    if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
     take_sides(d, &cols, a, &rows, b);
     const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);
-    if (packed || wide || cols.n > 2 || rows.n > 2) {
+    if (always || wide || cols.n > 2 || rows.n > 2) {
         d->ncols = cols.n;
         d->nrows = rows.n;
         count_chunks(d, TG_BLOCK_COLS, &cols.left);
@@ -273,6 +284,16 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     }
     d->left = left;
     return false;
+}
+
+/* Short runs that are converted, as one unit each. */
+static bool choose_units(tg_draft *d) {
+    const int64_t from = tg_bytes_for(d->run, d->plan->src_bits), to = tg_bytes_for(d->run, d->plan->dst_bits);
+    if (!d->converts || d->tail > 0 || !is_width(from) || !is_whole(d->run, d->plan->src_bits)) return false;
+    const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
+    if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
+    d->unit = d->run;
+    return choose_tile(d, a, b);
 }
 
 /* ---- transposes of packed elements ---- */
@@ -336,5 +357,5 @@ void tg_draft_block(tg_draft *d) {
     d->box->block.last = 0;
     if (d->fill) choose_fill(d);
     else if (d->run == 0) choose_move(d);
-    else if (!choose_wide(d)) choose_rows(d);
+    else if (!choose_wide(d) && !choose_units(d)) choose_rows(d);
 }

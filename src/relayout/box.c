@@ -141,6 +141,7 @@ bool tg_nest_add_box(tg_draft *d) {
     d->box = &nest->box[nest->nboxes];
     d->converts = plan->dst_encoding.kind != TG_KIND_NONE && !d->fill;
     d->ncols = d->nrows = 0;
+    d->unit = 1;
     fuse(d);
     take_run(d);
     d->left = ((uint64_t)1 << d->n) - 1;

@@ -2,9 +2,11 @@
  *
  *     bits stay the same                 one mover of the family                              move
  *     rows, converted                    one converting mover                                 convert
- *     transposed or strided, converted   moved into the order of dst, then converted          gather
+ *     strided, converted; transposed,    moved into the order of dst, then converted          gather
+ *       where src is one walk
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
- *     tiles of several loops             gathered, transposed, written; packed on the way     tile
+ *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
+ *       several loops                    on the way
  *
  * Boxes share their movers. */
 #include "kernels/stream.h"
@@ -90,11 +92,13 @@ static bool choose_tile_movers(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
     const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
-    const bool             pack = d->dst_width == 0, unpack = d->src_width == 0;
-    const bool reads = !unpack && d->ncols == 1 && (!p->far || box->block.cols <= FEW_LINES);
+    const bool units = d->unit > 1, pack = !units && d->dst_width == 0, unpack = !units && d->src_width == 0;
+    const bool one_walk = d->cols[0].src == box->block.rows * box->width, few = box->block.cols <= FEW_LINES;
+    const bool reads = !unpack && d->ncols == 1 && (!p->far || one_walk || few);
     const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
-    const bool stream = p->stream && tg_bytes_for(box->block.cols, p->dst_bits) % TG_LINE_BYTES == 0;
-    if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned, reads && p->far))
+    const bool stream = p->stream && tg_bytes_for(box->block.cols * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
+    if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned,
+                    reads && p->far && few))
         return false;
     if (pack && unpack)
         return p->dst_bits == p->src_bits && find_convert(d, &box->in, bytes, packed, false, p->far) &&

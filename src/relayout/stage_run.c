@@ -2,9 +2,12 @@
  *
  * gather    moved together in the order of dst, then converted run by run
  * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
- * tile      transposes of packed elements, and of tensors whose dimensions are all short: of [4,4,4,4,4,4] reversed,
- *           three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are gathered
- *           (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written */
+ * tile      transposes that convert, or pack, and those of tensors whose dimensions are all short: of [4,4,4,4,4,4]
+ *           reversed, three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are
+ *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
+ *           The first or the last step falls away where the transpose can do it (route.c). Where a few elements are
+ *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
+ *           is what is transposed */
 #include "base/checked.h"
 #include "relayout/plan.h"
 
@@ -121,6 +124,12 @@ static bool move_runs(const runs *r, uint8_t *buffer, uint8_t *dst, const uint8_
     return true;
 }
 
+/* Elements in a place of the tile, neighbours on both sides: one, if it was unpacked on the way in. */
+static int64_t unit_of(const tg_plan_private *p, const tg_box *box) {
+    const bool unpacked = box->in != TG_NO_MOVER && p->as.nest.family[box->in] == TG_FAMILY_CONVERT;
+    return unpacked ? 1 : box->width * 8 / p->src_bits;
+}
+
 /* The element that does not fit, where the elements were converted on the way in or out. */
 static const uint8_t *find_misfit_in_tile(const tg_plan_private *p, const tg_box *box, const uint8_t *src,
                                           const tg_block *b) {
@@ -133,7 +142,7 @@ static const uint8_t *find_misfit_in_tile(const tg_plan_private *p, const tg_box
             run += rest % n * loop[i].src;
             rest /= n;
         }
-        for (int64_t r = 0; r < b->rows; r++) {
+        for (int64_t r = 0; r < b->rows * unit_of(p, box); r++) {
             tg_word out;
             if (!tg_ref_convert(&out, p->dst_encoding, p->src_encoding, tg_ref_load(run, r, p->src_bits)))
                 return run + r * p->src_bits / 8;
@@ -164,24 +173,24 @@ static runs runs_in(const tg_plan_private *p, const tg_box *box, const tg_block 
     r.block.cols = bytes ? line : b->rows;
     r.block.dst_col = bytes ? 1 : box->width;
     r.block.src_col = bytes ? 1 : p->src_bits / 8;
-    join_runs(&r, b->rows * p->src_bits);
+    join_runs(&r, b->rows * unit_of(p, box) * p->src_bits);
     return r;
 }
 
 /* Runs of dst, out of the buffer: b->rows of them, or fewer where they are neighbours. */
 static runs runs_out(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
     const tg_nest *nest = &p->as.nest;
-    const int64_t  line = b->cols * box->width;
+    const int64_t  line = b->cols * box->width, unit = unit_of(p, box), elements = b->cols * unit;
     runs           r = {.mover = &nest->mover[box->out],
                         .loop = &nest->loop[box->first + box->nloops + box->ncols],
                         .nloops = box->nrows, .count = b->rows, .line = line, .in_dst = true};
     const bool     bytes = nest->family[box->out] == TG_FAMILY_ROWS;
-    r.block.cols = bytes ? line : b->cols;
+    r.block.cols = bytes ? line : elements;
     r.block.dst_col = bytes ? 1 : p->dst_bits / 8;
-    r.block.src_col = bytes ? 1 : box->width;
+    r.block.src_col = bytes ? 1 : box->width / unit;
     r.block.tail = b->tail * (bytes ? box->width : 1);
     r.block.pad = b->pad;
-    join_runs(&r, b->cols * p->dst_bits);
+    join_runs(&r, elements * p->dst_bits);
     return r;
 }
 

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -247,12 +248,51 @@ static void test_overflow(void **state) {
     assert_true(coord[0] * 40 + coord[1] == offset && offset <= 1003);
 }
 
+/* One integer that does not fit, at each place of src in turn: it is the one that is named, whichever way it went. */
+static void expect_misfits(const char *from, const char *to) {
+    tg_desc              src, dst;
+    tg_plan              p;
+    tg_error             err;
+    static int16_t       in[4096];
+    static uint8_t       out[8192];
+    char                 told[32];
+    int                  found = 0;
+    assert_int_equal(tg_desc_parse(&src, from, strlen(from), NULL), TG_OK);
+    assert_int_equal(tg_desc_parse(&dst, to, strlen(to), NULL), TG_OK);
+    const tg_plan_params params = {.dst = &dst.layout, .src = &src.layout, .convert = true};
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    assert_true(src.layout.span <= 4096 && dst.layout.span <= 8192);
+    for (int i = 0; i < src.layout.span; i++) {
+        in[i] = 3000;
+        (void)snprintf(told, sizeof told, "value 3000 at element %d of", i);
+        if (tg_plan_run(&p, out, in, NULL, &err) != TG_OK) {
+            if (strncmp(err.message, told, strlen(told)) != 0) fail_msg("%s to %s: %s %s", from, to, told, err.message);
+            found++;
+        }
+        in[i] = 0;
+    }
+    assert_int_equal(found, tg_layout_numel(&src.layout)); /* padding may be anything */
+}
+
+static void test_overflow_anywhere(void **state) {
+    (void)state;
+    expect_misfits("s16[16,140]", "s8[16,140]{1,0:T(8,128)}");
+    expect_misfits("s16[16,140]", "s8[16,140]{1,0:T(8,128)(2,1)}");
+    expect_misfits("s16[16,140]", "s8[16,140]{0,1}");
+    expect_misfits("s16[16,140]", "s4[16,140]{1,0:T(8,128)(8,1)E(4)}");
+    expect_misfits("s16[16,140]{1,0:T(8,128)}", "s8[16,140]{0,1}");
+    expect_misfits("s16[16,140]{1,0:T(8,128)(4,1)}", "s8[16,140]");
+    expect_misfits("s16[16,140]{0,1}", "s8[16,140]{1,0:T(8,128)(2,1)}"); /* by units of two elements */
+    expect_misfits("s16[16,140]{0,1}", "s4[16,140]{1,0:T(8,128)(4,1)E(4)}");
+    expect_misfits("s16[4,5,6,7]", "s8[4,5,6,7]{0,1,2,3}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fusing),         cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
         cmocka_unit_test(test_steps_by_size),  cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
         cmocka_unit_test(test_bytes_of_a_box), cmocka_unit_test(test_packed_rest),  cmocka_unit_test(test_overflow),
-        cmocka_unit_test(test_far_apart),
+        cmocka_unit_test(test_far_apart),     cmocka_unit_test(test_overflow_anywhere),
     };
     return cmocka_run_group_tests_name("relayout plan", tests, NULL, NULL);
 }
