@@ -121,7 +121,7 @@ static void put_walk(tg_writer *w, const tg_plan_private *p) {
     tg_put_int(w, walk->row_block);
     tg_put_text(w, " rows x ");
     tg_put_int(w, walk->col_chunk);
-    tg_put_text(w, " columns\n");
+    tg_put_text(w, walk->by_pieces ? " columns, in pieces that all rows share\n" : " columns\n");
 }
 
 size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {

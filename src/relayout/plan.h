@@ -81,7 +81,10 @@ typedef struct tg_nest {
     tg_box   box[TG_PLAN_BOXES];
 } tg_nest;
 
-enum { TG_NO_ROW = -1 };
+enum {
+    TG_NO_ROW = -1,
+    TG_WALK_LINES = 256 /* rows of one block, where they are listed */
+};
 
 typedef struct tg_walk {
     tg_kernel kernel;
@@ -92,6 +95,9 @@ typedef struct tg_walk {
     int32_t   row, col;            /* row: TG_NO_ROW if there is none */
     int64_t   row_block, row_blocks;
     int64_t   tile_cols;           /* columns of one kernel call, at most */
+    bool      by_pieces;           /* columns are runs of whole bytes that stay as they are: walk_pieces.c */
+    bool      same_pieces;         /* wherever the other dimensions are */
+    int64_t   bytes;               /* of an element of such runs */
     int64_t   col_chunk, col_chunks;
     int64_t   units;               /* a coordinate of the outer loops x one block of rows x one chunk of columns */
 } tg_walk;

@@ -22,6 +22,7 @@ enum {
     UNITS_WANTED = 16,      /* of a small tensor, so that tasks can be cut */
     LONG_RUN = 64,          /* elements; longer runs are not better */
     COPY_ROWS = 16,         /* streams that hardware prefetch follows well (docs/sources.md: measured) */
+    PIECE_ROWS = 128,       /* of a block of pieces, at most TG_WALK_LINES */
     LINES_BYTES = 128,      /* two cache lines, fetched together */
     TILE_ELEMENTS = 4096    /* of a transposing tile: both sides of it stay in the first-level cache */
 };
@@ -106,13 +107,29 @@ static void choose_outer(tg_walk *p) {
     }
 }
 
+/* ---- pieces ---- */
+
+/* Is no logical dimension in the same group? Axes that folds make are. */
+static bool is_alone(const tg_walk *p, const tg_side *s, int32_t d) {
+    for (int32_t e = 0; e < p->ndim; e++)
+        if (e != d && s->group[e] == s->group[d]) return false;
+    return true;
+}
+
+static void choose_pieces(tg_walk *w, const tg_plan_private *plan, const candidate *col) {
+    const bool same = plan->dst_encoding.kind == TG_KIND_NONE;
+    w->by_pieces = same && plan->dst_bits >= 8 && is_contiguous(col);
+    w->same_pieces = is_alone(w, &w->dst, w->col) && is_alone(w, &w->src, w->col);
+    w->bytes = plan->dst_bits / 8;
+}
+
 /* ---- cutting ---- */
 
 static void cut(tg_walk *p, const tg_plan_private *plan, const candidate *col, int64_t total) {
     const int64_t bits = plan->src_bits, rows = p->row == TG_NO_ROW ? 1 : p->size[p->row];
     const int64_t line_elements = tg_max(LINES_BYTES * 8 / bits, 1);
     const int64_t wanted = is_contiguous(col) ? COPY_ROWS : tg_min(tg_max(line_elements, COPY_ROWS), 128);
-    p->row_block = tg_max(tg_min(wanted, rows), 1);
+    p->row_block = tg_max(tg_min(p->by_pieces ? PIECE_ROWS : wanted, rows), 1);
     p->row_blocks = tg_ceil_div(rows, p->row_block);
     p->tile_cols = is_contiguous(col) ? INT64_MAX : tg_max(TILE_ELEMENTS / p->row_block, LONG_RUN);
 
@@ -165,6 +182,7 @@ tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err
     choose_col(w);
     const candidate col = look(w, w->col);
     choose_row(w, &col);
+    choose_pieces(w, plan, &col);
     choose_outer(w);
     cut(w, plan, &col, total);
     return TG_OK;

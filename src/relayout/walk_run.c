@@ -3,9 +3,7 @@
  * A unit walks its block of rows and its chunk of columns by the linear steps of both sides; where
  * neither side's digits carry, that is one kernel call. The offsets of a side advance by its slope and
  * are evaluated again only where the side itself carries. */
-#include "relayout/plan.h"
-
-#include "base/checked.h"
+#include "relayout/walk.h"
 
 #include <string.h>
 
@@ -16,33 +14,7 @@ typedef struct job {
     int64_t        bad; /* src offset of an integer that did not fit, or -1 */
 } job;
 
-/* A side's place along one dimension, and how many positions its current step still holds. */
-typedef struct walker {
-    const tg_side *side;
-    int32_t        dim; /* TG_NO_ROW: a single position */
-    tg_step        now;
-} walker;
-
-static void walker_look(walker *w, const int64_t *x) {
-    const tg_step still = {0, 0, INT64_MAX};
-    w->now = w->dim == TG_NO_ROW ? still : tg_side_step(w->side, w->dim, x);
-}
-
-/* Go n positions on, n <= now.length; x is the coordinate there. */
-static void walker_advance(walker *w, int64_t n, const int64_t *x) {
-    if (w->now.length == n) {
-        walker_look(w, x);
-        return;
-    }
-    w->now.offset += w->now.slope * n;
-    w->now.length -= n;
-}
-
 /* ---- one unit ---- */
-
-typedef struct window {
-    int64_t row, rows_end, col, cols_end;
-} window;
 
 static bool move_rect(job *j, const tg_rect *r) {
     const tg_kernel *k = &j->walk->kernel;
@@ -53,12 +25,13 @@ static bool move_rect(job *j, const tg_rect *r) {
 }
 
 /* All columns of some rows along which both sides are linear. */
-static bool move_rows(job *j, tg_rect *r, int64_t dst_first, int64_t src_first, int64_t *x, const window *w) {
+static bool move_rows(job *j, tg_rect *r, int64_t dst_first, int64_t src_first, const tg_window *w) {
     const tg_walk *p = j->walk;
-    walker         d = {&p->dst, p->col, {0, 0, 0}}, s = {&p->src, p->col, {0, 0, 0}};
+    int64_t *const x = w->x;
+    tg_walker      d = {&p->dst, p->col, {0, 0, 0}}, s = {&p->src, p->col, {0, 0, 0}};
     x[p->col] = w->col;
-    walker_look(&d, x);
-    walker_look(&s, x);
+    tg_walker_look(&d, x);
+    tg_walker_look(&s, x);
     for (;;) {
         const int64_t left = w->cols_end - x[p->col];
         r->cols = tg_min(tg_min(left, p->tile_cols), tg_min(d.now.length, s.now.length));
@@ -69,24 +42,21 @@ static bool move_rows(job *j, tg_rect *r, int64_t dst_first, int64_t src_first, 
         if (!move_rect(j, r)) return false;
         if (r->cols == left) return true;
         x[p->col] += r->cols;
-        walker_advance(&d, r->cols, x);
-        walker_advance(&s, r->cols, x);
+        tg_walker_advance(&d, r->cols, x);
+        tg_walker_advance(&s, r->cols, x);
     }
 }
 
-static bool move_window(job *j, int64_t *x, const window *w) {
+static bool move_window(job *j, const tg_window *w) {
     const tg_walk *p = j->walk;
-    const int32_t  fixed = p->row == TG_NO_ROW ? p->col : p->row;
-    const int64_t dst_base = tg_side_base(&p->dst, p->col, fixed, x),
-                  src_base = tg_side_base(&p->src, p->col, fixed, x);
-    walker         d = {&p->dst, p->row, {0, 0, 0}}, s = {&p->src, p->row, {0, 0, 0}};
+    tg_walker      d = {&p->dst, p->row, {0, 0, 0}}, s = {&p->src, p->row, {0, 0, 0}};
     for (int64_t row = w->row; row < w->rows_end;) {
-        if (p->row != TG_NO_ROW) x[p->row] = row;
-        walker_look(&d, x);
-        walker_look(&s, x);
+        if (p->row != TG_NO_ROW) w->x[p->row] = row;
+        tg_walker_look(&d, w->x);
+        tg_walker_look(&s, w->x);
         tg_rect r = {tg_min(w->rows_end - row, tg_min(d.now.length, s.now.length)), 0,
                      {0, d.now.slope, 0}, {0, s.now.slope, 0}};
-        if (!move_rows(j, &r, dst_base + d.now.offset, src_base + s.now.offset, x, w)) return false;
+        if (!move_rows(j, &r, w->dst_base + d.now.offset, w->src_base + s.now.offset, w)) return false;
         row += r.rows;
     }
     return true;
@@ -102,24 +72,34 @@ static int64_t place_unit(int64_t *x, const tg_walk *w, int64_t unit) {
     return block;
 }
 
-/* Those units that only continue the columns of one block of rows are done at once. */
+/* Units [first, first + n), which only continue the columns of one block of rows. */
+static tg_window window_of(const tg_walk *p, int64_t first, int64_t n, int64_t *x) {
+    const bool    has_rows = p->row != TG_NO_ROW;
+    const int64_t block = place_unit(x, p, first), chunk = first % p->col_chunks;
+    const int64_t rows = has_rows ? p->size[p->row] : 1, row = has_rows ? p->begin[p->row] : 0;
+    const int64_t col = p->begin[p->col];
+    const int32_t fixed = has_rows ? p->row : p->col;
+    return (tg_window){x, row + block * p->row_block, row + tg_min((block + 1) * p->row_block, rows),
+                       col + chunk * p->col_chunk, col + tg_min((chunk + n) * p->col_chunk, p->size[p->col]),
+                       tg_side_base(&p->dst, p->col, fixed, x), tg_side_base(&p->src, p->col, fixed, x)};
+}
+
 bool tg_walk_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end,
                  int64_t *bad) {
     const tg_walk *p = &plan->as.walk;
     job            j = {p, dst, src, -1};
-    const bool     has_rows = p->row != TG_NO_ROW;
+    tg_pieces      pieces;
+    pieces.col = pieces.cols_end = 0;
     while (first < end) {
-        int64_t       x[TG_MOVE_DIMS];
-        const int64_t chunk = first % p->col_chunks, chunks = tg_min(end - first, p->col_chunks - chunk);
-        const int64_t block = place_unit(x, p, first), rows = has_rows ? p->size[p->row] : 1;
-        const int64_t row = has_rows ? p->begin[p->row] : 0, col = p->begin[p->col];
-        const window  w = {row + block * p->row_block, row + tg_min((block + 1) * p->row_block, rows),
-                           col + chunk * p->col_chunk, col + tg_min((chunk + chunks) * p->col_chunk, p->size[p->col])};
-        if (!move_window(&j, x, &w)) {
+        int64_t         x[TG_MOVE_DIMS];
+        const int64_t   n = p->by_pieces ? 1 : tg_min(end - first, p->col_chunks - first % p->col_chunks);
+        const tg_window w = window_of(p, first, n, x);
+        if (p->by_pieces) tg_walk_pieces(p, dst, src, &w, &pieces);
+        else if (!move_window(&j, &w)) {
             *bad = j.bad;
             return false;
         }
-        first += chunks;
+        first += n;
     }
     return true;
 }

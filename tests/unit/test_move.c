@@ -2,6 +2,7 @@
  * outside of the block is a fault, a byte changed in a gap of dst is a difference. */
 #define _GNU_SOURCE
 #include "kernels/move.h"
+#include "kernels/pieces.h"
 #include "kernels/stream.h"
 #include "random.h"
 #include "unchecked.h"
@@ -478,9 +479,42 @@ static void test_fill(void **state) {
             }
 }
 
+/* ---- pieces ---- */
+
+/* Pieces of n bytes for lines at random places of src, and at places of dst that lie apart, in any order. */
+static void check_piece(int64_t n, int64_t lines, bool stream) {
+    enum { MAX_LINES = 100 };
+    tg_place      line[MAX_LINES];
+    const int64_t gap = random_below(3) == 0 ? 0 : random_below(100), step = n + gap, all = (lines - 1) * step + n;
+    const int64_t first = random_below(2) == 0 ? ARENA - all : random_below(100), turn = random_below(lines);
+    const int     canary = (int)random_below(256);
+    assert_true(lines <= MAX_LINES && first + all <= ARENA);
+    for (int64_t i = 0; i < lines; i++)
+        line[i] = (tg_place){(i + turn) % lines * step, random_below(4) == 0 ? 0 : random_below(ARENA - n + 1)};
+    line[0].src = ARENA - n;
+    memset(dst_arena, canary, ARENA);
+    memset(want_arena, canary, ARENA);
+    for (int64_t i = 0; i < lines; i++) memcpy(want_arena + first + line[i].dst, src_arena + line[i].src, (size_t)n);
+    tg_copy_piece(dst_arena + first, src_arena, n, line, lines, stream);
+    tg_stream_end();
+    for (int64_t i = 0; i < ARENA; i++)
+        if (dst_arena[i] != want_arena[i])
+            fail_msg("%lld bytes of %lld lines, stream %d: byte %lld", (long long)n, (long long)lines, stream,
+                     (long long)(i - first));
+}
+
+static void test_pieces(void **state) {
+    (void)state;
+    static const int64_t longer[] = {191, 192, 255, 256, 257, 1000, 1023, 1024, 1087, 4000};
+    for (int64_t n = 1; n < 132; n++) check_piece(n, 1 + random_below(40), false);
+    for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++)
+        for (int stream = 0; stream < 2; stream++) check_piece(longer[i], 1 + random_below(100), stream != 0);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fill),
+        cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_blocks_of_planners),

@@ -508,6 +508,29 @@ static void test_views(void **state) {
 }
 
 /* One run; and a walk, since tiles of 48 and 64 do not nest. */
+/* Digits that do not nest: short runs and long ones, more pieces than are listed at a time, rows in tiles of their own,
+ * few rows, folds, and dimensions around them. */
+static void test_walks(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"u8[300,96]{1,0:T(300,6)}", "u8[300,96]{1,0:T(300,4)}"},
+        {"u8[50,100]{1,0:T(6,6)}", "u8[50,100]{1,0:T(4,4)}"},
+        {"f16[20,1500]{1,0:T(20,5)}", "f16[20,1500]{1,0:T(20,3)}"}, /* 700 pieces */
+        {"f16[3,5,200]{2,1,0:T(5,48)}", "f16[3,5,200]{2,1,0:T(5,64)}"},
+        {"f32[2,300]{1,0:T(2,100)}", "f32[2,300]{1,0:T(2,70)}"},
+        {"f64[7,1000]{1,0:T(7,300)}", "f64[7,1000]{1,0:T(7,400)}"},
+        {"c128[1000]{0:T(6)}", "c128[1000]{0:T(4)}"},
+        {"u8[9,5,40]{2,1,0:T(*,12)}", "u8[9,5,40]{2,1,0:T(3,8)}"},
+        {"u8[130,140]{0,1:T(48,48)}", "u8[130,140]{1,0:T(64,64)}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_layout d = layout_of(rows[i][0]), s = layout_of(rows[i][1]);
+        move_seed = random_state;
+        for (int times = 0; times < 4; times++) check_move(&d, &s);
+        check_move(&s, &d);
+    }
+}
+
 /* Modes as no notation writes them. */
 static tg_layout by_hand(const int64_t *shape, int32_t ndim, const tg_mode *mode, int32_t n, int64_t span) {
     tg_layout l;
@@ -607,6 +630,7 @@ int main(void) {
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
+        cmocka_unit_test(test_walks),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);
