@@ -29,8 +29,9 @@ static const char *const rows_names[4] = NAMES("rows");
 static const char *const transpose_names[WIDTHS][4] = {NAMES("transpose 1-byte"), NAMES("transpose 2-byte"),
                                                        NAMES("transpose 4-byte"), NAMES("transpose 8-byte"),
                                                        NAMES("transpose 16-byte")};
-static const char *const strided_names[WIDTHS] = {"strided 1-byte", "strided 2-byte", "strided 4-byte",
-                                                  "strided 8-byte", "strided 16-byte"}; /* plain C for all */
+static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NAMES("strided 2-byte"),
+                                                     NAMES("strided 4-byte"), NAMES("strided 8-byte"),
+                                                     NAMES("strided 16-byte")};
 
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
                                                NAMES("transpose 4-bit")};
@@ -58,7 +59,7 @@ bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream,
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
     const int32_t i = width_index(width);
     if (i < 0) return false;
-    fill_mover(out, tg_strided_for(cpu, width), strided_names[i], width, stream, far);
+    fill_mover(out, tg_strided_for(cpu, width), strided_names[i][set_of(cpu)], width, stream, far);
     return true;
 }
 

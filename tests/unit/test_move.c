@@ -283,7 +283,15 @@ static void check_named(int32_t width) {
         {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL, 0, 0}},
         {"gather", STRIDED, {1, 1, 1000, 0, 0, 1, 0, 0, e, 0, NULL, 0, 0}},
         {"gather with rows", STRIDED, {2, 3, 67, 201, 67, 1, 999, 3, e, 0, NULL, 0, 0}},
+        {"gather of every second one", STRIDED, {2, 3, 331, 993, 331, 1, 2222, 700, 2, 0, NULL, 0, 0}},
+        {"gather of every third one", STRIDED, {1, 2, 640, 0, 640, 1, 0, 1920, 3, 0, NULL, 0, 0}},
+        {"gather backwards", STRIDED, {1, 2, 333, 0, 400, 1, 0, 2000, -5, 0, NULL, 0, 0}},
         {"scatter", STRIDED, {1, 1, 500, 0, 0, e, 0, 0, 1, 0, NULL, 0, 0}},
+        {"scatter to every second one", STRIDED, {2, 3, 331, 2222, 700, 2, 993, 331, 1, 0, NULL, 0, 0}},
+        {"scatter to every third one", STRIDED, {1, 2, 640, 0, 1920, 3, 0, 640, 1, 0, NULL, 0, 0}},
+        {"scatter backwards", STRIDED, {1, 2, 333, 0, 2000, 5, 0, 400, -1, 0, NULL, 0, 0}},
+        {"broadcast of sticks", STRIDED, {3, 17, e, 17 * e, e, 1, 17, 1, 0, 0, NULL, 0, 0}},
+        {"broadcast of short rows", STRIDED, {3, 17, e / 8, e * 4, e / 4, 1, 17, 1, 0, 0, NULL, 0, 0}},
         {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL, 0, 0}},
         {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL, 0, 0}},
         {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL, 0, 0}},
@@ -382,7 +390,8 @@ static void random_src(tg_block *b, family f, int64_t width) {
         b->src_col = chance(4) ? any_step(width, 500) : random_step(&size, b->cols, width);
     } else {
         b->src_row = any_step(width, 300);
-        b->src_col = any_step(width, 300);
+        b->src_col = chance(2) ? any_step(width, 300) : chance(2) ? width * (random_below(9) - 4) : any_step(1, 64);
+        if (b->dst_col != width && chance(2)) b->src_col = chance(3) ? -width : width;
     }
     b->src_outer = chance(4) ? any_step(width, 500) : random_step(&size, b->outer, width);
 }
@@ -445,6 +454,9 @@ static void test_variants(void **state) {
         for (int32_t width = 1; width <= 16; width *= 2) {
             assert_true(tg_mover_transpose(&plain, width, 0, false, false));
             assert_true(tg_mover_transpose(&fast, width, masks[i], false, false));
+            assert_true(fast.move != plain.move && strcmp(fast.name, plain.name) != 0);
+            assert_true(tg_mover_strided(&plain, width, 0, false, false));
+            assert_true(tg_mover_strided(&fast, width, masks[i], false, false));
             assert_true(fast.move != plain.move && strcmp(fast.name, plain.name) != 0);
         }
     }
