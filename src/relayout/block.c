@@ -342,11 +342,36 @@ static void choose_fill(tg_draft *d) {
 
 /* ---- families ---- */
 
+/* Along it src goes on downwards: from the other end on it goes on upwards, and dst downwards. */
+static void turn_round(tg_draft *d, int32_t index) {
+    tg_loop *const l = &d->loop[index];
+    d->box->dst += (l->n - 1) * l->dst;
+    d->box->src += (l->n - 1) * l->src;
+    l->dst = -l->dst;
+    l->src = -l->src;
+}
+
+/* The loop along which src is read without a gap, but for the columns. */
+static int32_t find_rows(tg_draft *d, int32_t cols) {
+    const int32_t up = tg_draft_find_src(d, tg_element_step(d->src_width));
+    if (up != NONE || d->src_width == 0 || d->dst_width == 0) return up;
+    const int32_t down = tg_draft_find_src(d, -d->src_width);
+    if (down == NONE || down == cols) return NONE;
+    turn_round(d, down);
+    return down;
+}
+
+static bool is_broadcast(const tg_draft *d, int32_t cols) {
+    return d->loop[cols].src == 0 && tg_bytes_for(d->loop[cols].n, d->plan->dst_bits) >= SHORT_RUN &&
+           d->src_width > 0 && d->dst_width > 0;
+}
+
 static void choose_move(tg_draft *d) {
     const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
-    const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));
-    if (a != NONE && b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: no run */
-    if (a != NONE && b != NONE) choose_transpose(d, a, b, d->src_width);
+    const bool    apart = a == NONE || is_broadcast(d, a);
+    const int32_t b = apart ? NONE : find_rows(d, a);
+    if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
+    if (b != NONE) choose_transpose(d, a, b, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
     else choose_strided(d, a != NONE ? a : smallest_dst(d));
 }

@@ -102,8 +102,9 @@ static bool to_bytes(tg_draft *d) {
 /* Does a go inside of b? Around tiles, what goes on after a short way on either side comes first: its lines, and its
  * pages of memory, are still at hand. */
 static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
-    if (box->route != TG_ROUTE_TILE) return a->dst < b->dst;
-    return tg_min(a->dst, tg_magnitude(a->src)) < tg_min(b->dst, tg_magnitude(b->src));
+    const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
+    if (box->route != TG_ROUTE_TILE) return a_dst < b_dst;
+    return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
 
 /* The loops that are left go around the blocks. */

@@ -12,7 +12,8 @@ enum {
     LINE_PAIR = 128,
     MOST_CARRIED = 64 << 10, /* bytes of a row of dst that shares its lines with its neighbours */
     SHARED_CARRIED = 8 << 10, /* where lines of src do so too */
-    STRIDED_TILE = 64 /* elements */
+    NEAR_STEP = 64,   /* bytes: elements so far apart share cache lines with their neighbours */
+    STRIDED_TILE = 64 /* elements, of which some are farther apart */
 };
 
 /* Bytes of n steps, or of n packed elements. */
@@ -134,7 +135,8 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_ROWS, fitting(8 * room / d->plan->dst_bits, b->rows, b->cols, 8 * LINE_PAIR));
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
-        cut(d, TG_BLOCK_COLS, b->rows > 1 ? STRIDED_TILE : fitting(room, b->cols, width, line));
+        const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > NEAR_STEP;
+        cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, width, line));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
     }
     int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), width), 1);

@@ -456,6 +456,30 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
+/* Dimensions that src walks downwards, or only every second or third element of; one element all along a row. */
+static void test_strides(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"f16[70,130]", "f16[70,130] strides=[-1,-70] offset=9099"},
+        {"f16[70,130]", "f16[70,130] strides=[-1,70] offset=69"},
+        {"f32[70,130]", "f32[70,130] strides=[1,-70] offset=9030"},
+        {"u8[70,130]", "u8[70,130] strides=[-130,-1] offset=9099"},
+        {"f16[70,130] spyre", "f16[70,130] strides=[-1,70] offset=69"},
+        {"f64[9,7,11,13]{0,1,2,3}", "f64[9,7,11,13] strides=[1001,143,13,-1] offset=12"},
+        {"f32[70,130]{0,1}", "f32[70,130] strides=[300,2]"},
+        {"f32[70,130] strides=[301,2]", "f32[70,130]"},
+        {"u8[70,130] strides=[401,3]", "u8[70,130] strides=[-130,-1] offset=9099"},
+        {"bf16[70,130] strides=[391,3]", "bf16[70,130] strides=[260,2]"},
+        {"f16[70,130]", "f16[70,130] strides=[1,0]"},
+        {"u8[5,70,130]{1,2,0}", "u8[5,70,130] strides=[130,0,1]"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        for (int times = 0; times < 10; times++) {
+            const tg_layout d = layout_of(texts[i][0]), s = layout_of(texts[i][1]);
+            check_move(&d, &s);
+        }
+}
+
 /* Windows of packed elements that overlap: they begin inside of bytes. */
 static void test_packed_windows(void **state) {
     (void)state;
@@ -629,6 +653,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
         cmocka_unit_test(test_walks),
     };
