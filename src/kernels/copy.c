@@ -2,8 +2,8 @@
  *
  * A rectangle whose lines are contiguous on both sides is moved line by line: by memcpy, by moves of
  * fixed size that cost no call where a line is one 128-byte stick, or around the caches (stream.h).
- * Anything else moves element by element. Packed elements are bytes in the middle of a line, if both
- * sides begin at the same bit of a byte, and single elements at its ends.
+ * Anything else moves element by element. Packed elements are bytes in the middle of a line, shifted ones where
+ * the sides begin at different bits of a byte, and single elements at its ends.
  */
 #include "kernels/kernels.h"
 #include "kernels/stream.h"
@@ -50,37 +50,62 @@ DEFINE_COPY(unit128)
 
 /* ---- packed elements ---- */
 
-static unsigned get_packed(const uint8_t *base, int64_t index, int32_t bits) {
-    const int64_t bit = index * bits;
-    return (unsigned)base[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
+typedef uint64_t two_words __attribute__((vector_size(16)));
+
+/* Where each byte is the end of one of src and the beginning of the next one. */
+#define DEFINE_SHIFT(WORDS)                                                                                          \
+    static void shift_##WORDS(uint8_t *restrict d, const uint8_t *restrict s, int32_t down) {                        \
+        const uint64_t low = ~(uint64_t)0 / 255 * (255u >> down), high = ~low;                                       \
+        WORDS          v, w;                                                                                         \
+        memcpy(&v, s, sizeof v);                                                                                     \
+        memcpy(&w, s + 1, sizeof w);                                                                                 \
+        v = (v >> down & low) | (w << (8 - down) & high);                                                            \
+        memcpy(d, &v, sizeof v);                                                                                     \
+    }
+
+DEFINE_SHIFT(two_words)
+DEFINE_SHIFT(uint64_t)
+
+/* n bytes of dst, from n + 1 of src; down: 1 to 7 bits. */
+static void shift_bytes(uint8_t *restrict d, const uint8_t *restrict s, int64_t n, int32_t down) {
+    enum { WIDE = sizeof(two_words), WORD = sizeof(uint64_t) };
+    if (n >= WIDE) {
+        for (int64_t i = 0; i < n - WIDE; i += WIDE) shift_two_words(d + i, s + i, down);
+        shift_two_words(d + n - WIDE, s + n - WIDE, down);
+    } else if (n >= WORD) {
+        shift_uint64_t(d, s, down);
+        shift_uint64_t(d + n - WORD, s + n - WORD, down);
+    } else {
+        for (int64_t i = 0; i < n; i++) d[i] = (uint8_t)(s[i] >> down | s[i + 1] << (8 - down));
+    }
 }
 
-static void put_packed(uint8_t *base, int64_t index, int32_t bits, unsigned value) {
-    const int64_t  bit = index * bits;
-    const unsigned mask = ((1u << bits) - 1) << (bit % 8);
-    base[bit / 8] = (uint8_t)((base[bit / 8] & ~mask) | (value << (bit % 8) & mask));
-}
-
-/* One contiguous line; both sides begin at the same bit of a byte. */
-static void copy_packed_line(uint8_t *d, int64_t to, const uint8_t *s, int64_t from, int64_t n, int32_t bits) {
-    const int64_t per_byte = 8 / bits;
+/* Divisions by the elements of a byte are shifts: runs are short. */
+void tg_copy_packed(uint8_t *restrict d, int64_t to, const uint8_t *restrict s, int64_t from, int64_t n,
+                    int32_t bits) {
+    const int32_t log = 3 - __builtin_ctz((unsigned)bits);
+    const int64_t last = ((int64_t)1 << log) - 1; /* of a byte's elements */
     int64_t       i = 0;
-    for (; i < n && (to + i) % per_byte != 0; i++) put_packed(d, to + i, bits, get_packed(s, from + i, bits));
-    const int64_t whole = (n - i) / per_byte;
-    if (whole > 0) memcpy(d + (to + i) / per_byte, s + (from + i) / per_byte, (size_t)whole);
-    for (i += whole * per_byte; i < n; i++) put_packed(d, to + i, bits, get_packed(s, from + i, bits));
+    for (; i < n && ((to + i) & last) != 0; i++) tg_put_packed(d, to + i, bits, tg_get_packed(s, from + i, bits));
+    const int64_t        whole = (n - i) >> log;
+    const int32_t        down = (int32_t)((from + i) & last) * bits;
+    uint8_t *const       out = d + ((to + i) >> log);
+    const uint8_t *const in = s + ((from + i) >> log);
+    if (whole > 0 && down == 0) memcpy(out, in, (size_t)whole);
+    else if (whole > 0) shift_bytes(out, in, whole, down);
+    for (i += whole << log; i < n; i++) tg_put_packed(d, to + i, bits, tg_get_packed(s, from + i, bits));
 }
 
 static int64_t copy_packed(const tg_kernel *kernel, void *restrict dst, const void *restrict src, const tg_rect *r) {
     const int32_t bits = kernel->dst.bits;
     for (int64_t y = 0; y < r->rows; y++) {
         const int64_t to = r->dst.first + y * r->dst.row, from = r->src.first + y * r->src.row;
-        if (r->dst.col == 1 && r->src.col == 1 && (to - from) * bits % 8 == 0) {
-            copy_packed_line(dst, to, src, from, r->cols, bits);
+        if (r->dst.col == 1 && r->src.col == 1) {
+            tg_copy_packed(dst, to, src, from, r->cols, bits);
             continue;
         }
         for (int64_t x = 0; x < r->cols; x++)
-            put_packed(dst, to + x * r->dst.col, bits, get_packed(src, from + x * r->src.col, bits));
+            tg_put_packed(dst, to + x * r->dst.col, bits, tg_get_packed(src, from + x * r->src.col, bits));
     }
     return -1;
 }
@@ -125,17 +150,17 @@ static void fill_bytes(uint8_t *d, int64_t nbytes, const uint8_t *element, int64
 
 static void fill_packed(uint8_t *d, int64_t first, int64_t n, unsigned value, int32_t bits) {
     const int64_t per_byte = 8 / bits, end = first + n;
-    for (; first < end && first % per_byte != 0; first++) put_packed(d, first, bits, value);
+    for (; first < end && first % per_byte != 0; first++) tg_put_packed(d, first, bits, value);
     uint8_t byte = 0;
-    for (int64_t i = 0; i < per_byte; i++) put_packed(&byte, i, bits, value);
+    for (int64_t i = 0; i < per_byte; i++) tg_put_packed(&byte, i, bits, value);
     const int64_t whole = (end - first) / per_byte;
     if (whole > 0) memset(d + first / per_byte, byte, (size_t)whole);
-    for (first += whole * per_byte; first < end; first++) put_packed(d, first, bits, value);
+    for (first += whole * per_byte; first < end; first++) tg_put_packed(d, first, bits, value);
 }
 
 bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t bits) {
     if (bits < 8) {
-        fill_packed(dst, first, n, get_packed(element, 0, bits), bits);
+        fill_packed(dst, first, n, tg_get_packed(element, 0, bits), bits);
         return true;
     }
     const int64_t size = bits / 8;

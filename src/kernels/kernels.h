@@ -96,6 +96,24 @@ bool tg_kernel_convert(tg_kernel *out, tg_encoding dst, tg_encoding src);
 /* Elements [first, first + n) of dst become copies of `element`. */
 bool tg_fill(void *dst, int64_t first, int64_t n, const void *element, int32_t bits);
 
+/* ---- packed elements ---- */
+
+/* Element `index` of 1, 2 or 4 bits, in the low bits. */
+static inline unsigned tg_get_packed(const uint8_t *base, int64_t index, int32_t bits) {
+    const int64_t bit = index * bits;
+    return (unsigned)base[bit / 8] >> (bit % 8) & ((1u << bits) - 1);
+}
+
+static inline void tg_put_packed(uint8_t *base, int64_t index, int32_t bits, unsigned value) {
+    const int64_t  bit = index * bits;
+    const unsigned mask = ((1u << bits) - 1) << (bit % 8);
+    base[bit / 8] = (uint8_t)((base[bit / 8] & ~mask) | (value << (bit % 8) & mask));
+}
+
+/* n neighbours, from element `from` on to element `to` on: at any bits of their bytes. */
+void tg_copy_packed(uint8_t *restrict dst, int64_t to, const uint8_t *restrict src, int64_t from, int64_t n,
+                    int32_t bits);
+
 /* ---- losses ---- */
 
 /* Magnitudes (bits without the sign) that a conversion loses: [1, vanish_end) become 0, and

@@ -110,7 +110,11 @@ static void choose_rows(tg_draft *d) {
     tg_box       *box = d->box;
     const int64_t n = tg_max(d->run, 1);
     box->family = TG_FAMILY_ROWS;
-    if (d->converts) {
+    if (d->loose) {
+        box->width = 1;
+        box->block.tail = d->tail;
+        set_cols(d, n, 1, 1);
+    } else if (d->converts) {
         box->width = d->src_width;
         box->block.tail = d->tail;
         set_cols(d, n, d->dst_width, d->src_width);
@@ -207,9 +211,9 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t
             s->left = (rest){index, l->n, s->elements};
         }
         s->elements *= l->n;
-        const int64_t bytes = tg_bytes_for(s->elements * unit, bits);
+        const int64_t bytes = tg_bytes_for(s->elements * unit, bits), next = d->loose ? s->elements : bytes;
         if (all > room || bytes >= good || (bits < 8 && s->elements * unit % (8 / bits) != 0)) break;
-        index = s->in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
+        index = s->in_dst ? tg_draft_find_dst(d, next) : tg_draft_find_src(d, next);
     }
 }
 
@@ -309,7 +313,7 @@ static int32_t find_joined(const tg_draft *d) {
 
 /* Of the same bits on both sides. */
 static bool choose_packed(tg_draft *d, int32_t a, int32_t b) {
-    if (d->dst_width > 0 || d->src_width > 0 || d->converts || d->tail > 0) return false;
+    if (d->dst_width > 0 || d->src_width > 0 || d->converts || d->loose || d->tail > 0) return false;
     d->box->family = TG_FAMILY_PACKED;
     d->box->width = 1;
     d->box->block.tail = 0;
@@ -335,7 +339,8 @@ static void choose_fill(tg_draft *d) {
     d->box->family = TG_FAMILY_ROWS;
     d->box->width = 1;
     d->box->block.tail = 0;
-    set_cols(d, tg_bytes_for(tg_max(d->run, 1), d->plan->dst_bits), 1, 0);
+    const int64_t run = tg_max(d->run, 1);
+    set_cols(d, d->loose ? run : tg_bytes_for(run, d->plan->dst_bits), 1, 0);
     set_rows(d, take(d, smallest_dst(d)));
     set_outer(d, take(d, smallest_dst(d)));
 }
@@ -353,7 +358,7 @@ static void turn_round(tg_draft *d, int32_t index) {
 
 /* The loop along which src is read without a gap, but for the columns. */
 static int32_t find_rows(tg_draft *d, int32_t cols) {
-    const int32_t up = tg_draft_find_src(d, tg_element_step(d->src_width));
+    const int32_t up = tg_draft_find_src(d, tg_element_step(d, d->src_width));
     if (up != NONE || d->src_width == 0 || d->dst_width == 0) return up;
     const int32_t down = tg_draft_find_src(d, -d->src_width);
     if (down == NONE || down == cols) return NONE;
@@ -367,7 +372,7 @@ static bool is_broadcast(const tg_draft *d, int32_t cols) {
 }
 
 static void choose_move(tg_draft *d) {
-    const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
+    const int32_t a = tg_draft_find_dst(d, tg_element_step(d, d->dst_width));
     const bool    apart = a == NONE || is_broadcast(d, a);
     const int32_t b = apart ? NONE : find_rows(d, a);
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
@@ -382,5 +387,5 @@ void tg_draft_block(tg_draft *d) {
     d->box->block.last = 0;
     if (d->fill) choose_fill(d);
     else if (d->run == 0) choose_move(d);
-    else if (!choose_wide(d) && !choose_units(d)) choose_rows(d);
+    else if (d->loose || (!choose_wide(d) && !choose_units(d))) choose_rows(d);
 }

@@ -11,7 +11,8 @@
  * that keeps to short ways on both sides.
  *
  * Steps are bytes. Where elements are packed they are counted in elements first, since a digit of theirs may step by
- * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. */
+ * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. A box where
+ * others do stays in elements: it is loose (loose_run.c). */
 #include "base/checked.h"
 #include "relayout/box.h"
 
@@ -52,20 +53,7 @@ static void take_run(tg_draft *d) {
 
 /* ---- packed elements ---- */
 
-static bool scale(int64_t *x, int32_t bits) {
-    if (bits < 8 && *x % (8 / bits) != 0) return false;
-    *x = tg_bytes_for(*x, bits);
-    return true;
-}
-
-/* A step of one packed element is told from all others by its value. */
-static bool scale_step(int64_t *step, int32_t bits) {
-    if (bits < 8 && *step == 1) {
-        *step = TG_PACKED_STEP;
-        return true;
-    }
-    return scale(step, bits);
-}
+static bool is_whole(int64_t elements, int32_t bits) { return bits >= 8 || elements % (8 / bits) == 0; }
 
 /* Packed elements of dst are written by whole bytes. */
 static bool fills_bytes(const tg_draft *d) {
@@ -77,24 +65,61 @@ static bool fills_bytes(const tg_draft *d) {
     return run > 0 && run % per_byte == 0 && d->tail % per_byte == 0;
 }
 
-/* Packed elements move as runs, or through tiles. Only one loop may step by one of them: others would begin inside a
- * byte, as those of overlapping strides do. */
-static bool can_pack(const tg_draft *d) {
+/* Does every run of dst begin and end at a byte? */
+static bool dst_is_whole(const tg_draft *d) {
+    const int32_t bits = d->plan->dst_bits;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].dst != 1 && !is_whole(d->loop[i].dst, bits)) return false;
+    return fills_bytes(d) && is_whole(d->dst, bits);
+}
+
+static bool src_is_whole(const tg_draft *d) {
+    const int32_t bits = d->plan->src_bits;
+    if (d->fill) return true;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].src != 1 && !is_whole(d->loop[i].src, bits)) return false;
+    return is_whole(d->src, bits);
+}
+
+/* Packed elements move as runs, or through tiles, which have a loop of neighbours on each side. Steps are elements. */
+static bool has_both_sides(const tg_draft *d) {
+    const int32_t a = tg_draft_find_dst(d, 1), b = tg_draft_find_src(d, 1);
+    return d->run > 0 || d->fill || (a != TG_NO_LOOP && b != TG_NO_LOOP && a != b);
+}
+
+/* Only one loop may step by one element of src: others would begin inside a byte, as overlapping strides do. */
+static bool has_one_run(const tg_draft *d) {
     int32_t steps = 0;
-    for (int32_t i = 0; i < d->n; i++) steps += d->loop[i].src == TG_PACKED_STEP;
-    if (steps > (d->run > 0 ? 0 : 1)) return false;
-    if (d->run > 0) return true;
-    const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
-    const int32_t b = tg_draft_find_src(d, tg_element_step(d->src_width));
-    return a != TG_NO_LOOP && b != TG_NO_LOOP && a != b && d->tail == 0;
+    for (int32_t i = 0; i < d->n && d->src_width == 0; i++) steps += d->loop[i].src == 1;
+    return steps <= (d->run > 0 ? 0 : 1);
+}
+
+/* A step of one packed element is told from all others by its value. */
+static int64_t step_in_bytes(int64_t step, int32_t bits) {
+    return bits < 8 && step == 1 ? TG_PACKED_STEP : tg_bytes_for(step, bits);
 }
 
 static bool to_bytes(tg_draft *d) {
     const int32_t dst = d->plan->dst_bits, src = d->plan->src_bits;
-    if (!fills_bytes(d)) return false;
-    for (int32_t i = 0; i < d->n; i++)
-        if (!scale_step(&d->loop[i].dst, dst) || !scale_step(&d->loop[i].src, src)) return false;
-    return scale(&d->dst, dst) && scale(&d->src, src) && can_pack(d);
+    if (!dst_is_whole(d) || !src_is_whole(d) || !has_one_run(d) || !has_both_sides(d)) return false;
+    if (d->run == 0 && d->tail > 0) return false;
+    for (int32_t i = 0; i < d->n; i++) {
+        d->loop[i].dst = step_in_bytes(d->loop[i].dst, dst);
+        d->loop[i].src = step_in_bytes(d->loop[i].src, src);
+    }
+    d->dst = tg_bytes_for(d->dst, dst);
+    d->src = tg_bytes_for(d->src, src);
+    return true;
+}
+
+/* Elements that begin inside a byte, on either side, are counted all the way; none that are converted. Where dst is no
+ * whole bytes, blocks share some. */
+static bool stay_loose(tg_draft *d) {
+    if (d->plan->dst_encoding.kind != TG_KIND_NONE && !d->fill) return false;
+    if (d->dst_width > 0 || !has_both_sides(d) || (d->run == 0 && d->tail > 0)) return false;
+    if (!dst_is_whole(d)) d->plan->serial = true;
+    d->loose = true;
+    return true;
 }
 
 /* ---- what is left ---- */
@@ -127,8 +152,8 @@ static bool keep_loops(tg_draft *d) {
     if (n > room) return false; /* there is no room for the loops of a tile */
     box->first = nest->nloops;
     box->nloops = n;
-    box->ncols = d->ncols;
-    box->nrows = d->nrows;
+    box->ncols = (int16_t)d->ncols;
+    box->nrows = (int16_t)d->nrows;
     for (int32_t i = 0; i < d->ncols; i++) keep[n++] = d->cols[i];
     for (int32_t i = 0; i < d->nrows; i++) keep[n++] = d->rows[i];
     nest->nloops += n;
@@ -146,17 +171,19 @@ bool tg_nest_add_box(tg_draft *d) {
     fuse(d);
     take_run(d);
     d->left = ((uint64_t)1 << d->n) - 1;
-    if ((d->dst_width == 0 || d->src_width == 0) && !to_bytes(d)) {
+    d->loose = false;
+    if ((d->dst_width == 0 || d->src_width == 0) && !to_bytes(d) && !stay_loose(d)) {
         plan->why = "packed elements begin inside a byte, or are no neighbours";
         return false;
     }
     d->box->dst = d->dst;
     d->box->src = d->src;
+    d->box->loose = d->loose;
     tg_draft_block(d);
     if (!tg_draft_route(d)) return false;
     tg_draft_chunks(d);
     if (!keep_loops(d)) return false;
-    if (d->box->nloops > 0 || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
+    if (d->box->nloops > 0 || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
     nest->nboxes++;
     return true;
 }

@@ -1,7 +1,8 @@
 /* What a plan does, in words: a line about the whole and some for each box, loops outermost first. docs/relayout.md
  * shows one and says what the words mean.
  *
- * Steps are bytes; the last loop of a block counts elements of the width that its mover's name says, or bytes. */
+ * Steps are bytes, or elements where that is said; the last loop of a block counts elements of the width that its
+ * mover's name says, or bytes. */
 #include "base/text.h"
 #include "relayout/plan.h"
 
@@ -29,8 +30,9 @@ static void put_loop(tg_writer *w, const char *name, int64_t n, int64_t dst, int
 static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const int32_t way[] = {box->in, box->mover, box->out};
     bool          first = true;
-    if (box->route == TG_ROUTE_FILL) {
-        tg_put_text(w, "padding");
+    if (box->loose) tg_put_text(w, "in elements, inside of bytes: ");
+    if (box->route == TG_ROUTE_FILL || box->route == TG_ROUTE_SHIFT) {
+        tg_put_text(w, box->route == TG_ROUTE_FILL ? "padding" : "shifted runs");
         return;
     }
     for (int32_t i = 0; i < 3; i++) {

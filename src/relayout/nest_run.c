@@ -104,10 +104,18 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
 
 /* ---- boxes ---- */
 
+/* The block that begins at these places of the box. */
+static const uint8_t *run_at(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at,
+                             const uint8_t *src, int64_t src_at, const tg_block *b) {
+    if (!box->loose) return run_block(p, box, dst + dst_at, src + src_at, b);
+    tg_loose_block(p, box, dst, dst_at, src, src_at, b);
+    return NULL;
+}
+
 const uint8_t *tg_nest_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src) {
     tg_block b = box->block;
     b.pad = p->pad;
-    return run_block(p, box, dst + box->dst, src + box->src, &b);
+    return run_at(p, box, dst, box->dst, src, box->src, &b);
 }
 
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
@@ -120,7 +128,7 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         clip(&b, box, loop, &o);
-        const uint8_t *bad = run_block(p, box, dst + o.dst, src + o.src, &b);
+        const uint8_t *bad = run_at(p, box, dst, o.dst, src, o.src, &b);
         if (bad != NULL) return bad;
         odometer_next(&o, box, loop);
     }

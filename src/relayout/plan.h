@@ -3,7 +3,7 @@
  * nest   Digits of both sides that nest, which is what Spyre and XLA layouts and strided tensors have: every
  *        dimension falls into a few segments on which both sides are plain loops, and a choice of one segment for
  *        each dimension is a box. Boxes are cut into blocks for the fast movers (kernels/move.h).
- * walk   Anything else (tiles of 48 against tiles of 64, folds, packed elements that begin inside a byte):
+ * walk   Anything else (tiles of 48 against tiles of 64, folds, packed elements that no box can have):
  *        both sides are evaluated as functions of the coordinates while moving, run by run.
  *
  * Work is counted in groups, some hundred kilobytes each. Every box gives each group the same share of its
@@ -31,6 +31,7 @@ typedef enum tg_route {
     TG_ROUTE_GATHER,   /* moved together in dst's order, then converted */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
+    TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL      /* padding */
 } tg_route;
 
@@ -63,8 +64,10 @@ typedef struct tg_box {
     int64_t   total[TG_BLOCK_LOOPS]; /* steps of all chunks of a loop; the last chunk may be smaller */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
-    int32_t   ncols, nrows;  /* route tile: behind them, the loops of columns and those of rows, innermost first */
+    int16_t   ncols, nrows;  /* route tile: behind them, the loops of columns and those of rows, innermost first */
     tg_route  route;
+    bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes tile,
+                              * shift and fill */
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
     int32_t   mover, in, out; /* in nest.mover: what moves; before it, into the stage; after it, out of it; or
@@ -188,6 +191,10 @@ const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, ui
                               const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
+
+/* loose_run.c: blocks of boxes that are loose; element 0 of both sides, and where the block begins. */
+void tg_loose_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
+                    int64_t src_at, const tg_block *block);
 
 /* walk.c */
 tg_status tg_walk_make(tg_plan_private *plan, const tg_pair *pair, tg_error *err);

@@ -7,6 +7,7 @@
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
+ *     runs that begin inside of bytes    shifted                                              shift
  *
  * Boxes share their movers. */
 #include "kernels/stream.h"
@@ -96,7 +97,8 @@ static bool choose_tile_movers(tg_draft *d) {
     const bool one_walk = d->cols[0].src == box->block.rows * box->width, few = box->block.cols <= FEW_LINES;
     const bool reads = !unpack && d->ncols == 1 && (!p->far || one_walk || few);
     const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
-    const bool stream = p->stream && tg_bytes_for(box->block.cols * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
+    const bool whole = tg_bytes_for(box->block.cols * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
+    const bool stream = p->stream && !d->loose && whole; /* lines */
     if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned,
                     reads && p->far && few))
         return false;
@@ -120,7 +122,7 @@ bool tg_draft_route(tg_draft *d) {
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (box->route == TG_ROUTE_TILE) return choose_tile_movers(d);
-    box->route = d->fill ? TG_ROUTE_FILL : route_of(d);
+    box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around);
     case TG_ROUTE_CONVERT: return find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far);
@@ -131,6 +133,6 @@ bool tg_draft_route(tg_draft *d) {
         return find_own(d, &box->in, false) &&
                find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, false, false) &&
                find_mover(d, &box->out, TG_FAMILY_STRIDED, d->dst_width, false, false);
-    default: return true; /* padding needs none */
+    default: return true; /* padding and what is shifted need none */
     }
 }

@@ -523,10 +523,38 @@ static void test_pieces(void **state) {
         for (int stream = 0; stream < 2; stream++) check_piece(longer[i], 1 + random_below(100), stream != 0);
 }
 
+/* Packed runs from any bit to any bit, at either end of both arenas; the other bits of their bytes stay. */
+static void check_packed_run(int64_t n, int32_t bits) {
+    enum { SIDE = 400 };
+    const int64_t  room = SIDE * 8 / bits;
+    const bool     end = random_below(2) == 0, src_end = random_below(2) == 0;
+    const int64_t  to = end ? room - n - random_below(3) : random_below(40);
+    const int64_t  from = src_end ? room - n - random_below(3) : random_below(40);
+    uint8_t *const dst = end ? dst_arena + ARENA - SIDE : dst_arena;
+    uint8_t *const src = src_end ? src_arena + ARENA - SIDE : src_arena;
+    assert_true(to >= 0 && from >= 0 && to + n <= room && from + n <= room);
+    for (int64_t i = 0; i < SIDE; i++) dst[i] = want_arena[i] = (uint8_t)random_bits();
+    for (int64_t i = 0; i < n; i++)
+        tg_ref_store(want_arena, to + i, bits, tg_ref_load(src, from + i, bits));
+    tg_copy_packed(dst, to, src, from, n, bits);
+    for (int64_t i = 0; i < SIDE; i++)
+        if (dst[i] != want_arena[i])
+            fail_msg("%lld of %d bits from %lld to %lld: byte %lld", (long long)n, (int)bits, (long long)from,
+                     (long long)to, (long long)i);
+}
+
+static void test_packed_runs(void **state) {
+    (void)state;
+    for (int32_t bits = 1; bits <= 4; bits *= 2)
+        for (int64_t n = 0; n < 340; n++)
+            for (int times = 0; times < 8; times++) check_packed_run(n, bits);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_packed_runs),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_blocks_of_planners),

@@ -555,6 +555,37 @@ static void test_walks(void **state) {
     }
 }
 
+/* Packed elements that begin inside of bytes: rows of an odd length, turned and not, on either side or both; with
+ * padding behind odd runs, several loops on a side, and rows that are walked backwards. */
+static void test_loose_boxes(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"s4[70,301]{1,0:E(4)}", "s4[70,301]{0,1:E(4)}"},
+        {"s4[71,301]{1,0:E(4)}", "s4[71,301]{0,1:E(4)}"},
+        {"u2[35,203]{1,0:E(2)}", "u2[35,203]{0,1:E(2)}"},
+        {"u1[33,301]{1,0:E(1)}", "u1[33,301]{0,1:E(1)}"},
+        {"s4[40,301]{1,0:E(4)}", "s4[40,301]{1,0:T(8,128)(8,1)E(4)}"},
+        {"s4[40,301]{1,0:E(4)}", "s4[40,301]{1,0:T(8,128)(2,1)E(4)}"},
+        {"u2[40,301]{1,0:E(2)}", "u2[40,301]{1,0:T(64,128)E(2)}"},
+        {"u1[3,40,77]{2,1,0:E(1)}", "u1[3,40,77]{1,2,0:E(1)}"},
+        {"s4[3,5,7,9,11]{4,3,2,1,0:E(4)}", "s4[3,5,7,9,11]{0,1,2,3,4:E(4)}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_layout d = layout_of(rows[i][0]), s = layout_of(rows[i][1]);
+        const tg_plan_params params = {.dst = &d, .src = &s};
+        tg_layout            back = s;
+        tg_plan              p;
+        move_seed = random_state;
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+        for (int times = 0; times < 4; times++) {
+            check_move(&d, &s);
+            check_move(&s, &d);
+        }
+        if (tg_layout_slice(&back, &d, 0, d.shape[0] - 1, -1, -1, NULL) == TG_OK) check_move(&d, &back);
+    }
+}
+
 /* Modes as no notation writes them. */
 static tg_layout by_hand(const int64_t *shape, int32_t ndim, const tg_mode *mode, int32_t n, int64_t span) {
     tg_layout l;
@@ -655,7 +686,7 @@ int main(void) {
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
-        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_walks),                  cmocka_unit_test(test_loose_boxes),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);

@@ -133,20 +133,33 @@ static void test_box_refusals(void **state) {
     expect_box_refusal(&d, &s, &zero, late, NULL, TG_ERR_UNSUPPORTED, "cannot be shared out");
 }
 
-/* Storage behind the last element that does not fill a byte makes no box. There was no reason to tell, and telling it
+/* Storage behind the last element that does not fill a byte, and the second half of a tensor, which is shared out with
+ * it. Elements that are converted cannot begin inside a byte of a box: there was no reason to tell, and telling it
  * crashed. */
 static void test_packed_rest(void **state) {
     (void)state;
-    const int64_t   shape[] = {4}, second_half[] = {2};
-    const tg_layout s = dense(TG_S4, 1, shape);
-    const uint8_t   zero = 0;
-    tg_layout       d;
+    const int64_t   shape[] = {4}, second_half[] = {2}, odd[] = {1};
+    const uint8_t   pad = 9, from[] = {0x21, 0x43};
+    uint8_t         to[] = {0xff, 0xff, 0xff};
+    tg_layout       s = dense(TG_S4, 1, shape), d;
     const tg_mode   digit = {4, 1, 1, 1, 0, TG_TO_MEMORY};
+    tg_plan         p;
+    tg_error        err;
+    tg_plan_params  params = {.dst = &d, .src = &s, .pad = &pad, .begin = second_half, .convert = true};
+    s.elem_bits = 4;
     assert_int_equal(tg_layout_begin(&d, TG_S4, TG_FORMAT_NATIVE, 4, 1, shape, NULL), TG_OK);
     assert_int_equal(tg_layout_push(&d, digit, NULL), TG_OK);
     d.span = 5;
     assert_int_equal(tg_layout_end(&d, NULL), TG_OK);
-    expect_box_refusal(&d, &s, &zero, second_half, NULL, TG_ERR_UNSUPPORTED, "packed elements begin inside a byte");
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_run(&p, to, from, NULL, NULL), TG_OK);
+    assert_int_equal(to[0], 0xff);
+    assert_int_equal(to[1], 0x43);
+    assert_int_equal(to[2], 0xf9);
+    s.elem_bits = 8;
+    params.begin = odd;
+    assert_int_equal(tg_plan_init(&p, &params, &err), TG_ERR_UNSUPPORTED);
+    assert_non_null(strstr(err.message, "packed elements begin inside a byte"));
 }
 
 static void test_refusals(void **state) {
