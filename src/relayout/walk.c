@@ -22,7 +22,9 @@ enum {
     UNITS_WANTED = 16,      /* of a small tensor, so that tasks can be cut */
     LONG_RUN = 64,          /* elements; longer runs are not better */
     COPY_ROWS = 16,         /* streams that hardware prefetch follows well (docs/sources.md: measured) */
-    PIECE_ROWS = 128,       /* of a block of pieces, at most TG_WALK_LINES */
+    PIECE_ROWS_MIN = 64,    /* of a block of pieces, if there are so many; at most TG_WALK_LINES: */
+    PIECE_ROWS = 128,
+    BRIEF = 32,             /* bytes: of runs that are shorter, blocks have more rows, to hide the cost of a loop */
     LINES_BYTES = 128,      /* two cache lines, fetched together */
     TILE_ELEMENTS = 4096    /* of a transposing tile: both sides of it stay in the first-level cache */
 };
@@ -125,17 +127,26 @@ static void choose_pieces(tg_walk *w, const tg_plan_private *plan, const candida
 
 /* ---- cutting ---- */
 
+/* All columns, if they are not too many: the pieces of those that are not the same have to be listed again. */
+static int64_t rows_of_pieces(const tg_walk *p, const candidate *col, int64_t unit_bytes) {
+    const int64_t most = col->run * p->bytes < BRIEF ? TG_WALK_LINES : PIECE_ROWS;
+    return tg_max(tg_min(unit_bytes / p->bytes / p->size[p->col], most), PIECE_ROWS_MIN);
+}
+
 static void cut(tg_walk *p, const tg_plan_private *plan, const candidate *col, int64_t total) {
     const int64_t bits = plan->src_bits, rows = p->row == TG_NO_ROW ? 1 : p->size[p->row];
     const int64_t line_elements = tg_max(LINES_BYTES * 8 / bits, 1);
     const int64_t wanted = is_contiguous(col) ? COPY_ROWS : tg_min(tg_max(line_elements, COPY_ROWS), 128);
-    p->row_block = tg_max(tg_min(p->by_pieces ? PIECE_ROWS : wanted, rows), 1);
-    p->row_blocks = tg_ceil_div(rows, p->row_block);
-    p->tile_cols = is_contiguous(col) ? INT64_MAX : tg_max(TILE_ELEMENTS / p->row_block, LONG_RUN);
 
     const int64_t total_bytes = total / 8 * bits + 1; /* about; fits, as storage does, but for copies */
     const int64_t unit_bytes = tg_max(tg_min(total_bytes / UNITS_WANTED, UNIT_BYTES), UNIT_BYTES_MIN);
-    const int64_t chunk = tg_max(unit_bytes * 8 / bits / p->row_block, 1), grain = tg_min(col->run, chunk);
+    const int64_t most = p->by_pieces ? rows_of_pieces(p, col, unit_bytes) : wanted;
+    p->row_block = tg_max(tg_min(most, rows), 1);
+    p->row_blocks = tg_ceil_div(rows, p->row_block);
+    p->tile_cols = is_contiguous(col) ? INT64_MAX : tg_max(TILE_ELEMENTS / p->row_block, LONG_RUN);
+
+    const int64_t chunk_bytes = p->by_pieces && rows >= PIECE_ROWS_MIN ? UNIT_BYTES : unit_bytes;
+    const int64_t chunk = tg_max(chunk_bytes * 8 / bits / p->row_block, 1), grain = tg_min(col->run, chunk);
     p->col_chunk = tg_max(tg_min(chunk / grain * grain, p->size[p->col]), 1);
     p->col_chunks = tg_ceil_div(p->size[p->col], p->col_chunk);
     p->units = p->row_blocks * p->col_chunks;

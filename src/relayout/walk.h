@@ -37,7 +37,7 @@ static inline void tg_walker_advance(tg_walker *w, int64_t n, const int64_t *x) 
 }
 
 /* walk_pieces.c: a window of a walk by pieces. `pieces` is kept from window to window. */
-enum { TG_PIECES = 256 };
+enum { TG_PIECES = 512 };
 
 typedef struct tg_piece {
     int64_t dst, src, n; /* bytes */
