@@ -518,7 +518,8 @@ static void check_piece(int64_t n, int64_t lines, bool stream) {
 static void test_pieces(void **state) {
     (void)state;
     static const int64_t longer[] = {191, 192, 255, 256, 257, 1000, 1023, 1024, 1087, 4000};
-    for (int64_t n = 1; n < 132; n++) check_piece(n, 1 + random_below(40), false);
+    for (int64_t n = 1; n < 132; n++)
+        for (int stream = 0; stream < 2; stream++) check_piece(n, 1 + random_below(40), stream != 0);
     for (size_t i = 0; i < sizeof longer / sizeof longer[0]; i++)
         for (int stream = 0; stream < 2; stream++) check_piece(longer[i], 1 + random_below(100), stream != 0);
 }
