@@ -22,7 +22,7 @@ enum {
     FEW_ROWS = 16,
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
-    GOOD_TILE = 4096, /* bytes: and smaller tiles do, on the side that has more room */
+    GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
 
@@ -228,7 +228,7 @@ static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b
     take_side(d, cols, a, most, GOOD_RUN);
     d->left |= (uint64_t)1 << b;
     take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most) / WHOLE_BYTES * WHOLE_BYTES,
-              tg_max(GOOD_TILE / width / cols->elements, GOOD_RUN));
+              tg_max(GOOD_TILE / cols->elements, GOOD_RUN));
 }
 
 static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {
