@@ -44,6 +44,9 @@
  * buffer: all columns for the rows of one tile, stick by stick; of each row two lines leave, and the begun one waits
  * for the next stick (64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into the caches).
  *
+ * Rows of less than a stick, or of a few sticks and less than one where they follow each other around the caches, are
+ * written as a whole (narrow.inc.h).
+ *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
@@ -83,6 +86,8 @@ enum {
     LONG_ROW = 1024,
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
+    NARROW_BYTES = 16 << 10, /* of rows of few columns, for a cache line of each line */
+    NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3,  /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
     SOONER = 2  /* and between stores, or where lines are evenly spaced */

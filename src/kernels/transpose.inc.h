@@ -213,12 +213,20 @@ TG_NO_CHECKS INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, int
           V(half_of)(width, d, s, s_step, row);                                                                       \
       }
 
+DEFINE_HALF(1)
 DEFINE_HALF(2)
 DEFINE_HALF(4)
+DEFINE_HALF(8)
+DEFINE_HALF(16)
 #  undef DEFINE_HALF
 
-/* Of wider elements a square has no more lines than a cache has ways, and of bytes halves gain nothing. */
-INLINE V(square_even_move) *V(half)(int width) { return width == 2 ? V(half_2) : V(half_4); }
+INLINE V(square_even_move) *V(half)(int width) {
+    return width == 1   ? V(half_1)
+           : width == 2 ? V(half_2)
+           : width == 4 ? V(half_4)
+           : width == 8 ? V(half_8)
+                        : V(half_16);
+}
 #else
 INLINE V(square_even_move) *V(half)(int width) { return V(square_even)(width); }
 #endif
@@ -527,6 +535,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 }
 
 #include "kernels/interleave.inc.h"
+#include "kernels/narrow.inc.h"
 #include "kernels/pipeline.inc.h"
 
 /* ---- blocks ---- */
@@ -559,6 +568,10 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     work   w;
     matrix a;
     if (V(interleaved)(width, m, d, s, b)) return NULL;
+    if (V(is_narrow)(width, m, b)) {
+        V(turn_narrow)(width)(m, d, s, b);
+        return NULL;
+    }
     matrix_of(&a, w.pad, width, m, d, s, b);
     choose_way(&a, width, m);
     const bool narrow = a.cols % (STICK / width) != 0;
