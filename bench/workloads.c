@@ -7,8 +7,8 @@
  *     e  row-major or column-major -> XLA's tiles (8,128) and (8,128)(2,1)
  *     f  one element per stick, the rest zero, and its inverse
  *     g  converting on the way
- *     h  anything else: tiles that do not nest, dimensions reversed, odd pitches, three bytes to a pixel, packed 4-bit
- *        elements, broadcasts
+ *     h  anything else: tiles that do not nest, dimensions reversed, odd pitches, three bytes to a pixel, channels,
+ *        packed 4-bit elements, transposes that convert, broadcasts
  *     m  some of those above, where dst begins 16 bytes past a cache line, as it may after malloc
  *
  * .pad is a shape that fills no stick or tile, so padding is written and rows lie at odd places. Spyre text
@@ -117,6 +117,20 @@ static const workload table[] = {
      {{3, 89478400}, {3, 22369600}, {3, 2796160}, {3, 174720}, {3, 87360}, {3, 1344}}, 0},
     {"h.s4.transposed", "s4", "s4[$]{1,0:E(4)}", "s4[$]{0,1:E(4)}", 2,
      {{32768, 16384}, {16384, 8192}, {4096, 4096}, {1024, 1024}, {512, 1024}, {64, 128}}, 0},
+    {"h.five.u8", "u8", "u8[$]", "u8[$]{0,1}", 2,
+     {{5, 53687091}, {5, 13421772}, {5, 1677721}, {5, 104857}, {5, 52428}, {5, 819}}, 0},
+    {"h.channels.f16", "f16", "f16[$]", "f16[$]{1,3,2,0}", 4,
+     {{446, 96, 56, 56}, {111, 96, 56, 56}, {14, 96, 56, 56}, {1, 96, 52, 52}, {1, 96, 37, 37}, {1, 96, 4, 5}}, 0},
+    {"h.channels_back.f16", "f16", "f16[$]{1,3,2,0}", "f16[$]", 4,
+     {{446, 96, 56, 56}, {111, 96, 56, 56}, {14, 96, 56, 56}, {1, 96, 52, 52}, {1, 96, 37, 37}, {1, 96, 4, 5}}, 0},
+    {"h.retile_both.f32", "f32", "f32[$]{1,0:T(48,48)}", "f32[$]{1,0:T(64,64)}", 2,
+     {{8256, 8256}, {4032, 4224}, {1344, 1536}, {320, 384}, {320, 192}, {32, 32}}, 0},
+    {"h.s4.t8x128x81", "s4", "s4[$]{1,0:E(4)}", "s4[$]{1,0:T(8,128)(8,1)E(4)}", 2,
+     {{32768, 16384}, {16384, 8192}, {4096, 4096}, {1024, 1024}, {512, 1024}, {64, 128}}, 0},
+    {"h.f32_bf16.t8x128x21", "f32 > bf16", "f32[$]", "bf16[$]{1,0:T(8,128)(2,1)}", 2,
+     {{8192, 8192}, {4096, 4096}, {1024, 2048}, {256, 512}, {128, 512}, {16, 128}}, 0},
+    {"h.f16_dlf16.tstick", "f16 > dlf16", "f16[$]", "f16[$] spyre dim_order=[1,0]", 2,
+     {{16384, 8192}, {8192, 4096}, {2048, 2048}, {256, 1024}, {128, 1024}, {64, 32}}, 0},
     {"h.broadcast.f32", "f32", "f32[$] strides=[0,1]", "f32[$]", 2,
      {{8192, 8192}, {4096, 4096}, {1024, 2048}, {256, 512}, {128, 512}, {8, 128}}, 0},
     {"h.broadcast_col.f32", "f32", "f32[$] strides=[1,0]", "f32[$]", 2,
