@@ -233,11 +233,11 @@ INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far,
     V(last_rows)(width, w, b, d, s, r);
 }
 
-/* False if it is no such block. */
+/* False if it is no such block; matrices side by side are one with longer rows. */
 INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
-    const bool    dense = b->dst_row == row;
-    if (b->tail > 0 || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
+    const bool    dense = b->dst_row == row, joined = b->outer > 1 && b->dst_outer == row;
+    if (b->tail > 0 || joined || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
     return row < 16 ? dense : row < STICK || (dense && m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
 }
 
