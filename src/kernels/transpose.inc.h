@@ -485,8 +485,19 @@ INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
     a->first = a->cols;
 }
 
-/* n rows of a stick, out of a buffer. The line that is begun stays there. */
-INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n) {
+/* Stick i of the lines of a tile, wherever it begins in a cache line. */
+INLINE void V(fetch_stick)(const matrix *a, const source_tile *t, int64_t i) {
+    const int64_t  each = DEPTH(a->width) / STICK, at = t->at + i % each * STICK;
+    if (i / each >= t->lines || at >= t->end) return;
+    const uint8_t *const p = t->line[i / each] + at;
+    TG_FETCH_HERE(p, false);
+    TG_FETCH_HERE(p + TG_LINE_BYTES, false);
+    TG_FETCH_HERE(p + STICK - 1, false);
+}
+
+/* n rows of a stick, out of a buffer. The line that is begun stays there. A tile has as many rows as its lines have
+ * sticks: after each row a stick of a later tile is fetched. */
+INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n, const source_tile *later) {
     const int64_t bytes = k->cols * a->width;
     const bool    first = k->d == k->start, last = k->d + bytes == k->start + a->cols * a->width;
     for (int64_t i = 0; i < n; i++) {
@@ -502,6 +513,7 @@ INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n) {
             for (int j = 0; j < TG_LINE_BYTES; j += VEC) V(stream)(to + at + j, V(load)(from + at + j));
         if (!last) memcpy(from, from + at, TG_LINE_BYTES);
         else if (at < end) tg_stream_part(to + at, from + at, end - at);
+        V(fetch_stick)(a, later, i);
     }
 }
 
@@ -526,8 +538,8 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, true);
         else
-            V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, false);
-        if (a->carried) V(carry_rows)(a, now, w, n);
+            V(run_tile)(width, row, &t, bytes, parts, a->far && !a->carried ? &later : NULL, false);
+        if (a->carried) V(carry_rows)(a, now, w, n, &later);
         else for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }

@@ -103,16 +103,17 @@ static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
 
 /* Of a transpose, bytes of dst. Around the caches, rows that share their lines with their neighbours go on in whole
  * lines (transpose.c), the longer the better. But where lines of src begin inside of cache lines, the next rows read
- * these again, and they should still be in a cache; if lines are nearly a multiple of a page apart they push each other
- * out of it, and blocks stay short. */
+ * these again, and they should still be in a cache. Lines that are nearly a multiple of a page apart push each other
+ * out of it: blocks stay short, unless src and dst are in memory, and parts of lines cost more. */
 static int64_t bytes_of_columns(const tg_draft *d) {
     enum { PAGE = 4096 };
-    const tg_block *b = &d->box->block;
-    const int64_t   apart = tg_magnitude(b->src_col) % PAGE;
-    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0)
-        return d->pair->tuning->transpose_bytes;
+    const tg_block  *b = &d->box->block;
+    const tg_tuning *t = d->pair->tuning;
+    const int64_t    apart = tg_magnitude(b->src_col) % PAGE;
+    const bool       crowded = tg_min(apart, PAGE - apart) < TG_LINE_BYTES;
+    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0) return t->transpose_bytes;
     if (b->src_col % TG_LINE_BYTES == 0) return MOST_CARRIED;
-    return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
+    return crowded && d->plan->bytes < t->memory_bytes ? t->transpose_bytes : SHARED_CARRIED;
 }
 
 void tg_draft_chunks(tg_draft *d) {
