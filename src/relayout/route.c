@@ -88,14 +88,15 @@ static tg_route route_of(const tg_draft *d) {
 
 /* Runs are gathered and written by movers of runs; packed elements are unpacked and packed with that, and other
  * conversions are done on the way out. Of bytes whose runs one loop counts, the transpose itself reads, or writes, each
- * in its place, unless that is from many lines that are far: those come faster row by row. */
+ * in its place, unless that is from many lines in memory: those come faster row by row. */
 static bool choose_tile_movers(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
     const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
     const bool units = d->unit > 1, pack = !units && d->dst_width == 0, unpack = !units && d->src_width == 0;
     const bool one_walk = d->cols[0].src == box->block.rows * box->width, few = box->block.cols <= FEW_LINES;
-    const bool reads = !unpack && d->ncols == 1 && (!p->far || one_walk || few);
+    const bool memory = p->bytes >= d->pair->tuning->memory_bytes;
+    const bool reads = !unpack && d->ncols == 1 && (!memory || one_walk || few);
     const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
     const bool whole = tg_bytes_for(box->block.cols * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
     const bool stream = p->stream && !d->loose && whole; /* lines */
