@@ -103,9 +103,12 @@ static bool choose_tile_movers(tg_draft *d) {
     if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned,
                     reads && p->far && few))
         return false;
-    if (pack && unpack)
-        return p->dst_bits == p->src_bits && find_convert(d, &box->in, bytes, packed, false, p->far) &&
+    if (pack && unpack) {
+        const tg_encoding value = {p->dst_encoding.kind, 8, p->dst_encoding.value_bits};
+        return find_convert(d, &box->in, d->converts ? value : bytes, d->converts ? p->src_encoding : packed, false,
+                            p->far) &&
                find_convert(d, &box->out, packed, bytes, stream, false);
+    }
     if (unpack) {
         if (!find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far)) return false;
     } else if (!reads && !find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, p->far)) {

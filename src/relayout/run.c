@@ -30,6 +30,17 @@ static void report(job *j, int64_t offset) {
     (void)__atomic_compare_exchange_n(&j->bad, &none, offset, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+/* The integer at `bad` that does not fit; of packed ones, the first such one in that byte. */
+static int64_t find_element(const tg_plan_private *p, const uint8_t *src, const uint8_t *bad) {
+    const int64_t first = (bad - src) * 8 / p->src_bits, others = p->src_bits < 8 ? 8 / p->src_bits - 1 : 0;
+    int64_t       i = first;
+    tg_word       out;
+    while (i < first + others &&
+           tg_ref_convert(&out, p->dst_encoding, p->src_encoding, tg_ref_load(src, i, p->src_bits)))
+        i++;
+    return i;
+}
+
 static void move_groups(job *j, int64_t first, int64_t end) {
     const tg_plan_private *p = j->plan;
     if (p->way == TG_WAY_WALK) {
@@ -40,7 +51,7 @@ static void move_groups(job *j, int64_t first, int64_t end) {
         return;
     }
     const uint8_t *bad = tg_nest_run(p, j->dst, j->src, first, end);
-    if (bad != NULL) report(j, (bad - j->src) * 8 / p->src_bits);
+    if (bad != NULL) report(j, find_element(p, j->src, bad));
 }
 
 static void move_between(job *j, int64_t first, int64_t end) {

@@ -268,7 +268,7 @@ static void expect_misfits(const char *from, const char *to) {
     tg_error             err;
     static int16_t       in[4096];
     static uint8_t       out[8192];
-    char                 told[32];
+    char                 told[64];
     int                  found = 0;
     assert_int_equal(tg_desc_parse(&src, from, strlen(from), NULL), TG_OK);
     assert_int_equal(tg_desc_parse(&dst, to, strlen(to), NULL), TG_OK);
@@ -300,12 +300,45 @@ static void test_overflow_anywhere(void **state) {
     expect_misfits("s16[4,5,6,7]", "s8[4,5,6,7]{0,1,2,3}");
 }
 
+/* The same of packed elements on both sides: 9 as u4 is no s4. */
+static void expect_packed_misfits(const char *from, const char *to) {
+    tg_desc        src, dst;
+    tg_plan        p;
+    tg_error       err;
+    static uint8_t in[2048], out[2048];
+    char           told[64];
+    assert_int_equal(tg_desc_parse(&src, from, strlen(from), NULL), TG_OK);
+    assert_int_equal(tg_desc_parse(&dst, to, strlen(to), NULL), TG_OK);
+    const tg_plan_params params = {.dst = &dst.layout, .src = &src.layout, .convert = true};
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_run(&p, out, in, NULL, NULL), TG_OK);
+    for (int i = 0; i < src.layout.span; i++) {
+        in[i / 2] = (uint8_t)(9 << i % 2 * 4);
+        (void)snprintf(told, sizeof told, "value 9 at element %d of", i);
+        assert_int_equal(tg_plan_run(&p, out, in, NULL, &err), TG_ERR_OVERFLOW);
+        if (strncmp(err.message, told, strlen(told)) != 0) fail_msg("%s to %s: %s %s", from, to, told, err.message);
+        in[i / 2] = 0;
+    }
+}
+
+static void test_packed_overflow(void **state) {
+    (void)state;
+    expect_packed_misfits("u4[16,50]{1,0:E(4)}", "s4[16,50]{1,0:E(4)}");
+    expect_packed_misfits("u4[16,50]{1,0:E(4)}", "s4[16,50]{0,1:E(4)}");
+    expect_packed_misfits("u4[16,50]{1,0:E(4)}", "s4[16,50]{1,0:T(2,128)(2,1)E(4)}");
+    expect_packed_misfits("u4[16,50]{1,0:E(4)}", "s4[16,50]");
+    expect_packed_misfits("u4[16,50]{1,0:E(4)}", "s4[16,50]{0,1}");
+    expect_packed_misfits("u4[16,50]{0,1:E(4)}", "s4[16,50]{1,0:T(8,128)(4,1)E(4)}");
+    expect_packed_misfits("u4[7,9]{1,0:E(4)}", "s4[7,9]{0,1:E(4)}");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fusing),         cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
         cmocka_unit_test(test_steps_by_size),  cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
         cmocka_unit_test(test_bytes_of_a_box), cmocka_unit_test(test_packed_rest),  cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_far_apart),     cmocka_unit_test(test_overflow_anywhere),
+        cmocka_unit_test(test_packed_overflow),
     };
     return cmocka_run_group_tests_name("relayout plan", tests, NULL, NULL);
 }
