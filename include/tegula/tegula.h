@@ -564,9 +564,9 @@ TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, co
 
 /* The same in `tg_plan_steps` pieces, for streaming and progress: step i in [0, steps) touches a
  * bounded part of both, which is not told; all steps together are one run. Step 0 comes first: where padding lies
- * between strides or folds, it fills all of dst before. The others may come in any order, and at the same time unless
- * dst's elements share bytes; the same is true of plans for boxes of one tensor. A plan with nothing to move has one
- * step. TG_ERR_ARGUMENT also if step is not in [0, steps). */
+ * between strides or folds, it may fill all of dst before. The others may come in any order, and at the same time
+ * unless dst's elements share bytes; the same is true of plans for boxes of one tensor. A plan with nothing to move has
+ * one step. TG_ERR_ARGUMENT also if step is not in [0, steps). */
 TG_API int64_t   tg_plan_steps(const tg_plan *plan);
 TG_API tg_status tg_plan_run_step(const tg_plan *plan, int64_t step, void *dst, const void *src,
                                   const tg_executor *executor, tg_error *err);

@@ -470,6 +470,10 @@ static void test_strides(void **state) {
         {"f32[70,130] strides=[301,2]", "f32[70,130]"},
         {"u8[70,130] strides=[401,3]", "u8[70,130] strides=[-130,-1] offset=9099"},
         {"bf16[70,130] strides=[391,3]", "bf16[70,130] strides=[260,2]"},
+        {"u8[30,130] strides=[141,1] offset=5", "u8[30,130]"}, /* gaps, and one before the first element */
+        {"f16[5,7,40] strides=[1000,-44,1] offset=264", "f16[5,7,40]{0,1,2}"},
+        {"f32[70,130] strides=[1,73]", "f32[70,130] strides=[131,1]"},
+        {"f64[2,3,9] strides=[60,20,1]", "f64[2,3,9]"},
         {"f16[70,130]", "f16[70,130] strides=[1,0]"},
         {"u8[5,70,130]{1,2,0}", "u8[5,70,130] strides=[130,0,1]"},
     };
