@@ -284,3 +284,57 @@ DEFINE_NARROW(16)
 #undef DEFINE_NARROW
 
 BY_WIDTH(V(turn_narrow_move), turn_narrow)
+
+#if VEC == 64
+/* ---- and back: few rows, whose lines of less than 16 bytes follow each other ---- */
+
+/* VEC bytes of each row, of which there are fewer than `ways`: lines are moved apart into slots. */
+TG_NO_CHECKS INLINE void V(apart_of)(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
+                                     V(vec) apart, bool stream) {
+    const int64_t step = VEC / (ways * width) * rows * width;
+    V(vec)        v[MOST_TURNS], out[MOST_TURNS];
+    TG_UNROLL
+    for (int i = 0; i < ways; i++)
+        v[i] = (V(vec))_mm512_permutexvar_epi8((__m512i)apart, (__m512i)V(load)(s + i * step));
+    V(many_turns)(width, ways, true, out, v);
+    TG_UNROLL
+    for (int i = 0; i < ways; i++)
+        if (i < rows) V(put)(d + i * row, out[i], stream);
+}
+
+INLINE void V(move_apart)(int width, int ways, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const int     slot = ways * width, each = VEC / width;
+    const int64_t line = b->src_col, most = (ways - 1) * (VEC / slot) * line + VEC; /* bytes that are read at once */
+    const bool    stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
+    uint8_t       place[VEC], last[MOST_TURNS * VEC + VEC] = {0}, out[MOST_TURNS * VEC];
+    V(vec)        apart;
+    for (int i = 0; i < VEC; i++) place[i] = (uint8_t)((i / slot * line + i % slot) % VEC);
+    memcpy(&apart, place, sizeof apart);
+    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
+        int64_t c = 0;
+        for (; (b->cols - c) * line >= most; c += each) {
+            const uint8_t *const from = s + c * line;
+            uint8_t *const       to = d + c * width;
+            if (stream) V(apart_of)(width, ways, to, b->dst_row, b->rows, from, apart, true);
+            else V(apart_of)(width, ways, to, b->dst_row, b->rows, from, apart, false);
+        }
+        for (int64_t n; c < b->cols; c += n) {
+            n = tg_min(each, b->cols - c);
+            memcpy(last, s + c * line, (size_t)(n * line));
+            V(apart_of)(width, ways, out, VEC, b->rows, last, apart, false);
+            for (int64_t i = 0; i < b->rows; i++)
+                memcpy(d + i * b->dst_row + c * width, out + i * VEC, (size_t)(n * width));
+        }
+    }
+}
+
+/* False if lines are not such. */
+INLINE bool V(moved_apart)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const int64_t line = b->rows * width;
+    if (width > 2 || b->tail > 0 || b->src_col != line || b->rows < 5 || line >= 16) return false;
+    if (width == 2) V(move_apart)(2, 8, m, d, s, b);
+    else if (line < 8) V(move_apart)(1, 8, m, d, s, b);
+    else V(move_apart)(1, 16, m, d, s, b);
+    return true;
+}
+#endif

@@ -47,7 +47,7 @@
  * as fast as with fetches before squares).
  *
  * Rows of less than a stick, or of a few sticks and less than one where they follow each other around the caches, are
- * written as a whole (narrow.inc.h).
+ * written as a whole (narrow.inc.h). So are, with vectors of 64 bytes, lines of less than 16 bytes read.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A

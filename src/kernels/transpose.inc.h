@@ -584,6 +584,9 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
         V(turn_narrow)(width)(m, d, s, b);
         return NULL;
     }
+#if VEC == 64
+    if (V(moved_apart)(width, m, d, s, b)) return NULL;
+#endif
     matrix_of(&a, w.pad, width, m, d, s, b);
     choose_way(&a, width, m);
     const bool narrow = a.cols % (STICK / width) != 0;

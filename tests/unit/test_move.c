@@ -331,6 +331,7 @@ static void check_narrow(int32_t width) {
             const named   batches[] = {
                 {"dense", TRANSPOSE, {3, n, cols, n * cols, cols, 1, n * cols, 1, n, 0, NULL, 0, 0}},
                 {"apart", TRANSPOSE, {2, n, cols, n * cols + 1, cols, 1, n, 1, 2 * n + 1, 0, NULL, 0, 0}},
+                {"back", TRANSPOSE, {2, cols, n, n, 2 * n + gap, 1, n * cols, 1, cols, 0, NULL, 0, 0}},
                 {"gaps", TRANSPOSE, {2, n, cols, n * (cols + gap), cols + gap, 1, n, 1, 2 * n, 0, NULL, 0, 0}},
             };
             for (size_t j = 0; j < sizeof batches / sizeof batches[0]; j++) {
