@@ -107,13 +107,13 @@ static int64_t rows_at_once(const tg_draft *d, int64_t width, int64_t room) {
  * out of it: blocks stay short, unless src and dst are in memory, and parts of lines cost more. */
 static int64_t bytes_of_columns(const tg_draft *d) {
     enum { PAGE = 4096 };
-    const tg_block  *b = &d->box->block;
-    const tg_tuning *t = d->pair->tuning;
-    const int64_t    apart = tg_magnitude(b->src_col) % PAGE;
-    const bool       crowded = tg_min(apart, PAGE - apart) < TG_LINE_BYTES;
-    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0) return t->transpose_bytes;
+    const tg_block *b = &d->box->block;
+    const int64_t   apart = tg_magnitude(b->src_col) % PAGE;
+    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0)
+        return d->pair->tuning->transpose_bytes;
     if (b->src_col % TG_LINE_BYTES == 0) return MOST_CARRIED;
-    return crowded && d->plan->bytes < t->memory_bytes ? t->transpose_bytes : SHARED_CARRIED;
+    if (d->plan->bytes >= d->pair->tuning->memory_bytes) return SHARED_CARRIED;
+    return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
 }
 
 void tg_draft_chunks(tg_draft *d) {
