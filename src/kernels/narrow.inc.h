@@ -1,17 +1,17 @@
 /* Rows of few columns, with vectors of VEC bytes; see transpose.c.
  *
- * A cache line of each line is read at once, VEC bytes of it in one vector. Rows of up to 32 bytes that follow each
- * other are made in slots of 8, 16 or 32 bytes, of as many lines as have place there (of those that are missing, the
- * last one again), moved together, and stored upwards: what is in excess of one vector becomes the next one. Here lines
- * of five bytes each become rows in slots of 8:
+ * A cache line of each line is read at once, VEC bytes of it in one vector. Rows of up to 32 bytes are made in slots
+ * of 8, 16 or 32 bytes, of as many lines as have place there (of those that are missing, the last one again), moved
+ * together, and stored upwards: what is in excess of one vector becomes the next one. Here bytes of five lines
+ * become rows in slots of 8:
  *
  *     line 0   a0 a1 a2 ...          slots      a0 b0 c0 d0 e0 -- -- --  a1 b1 c1 d1 e1 -- -- --  ...
  *     line 1   b0 b1 b2 ...          together   a0 b0 c0 d0 e0 a1 b1 c1  d1 e1 ...
  *
- * Longer rows, and those with gaps between them, are made piece by piece, of 16, 32 or VEC bytes, the last one of which
+ * Longer rows are made piece by piece, of 16, 32 or VEC bytes, the last one of which
  * begins a little earlier and writes some columns twice.
  *
- * Rows that follow each other are collected in a buffer, from which whole cache lines leave: stores that begin inside
+ * Rows, which must follow each other, are collected in a buffer, from which whole cache lines leave: stores that begin inside
  * of lines, each of which has to come from another cache, are slow one by one. */
 
 /* Rows on their way. */
@@ -21,7 +21,6 @@ typedef struct V(narrow) {
     V(vec)   together; /* for rows in slots: which byte goes where */
     int64_t  slot;     /* bytes; 0: rows are made piece by piece */
     int64_t  cols, row, s_step; /* bytes of a row, and from line to line */
-    bool     dense;    /* rows follow each other, and go through `out`: */
     bool     stream;
     uint8_t *d;        /* where out goes, at a cache line */
     int64_t  from, to; /* [from, to) of out is filled, from > 0 in the first cache line only */
@@ -206,39 +205,31 @@ INLINE uint8_t *V(next_rows)(V(narrow) *w, int64_t n) {
 }
 
 /* The rows from r on, fewer than a cache line has of each line. */
-INLINE void V(last_rows)(int width, V(narrow) *w, const tg_block *b, uint8_t *d, const uint8_t *s,
-                         int64_t r) {
+INLINE void V(last_rows)(int width, V(narrow) *w, const tg_block *b, const uint8_t *s, int64_t r) {
     const int depth = TG_LINE_BYTES / width;
     const int64_t        at = b->rows - depth, n = b->rows - r;
     const uint8_t *const from = w->last + (r - at) * w->row;
     if (n == 0) return;
-    if (!w->dense) {
-        V(turn_lines)(width, w, d + at * b->dst_row, b->dst_row, s + at * width);
-        return;
-    }
     V(turn_lines)(width, w, w->last, w->row, s + at * width);
     memcpy(V(next_rows)(w, n * w->row), from, (size_t)(n * w->row));
 }
 
-INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far, uint8_t *d,
-                           const uint8_t *s) {
+INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far, const uint8_t *s) {
     const int     depth = TG_LINE_BYTES / width;
     int64_t       r = 0;
     for (; b->rows - r >= depth; r += depth) {
         const uint8_t *const from = s + r * width;
         for (int64_t c = 0; far && c < w->cols; c++) TG_FETCH(from + c * w->s_step + NARROW_AHEAD);
-        if (w->dense) V(turn_lines)(width, w, V(next_rows)(w, depth * w->row), w->row, from);
-        else V(turn_lines)(width, w, d + r * b->dst_row, b->dst_row, from);
+        V(turn_lines)(width, w, V(next_rows)(w, depth * w->row), w->row, from);
     }
-    V(last_rows)(width, w, b, d, s, r);
+    V(last_rows)(width, w, b, s, r);
 }
 
-/* False if it is no such block; matrices side by side are one with longer rows. */
+/* Rows that have gaps between them are no such block: matrices side by side fill these. */
 INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
-    const bool    dense = b->dst_row == row, joined = b->outer > 1 && b->dst_outer == row;
-    if (b->tail > 0 || joined || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
-    return row < 16 ? dense : row < STICK || (dense && m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
+    if (b->tail > 0 || b->dst_row != row || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
+    return row < STICK || (m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
 }
 
 INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
@@ -246,22 +237,21 @@ INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint
     const int64_t all = b->rows * b->dst_row;
     w.cols = b->cols;
     w.row = b->cols * width;
-    w.dense = b->dst_row == w.row;
     w.s_step = b->src_col;
     w.stream = m->stream;
-    w.slot = !w.dense || w.row > 32 || width == 16  ? 0
+    w.slot = w.row > 32 || width == 16  ? 0
              : VEC == 64 && width == 1 && w.row < 8 ? 8
              : w.row <= 16                          ? 16
                                                     : 32;
     if (w.slot > 8) w.slot = tg_max(w.slot, VEC * width / 16);
     w.together = V(together)(w.row, (int)tg_max(w.slot, 1));
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
-        if (w.dense && (o == 0 || b->dst_outer != all)) {
+        if (o == 0 || b->dst_outer != all) {
             w.from = w.to = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
             w.d = d - w.from;
         }
-        V(narrow_rows)(width, &w, b, m->far, d, s);
-        if (w.dense && (o + 1 == b->outer || b->dst_outer != all)) {
+        V(narrow_rows)(width, &w, b, m->far, s);
+        if (o + 1 == b->outer || b->dst_outer != all) {
             V(leave)(&w);
             tg_stream_part(w.d + w.from, w.out + w.from, w.to - w.from);
         }

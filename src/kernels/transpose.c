@@ -46,7 +46,7 @@
  * of a later tile are fetched while rows leave, a stick after each (odd pitches on both sides, 64 MiB: 1.1 to 2 times
  * as fast as with fetches before squares).
  *
- * Rows of less than a stick, or of a few sticks and less than one where they follow each other around the caches, are
+ * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h). So are, with vectors of 64 bytes, lines of less than 16 bytes read.
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
