@@ -11,8 +11,8 @@
  * Longer rows are made piece by piece, of 16, 32 or VEC bytes, the last one of which
  * begins a little earlier and writes some columns twice.
  *
- * Rows, which must follow each other, are collected in a buffer, from which whole cache lines leave: stores that begin inside
- * of lines, each of which has to come from another cache, are slow one by one. */
+ * Rows, which must follow each other, are collected in a buffer, from which whole cache lines leave: stores that begin
+ * inside of lines, each of which has to come from another cache, are slow one by one. */
 
 /* Rows on their way. */
 typedef struct V(narrow) {
