@@ -44,7 +44,9 @@ INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
     if (i < n) tg_stream_part(d + i, line, n - i);
 }
 
-INLINE void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+/* Not inline: its frame would hold up small blocks of other steps. */
+__attribute__((noinline)) static void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                                                   const tg_block *b) {
     const int64_t n = b->cols * width;
     const bool    aligned = (((uintptr_t)d | (uintptr_t)b->dst_row | (uintptr_t)b->dst_outer) % (uintptr_t)width) == 0;
     const bool    stream = m->stream && aligned && n >= TG_LINE_BYTES;

@@ -129,12 +129,22 @@ INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, c
 static inline bool is_spread(const tg_block *b, int64_t width, int64_t step) {
     enum { LEAST = 256 };
     const int64_t each = 64 / width, far = step < 0 ? -step : step;
-    return width < 16 && b->cols >= each && b->cols * b->rows * b->outer >= LEAST && far >= width &&
-           far * each <= MOST_VECTORS * 64 && far <= 32;
+    return far <= 32 && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
+           b->cols * b->rows * b->outer >= LEAST;
 }
 
-INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (b->dst_col == width && is_spread(b, width, b->src_col)) {
+static inline bool is_gather(const tg_block *b, int64_t width) {
+    return b->dst_col == width && is_spread(b, width, b->src_col);
+}
+
+static inline bool is_scatter(const tg_block *b, int64_t width) {
+    return (b->src_col == width || b->src_col == -width) && b->dst_col > 0 && is_spread(b, width, b->dst_col);
+}
+
+/* Not inline: its frame would hold up small blocks of other steps. */
+__attribute__((noinline)) static void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                                                  const tg_block *b) {
+    if (is_gather(b, width)) {
         gather g;
         make_gather(&g, width, b->src_col);
         switch (g.w.vectors) {
@@ -144,9 +154,7 @@ INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, c
         case 4: gather_rows(&g, 4, width, m, d, s, b); break;
         default: gather_rows(&g, g.w.vectors, width, m, d, s, b); break;
         }
-        return true;
-    }
-    if ((b->src_col == width || b->src_col == -width) && b->dst_col > 0 && is_spread(b, width, b->dst_col)) {
+    } else {
         scatter x;
         make_scatter(&x, width, b->dst_col, b->src_col < 0);
         switch (x.w.vectors) {
@@ -155,9 +163,14 @@ INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, c
         case 4: scatter_rows(&x, 4, width, d, s, b); break;
         default: scatter_rows(&x, x.w.vectors, width, d, s, b); break;
         }
-        return true;
     }
-    return false;
+}
+
+/* False if it is neither. */
+INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (!is_gather(b, width) && !is_scatter(b, width)) return false;
+    move_spread(width, m, d, s, b);
+    return true;
 }
 
 #undef EACH_ROW
