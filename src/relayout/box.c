@@ -141,18 +141,16 @@ static bool keep_loops(tg_draft *d) {
     tg_box        *box = d->box;
     tg_loop *const keep = &nest->loop[nest->nloops];
     int32_t        n = 0;
-    const int32_t  room = TG_PLAN_LOOPS - nest->nloops - d->ncols - d->nrows;
+    if (nest->nloops + d->ncols + d->nrows + __builtin_popcountll(d->left) > TG_PLAN_LOOPS) return false;
     box->blocks = 1;
     for (uint64_t left = d->left; left != 0; left &= left - 1) {
         const int32_t i = __builtin_ctzll(left);
-        if (n == room) return false;
         const tg_loop l = d->loop[i];
         int32_t       at = n++;
         for (; at > 0 && is_inside(box, &keep[at - 1], &l); at--) keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = l;
         box->blocks *= l.n; /* fits: positions of dst */
     }
-    if (n > room) return false; /* there is no room for the loops of a tile */
     box->first = nest->nloops;
     box->nloops = n;
     box->ncols = (int16_t)d->ncols;
