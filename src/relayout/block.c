@@ -156,8 +156,6 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t wi
     set_outer(d, take(d, find_long_walk(d, width)));
 }
 
-static bool is_whole(int64_t elements, int32_t bits) { return bits >= 8 || elements % (8 / bits) == 0; }
-
 static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* Short runs as one wide element each. */
@@ -293,7 +291,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
 /* Short runs that are converted, as one unit each. */
 static bool choose_units(tg_draft *d) {
     const int64_t from = tg_bytes_for(d->run, d->plan->src_bits), to = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (!d->converts || d->tail > 0 || !is_width(from) || !is_whole(d->run, d->plan->src_bits)) return false;
+    if (!d->converts || d->tail > 0 || !is_width(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
     const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
     if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
     d->unit = d->run;

@@ -53,8 +53,6 @@ static void take_run(tg_draft *d) {
 
 /* ---- packed elements ---- */
 
-static bool is_whole(int64_t elements, int32_t bits) { return bits >= 8 || elements % (8 / bits) == 0; }
-
 /* Packed elements of dst are written by whole bytes. */
 static bool fills_bytes(const tg_draft *d) {
     if (d->dst_width > 0) return true;
@@ -69,16 +67,16 @@ static bool fills_bytes(const tg_draft *d) {
 static bool dst_is_whole(const tg_draft *d) {
     const int32_t bits = d->plan->dst_bits;
     for (int32_t i = 0; i < d->n; i++)
-        if (d->loop[i].dst != 1 && !is_whole(d->loop[i].dst, bits)) return false;
-    return fills_bytes(d) && is_whole(d->dst, bits);
+        if (d->loop[i].dst != 1 && !tg_is_whole(d->loop[i].dst, bits)) return false;
+    return fills_bytes(d) && tg_is_whole(d->dst, bits);
 }
 
 static bool src_is_whole(const tg_draft *d) {
     const int32_t bits = d->plan->src_bits;
     if (d->fill) return true;
     for (int32_t i = 0; i < d->n; i++)
-        if (d->loop[i].src != 1 && !is_whole(d->loop[i].src, bits)) return false;
-    return is_whole(d->src, bits);
+        if (d->loop[i].src != 1 && !tg_is_whole(d->loop[i].src, bits)) return false;
+    return tg_is_whole(d->src, bits);
 }
 
 /* Packed elements move as runs, or through tiles, which have a loop of neighbours on each side. Steps are elements. */

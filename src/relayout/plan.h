@@ -141,6 +141,9 @@ static inline int64_t tg_magnitude(int64_t x) { return x < 0 ? -x : x; } /* vali
 /* Bytes of n elements, of whole bytes if they are packed; n * bits would not always fit. */
 static inline int64_t tg_bytes_for(int64_t n, int32_t bits) { return bits < 8 ? n / (8 / bits) : n * (bits / 8); }
 
+/* Do so many elements fill bytes? */
+static inline bool tg_is_whole(int64_t n, int32_t bits) { return bits >= 8 || n % (8 / bits) == 0; }
+
 /* Sizes that measuring has found (bench/README.md); tests use others, so that small moves are cut as well. */
 typedef struct tg_tuning {
     int64_t block_bytes, block_bytes_min; /* of dst, in one call of a mover: large enough to hide its cost, small enough
