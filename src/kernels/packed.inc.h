@@ -16,11 +16,15 @@ INLINE void V(swap_fields)(int bits, V(fields) *v) {
     const int      per = 8 / bits;
     TG_UNROLL
     for (int k = 0; k < per / 2; k++) V(swap)(&v[k], &v[k + per / 2], 4, halves);
-    TG_UNROLL
-    for (int k = 0; bits < 4 && k < per; k++)
-        if ((k & per / 4) == 0) V(swap)(&v[k], &v[k + per / 4], 2, quarters);
-    TG_UNROLL
-    for (int k = 0; bits < 2 && k < per; k += 2) V(swap)(&v[k], &v[k + 1], 1, eighths);
+    if (bits < 4) {
+        TG_UNROLL
+        for (int k = 0; k < per; k++)
+            if ((k & per / 4) == 0) V(swap)(&v[k], &v[k + per / 4], 2, quarters);
+    }
+    if (bits < 2) {
+        TG_UNROLL
+        for (int k = 0; k < per; k += 2) V(swap)(&v[k], &v[k + 1], 1, eighths);
+    }
 }
 
 /* n bytes of each of 8 / bits lines. What lies `ahead` of them is fetched, if not 0. */
