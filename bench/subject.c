@@ -27,6 +27,7 @@ void subject_layouts(subject *s, const char *src, const char *dst, uint32_t with
     s->params.src = &s->src_layout;
     s->params.pad = zero;
     s->params.without = without;
+    s->params.convert = true;
 }
 
 void subject_plan(void *context) {

@@ -17,7 +17,8 @@ typedef struct subject {
 /* Print what went wrong and exit. */
 void need(tg_status status, const tg_error *err);
 
-/* The layouts and their sizes, from notation text. without: bits of tg_cpu that must not be used. */
+/* The layouts and their sizes, from notation text; element types may differ. without: bits of tg_cpu that must not be
+ * used. */
 void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without);
 
 /* These are what the clock sees; the argument is a subject *. */
