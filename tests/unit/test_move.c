@@ -13,48 +13,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <cmocka.h>
 
 enum { ARENA = 1 << 21 };
+#include "arenas.h"
 
 typedef enum family { ROWS, TRANSPOSE, STRIDED, FAMILIES } family;
 
 static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
-
-/* ---- memory ---- */
-
-static uint8_t *src_arena, *dst_arena, *want_arena;
-
-/* ARENA bytes; the pages before and behind cannot be touched. */
-static uint8_t *guarded(void) {
-    const size_t   page = (size_t)sysconf(_SC_PAGESIZE);
-    uint8_t *const p = mmap(NULL, ARENA + 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (p == MAP_FAILED || mprotect(p, page, PROT_NONE) != 0 || mprotect(p + page + ARENA, page, PROT_NONE) != 0)
-        return NULL;
-    return p + page;
-}
-
-static int set_up(void **state) {
-    (void)state;
-    src_arena = guarded();
-    dst_arena = guarded();
-    want_arena = malloc(ARENA);
-    if (src_arena == NULL || dst_arena == NULL || want_arena == NULL) return -1;
-    for (int64_t i = 0; i < ARENA; i++) src_arena[i] = (uint8_t)random_bits();
-    return 0;
-}
-
-static int tear_down(void **state) {
-    (void)state;
-    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    munmap(src_arena - page, ARENA + 2 * page);
-    munmap(dst_arena - page, ARENA + 2 * page);
-    free(want_arena);
-    return 0;
-}
 
 /* ---- one block ---- */
 
