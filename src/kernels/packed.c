@@ -28,7 +28,7 @@ enum {
     WANTED = STAGE / 2, /* of the stage, if that is a line of all columns */
     LONG_PIECE = 1024, /* of lines of which the stage has room for more */
     SHORT_LINES = 64,  /* bytes of 8 / bits lines */
-    AHEAD = 128        /* bytes at least from what is read to what is fetched: two pieces */
+    AHEAD = 128        /* bytes at least from what is read to what is fetched, or a piece */
 };
 
 #define INLINE TG_INLINE
