@@ -576,17 +576,9 @@ INLINE void V(run_carried)(int width, const matrix *a, work *w) {
         }
 }
 
-INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;
     matrix a;
-    if (V(interleaved)(width, m, d, s, b)) return NULL;
-    if (V(is_narrow)(width, m, b)) {
-        V(turn_narrow)(width)(m, d, s, b);
-        return NULL;
-    }
-#if VEC == 64
-    if (V(moved_apart)(width, m, d, s, b)) return NULL;
-#endif
     matrix_of(&a, w.pad, width, m, d, s, b);
     choose_way(&a, width, m);
     const bool narrow = a.cols % (STICK / width) != 0;
@@ -598,9 +590,32 @@ INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, con
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);
     else if (a.solid) V(run_solid)(width, false, &a);
     else if (a.even) V(run_even)(width, &a);
-    if ((a.staged && !narrow) || a.first == a.cols) return NULL;
+    if ((a.staged && !narrow) || a.first == a.cols) return;
     if (a.carried) V(run_carried)(width, &a, &w);
     else V(run_sticks)(width, &a, &w);
+}
+
+/* Functions of their own: one block has the buffers on the stack of one of them, beside a stage of its caller's. */
+#define DEFINE_MATRICES(width)                                                                                       \
+    OUTLINE void V(matrices_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {           \
+        V(run_matrices)(width, m, d, s, b);                                                                          \
+    }
+DEFINE_MATRICES(1)
+DEFINE_MATRICES(2)
+DEFINE_MATRICES(4)
+DEFINE_MATRICES(8)
+DEFINE_MATRICES(16)
+#undef DEFINE_MATRICES
+
+BY_WIDTH(V(turn_narrow_move), matrices)
+
+INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (V(interleaved)(width, m, d, s, b)) return NULL;
+#if VEC == 64
+    if (V(moved_apart)(width, m, d, s, b)) return NULL;
+#endif
+    if (V(is_narrow)(width, m, b)) V(turn_narrow)(width)(m, d, s, b);
+    else V(matrices)(width)(m, d, s, b);
     return NULL;
 }
 

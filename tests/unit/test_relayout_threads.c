@@ -208,23 +208,19 @@ static void test_shared_plan(void **state) {
     }
 }
 
-/* A move through a stage took 110 KiB of stack, because every transpose held the 40 KiB of a pipeline, too; the header
- * says 80. A thread takes some of its stack for itself. */
-static void test_stack(void **state) {
-    (void)state;
-    enum { STACK = 256 << 10, MOST = 90 << 10 };
+/* Bytes of its stack that a thread touches which does the move, some of them for itself. */
+static size_t stack_of(const char *from, const char *to) {
+    enum { STACK = 256 << 10 };
     static uint8_t stack[STACK] __attribute__((aligned(4096)));
-    const int64_t  shape[] = {4, 4, 4, 4, 4, 4}, reversed[] = {1, 4, 16, 64, 256, 1024};
-    tg_layout      s, d;
+    tg_desc        s, d;
     pthread_attr_t attributes;
     pthread_t      thread;
     void          *failed;
     size_t         untouched = 0;
-    if (FRAMES_ARE_LARGER) skip();
-    assert_int_equal(tg_layout_strided(&d, TG_S16, 6, shape, NULL, 0, NULL), TG_OK);
-    assert_int_equal(tg_layout_strided(&s, TG_S16, 6, shape, reversed, 0, NULL), TG_OK);
-    const tg_plan_params params = {.dst = &d, .src = &s};
-    const tg_plan        p = plan_of(&params, "reversed");
+    assert_int_equal(tg_desc_parse(&s, from, strlen(from), NULL), TG_OK);
+    assert_int_equal(tg_desc_parse(&d, to, strlen(to), NULL), TG_OK);
+    const tg_plan_params params = {.dst = &d.layout, .src = &s.layout, .convert = true};
+    const tg_plan        p = plan_of(&params, from);
     const runner         r = {&p, got};
     memset(stack, 0xa5, STACK);
     assert_int_equal(pthread_attr_init(&attributes), 0);
@@ -232,9 +228,28 @@ static void test_stack(void **state) {
     assert_int_equal(pthread_create(&thread, &attributes, run_alone, (void *)&r), 0);
     assert_int_equal(pthread_join(thread, &failed), 0);
     assert_null(failed);
-    while (untouched < STACK && stack[untouched] == 0xa5) untouched++;
-    if (STACK - untouched > MOST) fail_msg("%d bytes of stack", (int)(STACK - untouched));
     assert_int_equal(pthread_attr_destroy(&attributes), 0);
+    while (untouched < STACK && stack[untouched] == 0xa5) untouched++;
+    return STACK - untouched;
+}
+
+/* The header says 96 KiB. Stages, and buffers of movers that are called for what is in one, add up: a move through a
+ * stage took 110 KiB when every transpose held the 40 KiB of a pipeline, too, and 105 when it held the buffers of rows
+ * of few columns beside its own. */
+static void test_stack(void **state) {
+    (void)state;
+    enum { MOST = 90 << 10 };
+    static const char *const moves[][2] = {
+        {"s16[4,4,4,4,4,4]", "s16[4,4,4,4,4,4]{0,1,2,3,4,5}"},
+        {"f32[12,1024]", "bf16[12,1024]{0,1}"},
+        {"s4[24,4096]{1,0:E(4)}", "s4[24,4096]{0,1:E(4)}"},
+        {"f16[64,256]", "f16[64,256] spyre dim_order=[1,0]"},
+    };
+    if (FRAMES_ARE_LARGER) skip();
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const size_t bytes = stack_of(moves[i][0], moves[i][1]);
+        if (bytes > MOST) fail_msg("%s to %s: %d bytes of stack", moves[i][0], moves[i][1], (int)bytes);
+    }
 }
 
 /* Several tasks meet a bad value; one of them is reported. */
