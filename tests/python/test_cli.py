@@ -380,7 +380,7 @@ def test_pad_that_does_not_fit_is_told_the_range(tmp_path, name, value, told):
     ("bf16", "9e9", "bf16 is stored as SEN169_FP16 here, whose numbers are -8573157376 to 8573157376"),
     ("s64", "9876543210", "s64 is stored as IEEE_INT32 here, whose numbers are -2147483648 to 2147483647")])
 def test_pad_must_be_a_number_of_the_element_type_first(tmp_path, name, value, told):
-    """The same rule as in the package (test_package_move.py)."""
+    """The same rule as in the package (test_package_pad.py)."""
     done = tegula("relayout", "--from", f"{name}[1]", "--to", f"{name}[1] spyre", "--pad", value, "-", "-",
                   stdin=open_bytes(tmp_path, 8))
     assert (done.returncode, done.stderr.decode()) == (2, f"tegula: --pad: {value} does not fit: {told}\n")
