@@ -48,8 +48,7 @@ INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
 __attribute__((noinline)) static void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                                    const tg_block *b) {
     const int64_t n = b->cols * width;
-    const bool    aligned = (((uintptr_t)d | (uintptr_t)b->dst_row | (uintptr_t)b->dst_outer) % (uintptr_t)width) == 0;
-    const bool    stream = m->stream && aligned && n >= TG_LINE_BYTES;
+    const bool    stream = m->stream && elements_aligned(width, d, b) && n >= TG_LINE_BYTES;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const to = d + o * b->dst_outer + r * b->dst_row;

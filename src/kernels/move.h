@@ -59,6 +59,10 @@ struct tg_mover {
     tg_convert    *convert, *then;
 };
 
+static inline const uint8_t *tg_mover_run(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
+    return mover->move(mover, dst, src, b);
+}
+
 /* What the processor can do, as TG_CPU_* bits of tegula.h. */
 uint32_t tg_cpu_features(void);
 

@@ -60,7 +60,8 @@ static void copy_long(uint8_t *restrict dst, const uint8_t *restrict src, int64_
 
 void tg_copy_piece(uint8_t *restrict dst, const uint8_t *restrict src, int64_t n, const tg_place *line, int64_t lines,
                    bool stream) {
-    const bool whole = ((uintptr_t)(dst + line[0].dst) | (uint64_t)n) % TG_LINE_BYTES == 0; /* and then all, mostly */
+    /* Cache lines, in the first line of the tensor; where they are none in another, tg_stream_copy sees to it. */
+    const bool whole = ((uintptr_t)(dst + line[0].dst) | (uint64_t)n) % TG_LINE_BYTES == 0;
     const bool around = stream && (whole || n >= LONG_STREAM);
     if (n > LONG || around) copy_long(dst, src, n, line, lines, around);
     else if (n > 64) copy_units(dst, src, n, line, lines);

@@ -71,8 +71,9 @@ static void in_two(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_blo
     last.cols = b->last;
     *(rows ? &whole.rows : &whole.outer) = n;
     *(rows ? &last.rows : &last.outer) = 1;
-    if (n > 0) (void)m->move(m, d, s, &whole);
-    (void)m->move(m, d + n * (rows ? b->dst_row : b->dst_outer), s + n * (rows ? b->src_row : b->src_outer), &last);
+    if (n > 0) (void)tg_mover_run(m, d, s, &whole);
+    (void)tg_mover_run(m, d + n * (rows ? b->dst_row : b->dst_outer), s + n * (rows ? b->src_row : b->src_outer),
+                       &last);
 }
 
 static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

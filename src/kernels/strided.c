@@ -72,6 +72,11 @@ DEFINE_STRIDED(unit128)
 
 /* ---- vectors ---- */
 
+/* Does every row of dst begin at a multiple of the width? */
+static inline bool elements_aligned(int width, const uint8_t *d, const tg_block *b) {
+    return (((uintptr_t)d | (uintptr_t)b->dst_row | (uintptr_t)b->dst_outer) % (uintptr_t)width) == 0;
+}
+
 #define DEFINE_VECTORS(width, UNIT)                                                                                   \
     static const uint8_t *V(strided_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {    \
         if (b->src_col != 0 || b->dst_col != (width)) return SPREAD(width) ? NULL : strided_##UNIT(m, d, s, b);       \

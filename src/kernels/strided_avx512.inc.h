@@ -1,6 +1,10 @@
 /* Gathers and scatters of small steps: whole vectors, of which AVX-512 permutes all bytes at once; see strided.c. */
 
-enum { MOST_VECTORS = 16 };
+enum {
+    MOST_VECTORS = 16,  /* of a window */
+    MOST_STEP = 32,     /* bytes; with larger ones less than two elements come with each vector */
+    LEAST_ELEMENTS = 256 /* of a block that is worth the preparation */
+};
 
 /* The window of a vector of elements on the side where they are apart: from the first byte of its lowest one to the
  * last byte of its highest one. */
@@ -48,7 +52,7 @@ static void make_gather(gather *g, int64_t width, int64_t step) {
 }
 
 static void make_scatter(scatter *x, int64_t width, int64_t step, bool back) {
-    uint8_t place[MOST_VECTORS * 64];
+    uint8_t place[MOST_VECTORS * 64] = {0};
     x->w = window_of(width, step, back);
     for (int j = 0; j < x->w.vectors; j++) x->part[j] = 0;
     for (int64_t i = 0; i < 64; i++) {
@@ -115,9 +119,11 @@ INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d, co
 
 INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                         const tg_block *b) {
-    const bool aligned = (((uintptr_t)d | (uintptr_t)b->dst_row | (uintptr_t)b->dst_outer) % (uintptr_t)width) == 0;
-    if (m->stream && aligned && b->cols * width >= 128) EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
-    else EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
+    const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
+    if (m->stream && lines && elements_aligned(width, d, b))
+        EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
+    else
+        EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
 }
 
 INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
@@ -127,10 +133,9 @@ INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, c
 /* Is a row a vector or more, and are the windows of its vectors so short that less is loaded or stored than one by one,
  * in a block that is worth the preparation? */
 static inline bool is_spread(const tg_block *b, int64_t width, int64_t step) {
-    enum { LEAST = 256 };
     const int64_t each = 64 / width, far = step < 0 ? -step : step;
-    return far <= 32 && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
-           b->cols * b->rows * b->outer >= LEAST;
+    return far <= MOST_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
+           b->cols * b->rows * b->outer >= LEAST_ELEMENTS;
 }
 
 static inline bool is_gather(const tg_block *b, int64_t width) {

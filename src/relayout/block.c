@@ -210,7 +210,7 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t
         }
         s->elements *= l->n;
         const int64_t bytes = tg_bytes_for(s->elements * unit, bits), next = d->loose ? s->elements : bytes;
-        if (all > room || bytes >= good || (bits < 8 && s->elements * unit % (8 / bits) != 0)) break;
+        if (all > room || bytes >= good || !tg_is_whole(s->elements * unit, bits)) break;
         index = s->in_dst ? tg_draft_find_dst(d, next) : tg_draft_find_src(d, next);
     }
 }

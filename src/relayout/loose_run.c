@@ -55,7 +55,7 @@ static void unpack(const lines *l, uint8_t *bytes, const uint8_t *packed) {
             for (int64_t k = c.lead + c.whole; k < l->n; k++)
                 line[k] = (uint8_t)tg_get_packed(packed, at + k, l->bits);
         }
-        if (c.whole > 0) (void)l->mover->move(l->mover, bytes + first * l->pitch + c.lead, packed + c.byte, &b);
+        if (c.whole > 0) (void)tg_mover_run(l->mover, bytes + first * l->pitch + c.lead, packed + c.byte, &b);
     }
 }
 
@@ -71,7 +71,7 @@ static void pack(const lines *l, uint8_t *packed, const uint8_t *bytes) {
             for (int64_t k = 0; k < c.lead; k++) tg_put_packed(packed, at + k, l->bits, line[k]);
             for (int64_t k = c.lead + c.whole; k < l->n; k++) tg_put_packed(packed, at + k, l->bits, line[k]);
         }
-        if (c.whole > 0) (void)l->mover->move(l->mover, packed + c.byte, bytes + first * l->pitch + c.lead, &b);
+        if (c.whole > 0) (void)tg_mover_run(l->mover, packed + c.byte, bytes + first * l->pitch + c.lead, &b);
     }
 }
 
@@ -125,7 +125,7 @@ static void turn_tile(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
     const lines     to = {&nest->mover[box->out], p->dst_bits, dst_at, 0, b->cols, 0, b->cols};
     stage           s;
     move_grid(in, from, s.in, dst, src);
-    (void)turn->move(turn, s.out, s.in, &block);
+    (void)tg_mover_run(turn, s.out, s.in, &block);
     move_grid(out, to, s.out, dst, src);
 }
 

@@ -75,19 +75,15 @@ static void fill_tails(const tg_block *b, uint8_t *dst, int32_t width) {
                           false);
 }
 
-static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
-    return mover->move(mover, dst, src, b);
-}
-
 static void move_block(const tg_nest *nest, const tg_box *box, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     const tg_mover *mover = &nest->mover[box->mover];
     if (box->family != TG_FAMILY_STRIDED || b->tail == 0) {
-        (void)call(mover, dst, src, b); /* movers that do not convert never fail */
+        (void)tg_mover_run(mover, dst, src, b); /* movers that do not convert never fail */
         return;
     }
     tg_block plain = *b;
     plain.tail = 0;
-    (void)call(mover, dst, src, &plain);
+    (void)tg_mover_run(mover, dst, src, &plain);
     fill_tails(b, dst, box->width);
 }
 
@@ -95,7 +91,7 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
                                 const tg_block *b) {
     switch (box->route) {
     case TG_ROUTE_MOVE: move_block(&p->as.nest, box, dst, src, b); return NULL;
-    case TG_ROUTE_CONVERT: return call(&p->as.nest.mover[box->mover], dst, src, b);
+    case TG_ROUTE_CONVERT: return tg_mover_run(&p->as.nest.mover[box->mover], dst, src, b);
     case TG_ROUTE_FILL: fill_block(b, dst, p->stream); return NULL;
     case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b);
     default: return tg_stage_block(p, box, dst, src, b);

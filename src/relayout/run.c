@@ -117,7 +117,7 @@ static void run_direct(const tg_plan_private *p, uint8_t *dst, const uint8_t *sr
         const tg_box *box = &nest->box[i];
         if (box->route == TG_ROUTE_MOVE && box->block.tail == 0) {
             const tg_mover *mover = &nest->mover[box->mover];
-            (void)mover->move(mover, dst + box->dst, src + box->src, &box->block);
+            (void)tg_mover_run(mover, dst + box->dst, src + box->src, &box->block);
         } else {
             (void)tg_nest_block(p, box, dst, src);
         }

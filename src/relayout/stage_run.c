@@ -11,10 +11,6 @@
 #include "base/checked.h"
 #include "relayout/plan.h"
 
-static const uint8_t *call(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
-    return mover->move(mover, dst, src, b);
-}
-
 /* The first element of the block that does not fit, by asking each of them. */
 static const uint8_t *find_misfit(const tg_plan_private *p, const uint8_t *src, const tg_block *b) {
     for (int64_t o = 0; o < b->outer; o++)
@@ -43,13 +39,13 @@ static bool convert_part(const tg_plan_private *p, const tg_box *box, stage *s, 
                               .dst_row = apart ? part->cols * dst_width : part->dst_row, .dst_col = dst_width,
                               .src_row = part->cols * src_width, .src_col = src_width,
                               .tail = apart ? 0 : part->tail, .pad = part->pad};
-    if (call(&nest->mover[box->mover], apart ? s->out : dst, s->in, &convert) != NULL) return false;
+    if (tg_mover_run(&nest->mover[box->mover], apart ? s->out : dst, s->in, &convert) != NULL) return false;
     if (!apart) return true;
     tg_block scatter = *part;
     scatter.src_row = part->cols * dst_width;
     scatter.src_col = dst_width;
     scatter.tail = 0;
-    (void)call(&nest->mover[box->out], dst, s->out, &scatter);
+    (void)tg_mover_run(&nest->mover[box->out], dst, s->out, &scatter);
     return true;
 }
 
@@ -73,7 +69,7 @@ const uint8_t *tg_stage_block(const tg_plan_private *p, const tg_box *box, uint8
                 in.dst_row = part.cols * src_width;
                 in.dst_col = src_width;
                 in.tail = 0;
-                (void)call(&p->as.nest.mover[box->in], s.in, from, &in);
+                (void)tg_mover_run(&p->as.nest.mover[box->in], s.in, from, &in);
                 if (!convert_part(p, box, &s, to, &part)) return find_misfit(p, from, &part);
             }
     return NULL;
@@ -106,7 +102,7 @@ static bool move_two_loops(const runs *r, uint8_t *buffer, uint8_t *dst, const u
     b.dst_outer = r->in_dst ? far : r->line * rows;
     b.src_row = r->in_dst ? r->line : row;
     b.src_outer = r->in_dst ? r->line * rows : far;
-    return call(r->mover, r->in_dst ? dst : buffer, r->in_dst ? buffer : src, &b) == NULL;
+    return tg_mover_run(r->mover, r->in_dst ? dst : buffer, r->in_dst ? buffer : src, &b) == NULL;
 }
 
 /* All runs; the loops above the first two are counted here. */
@@ -213,7 +209,7 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
         turn.tail = b->tail;
         turn.pad = b->pad;
     }
-    (void)call(&p->as.nest.mover[box->mover], writes ? dst : s.out, reads ? src : s.in, &turn);
+    (void)tg_mover_run(&p->as.nest.mover[box->mover], writes ? dst : s.out, reads ? src : s.in, &turn);
     if (writes) return NULL;
     const runs out = runs_out(p, box, b);
     return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
