@@ -29,7 +29,7 @@ static const char help[] =
     "pred\n"
     "                becomes one of them, integers become integers\n"
     "  --verify      then compare OUT with IN, element by element, from the definition of the layouts\n"
-    "  --explain     also tell how it is moved: the loops, their steps in bytes, and the code for this processor\n"
+    "  --explain     also tell how it is moved: the loops, their steps, and the code for this processor\n"
     "\n"
     "Where B stores floats in another format, a note tells how many were too large or too small for it.\n"
     "\n"

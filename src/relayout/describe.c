@@ -1,8 +1,8 @@
 /* What a plan does, in words: a line about the whole and some for each box, loops outermost first. docs/relayout.md
  * shows one and says what the words mean.
  *
- * Steps are bytes, or elements where that is said; the last loop of a block counts elements of the width that its
- * mover's name says, or bytes. */
+ * Steps are bytes, or elements where that is said, or `packed`: less than a byte. The last loop of a block counts
+ * elements of the width that its mover's name says, or bytes. */
 #include "base/text.h"
 #include "relayout/plan.h"
 
@@ -24,6 +24,16 @@ static void put_loop(tg_writer *w, const char *name, int64_t n, int64_t dst, int
     put_padded(w, n);
     put_step(w, ": dst ", dst);
     put_step(w, ", src ", src);
+}
+
+/* The step of a column: packed elements that are converted have none. */
+static int64_t col_step(const tg_box *box, int64_t step) {
+    return box->route == TG_ROUTE_CONVERT && step == 0 ? TG_PACKED_STEP : step;
+}
+
+static void put_blocks(tg_writer *w, int64_t n) {
+    tg_put_int(w, n);
+    tg_put_text(w, n == 1 ? " block" : " blocks");
 }
 
 /* What elements pass through, in turn. */
@@ -96,7 +106,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
         put_last(w, b, TG_RAGGED_ROWS);
     }
-    put_loop(w, "    block ", b->cols, b->dst_col, b->src_col);
+    put_loop(w, "    block ", b->cols, col_step(box, b->dst_col), col_step(box, b->src_col));
     if (b->ragged == TG_RAGGED_NOT) put_tail(w, b->tail);
     tg_put_char(w, '\n');
 }
@@ -107,8 +117,8 @@ static void put_nest(tg_writer *w, const tg_nest *nest) {
         tg_put_text(w, "  ");
         put_name(w, nest, box);
         tg_put_text(w, ": ");
-        tg_put_int(w, box->blocks);
-        tg_put_text(w, box->blocks == 1 ? " block\n" : " blocks\n");
+        put_blocks(w, box->blocks);
+        tg_put_char(w, '\n');
         put_loops(w, nest, box);
     }
 }
@@ -118,8 +128,8 @@ static void put_walk(tg_writer *w, const tg_plan_private *p) {
     tg_put_text(w, "  run by run, because ");
     tg_put_text(w, p->why != NULL ? p->why : "the digits of both sides do not nest");
     tg_put_text(w, ": slower than loops\n  ");
-    tg_put_int(w, walk->units);
-    tg_put_text(w, " blocks of up to ");
+    put_blocks(w, walk->units);
+    tg_put_text(w, " of up to ");
     tg_put_int(w, walk->row_block);
     tg_put_text(w, " rows x ");
     tg_put_int(w, walk->col_chunk);
@@ -134,6 +144,7 @@ size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
     tg_put_text(&w, " bytes in and out, ");
     tg_put_int(&w, p->groups);
     tg_put_text(&w, p->groups == 1 ? " group, " : " groups, ");
+    if (p->serial) tg_put_text(&w, "one thread because two could write the same byte, ");
     tg_put_text(&w, p->stream          ? "stores around the caches\n"
                     : p->stream_turned ? "transposes store around the caches\n"
                                        : "stores into the caches\n");

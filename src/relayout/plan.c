@@ -169,10 +169,10 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
 
 /* ---- sizes ---- */
 
-/* tg_bytes_for n elements, if they fit. */
+/* Bytes that n elements take, if they fit. */
 static bool bytes_of(int64_t *out, int64_t n, int32_t bits) {
     if (bits >= 8) return tg_mul(out, n, bits / 8);
-    *out = n / (8 / bits);
+    *out = tg_ceil_div(n, 8 / bits);
     return true;
 }
 

@@ -45,7 +45,7 @@ enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1 };
 
 /* A loop around blocks: one of the tensor, or one that counts chunks of a loop of the block. */
 typedef struct tg_loop {
-    int64_t n, dst, src; /* steps in bytes */
+    int64_t n, dst, src; /* steps in bytes; of loose boxes, in elements */
     int32_t chunks_of;   /* a tg_block_loop, or TG_NO_LOOP; a loop of the tensor whose last run is shorter counts chunks
                           * of columns */
 } tg_loop;

@@ -7,8 +7,7 @@
  *
  *     dimension   dst slope   src slope   run     chosen as
  *     0 (R)          64          48        R      rows: 16 sticks are 2 KiB of contiguous stores
- *     1 (C)           1           1       48      columns: what one stick shares with another, 48, 16, 32, 32, 16, 48
- * elements
+ *     1 (C)           1           1       48      columns: what both sticks share, 48, 16, 32, 32, 16, 48 elements
  */
 #include "relayout/plan.h"
 
@@ -22,8 +21,8 @@ enum {
     UNITS_WANTED = 16,      /* of a small tensor, so that tasks can be cut */
     LONG_RUN = 64,          /* elements; longer runs are not better */
     COPY_ROWS = 16,         /* streams that hardware prefetch follows well (docs/sources.md: measured) */
-    PIECE_ROWS_MIN = 64,    /* of a block of pieces, if there are so many; at most TG_WALK_LINES: */
-    PIECE_ROWS = 128,
+    PIECE_ROWS_MIN = 64,    /* of a block of pieces, where there are so many */
+    PIECE_ROWS = 128,       /* and at most; of brief ones TG_WALK_LINES */
     BRIEF = 32,             /* bytes: of runs that are shorter, blocks have more rows, to hide the cost of a loop */
     LINES_BYTES = 128,      /* two cache lines, fetched together */
     TILE_ELEMENTS = 4096    /* of a transposing tile: both sides of it stay in the first-level cache */

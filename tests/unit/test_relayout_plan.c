@@ -76,6 +76,27 @@ static void test_bytes_of_a_box(void **state) {
     assert_int_equal(tg_plan_see(&p)->bytes, 2 * 128 * 128 * 2);
 }
 
+static void expect_words(const char *src, const char *dst, const char *words) {
+    tg_desc              s, d;
+    tg_plan              p;
+    char                 text[1000];
+    const tg_plan_params params = {.dst = &d.layout, .src = &s.layout, .convert = true};
+    assert_int_equal(tg_desc_parse(&s, src, strlen(src), NULL), TG_OK);
+    assert_int_equal(tg_desc_parse(&d, dst, strlen(dst), NULL), TG_OK);
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    assert_true(tg_plan_describe(text, sizeof text, &p) < sizeof text);
+    if (strstr(text, words) == NULL) fail_msg("\"%s\" is not in \"%s\"", words, text);
+}
+
+/* 255 elements of 4 bits are 128 bytes. */
+static void test_words_for_packed(void **state) {
+    (void)state;
+    expect_words("s4[17,15]{1,0:E(4)}", "s4[17,15]{1,0:E(4)}", "256 bytes in and out");
+    expect_words("s4[17,15]{1,0:E(4)}", "s4[17,15]{0,1:E(4)}", "one thread because two could write the same byte");
+    expect_words("s8[64,64]", "s4[64,64]{1,0:E(4)}", "dst packed, src 1\n");
+    expect_words("s4[64,64]{1,0:E(4)}", "s8[64,64]", "dst 1, src packed\n");
+}
+
 /* More than one step by size: 72 MiB on each side are two steps of about 64 MiB together. */
 static void test_steps_by_size(void **state) {
     (void)state;
@@ -336,7 +357,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_fusing),         cmocka_unit_test(test_stick_blocks), cmocka_unit_test(test_ways),
         cmocka_unit_test(test_steps_by_size),  cmocka_unit_test(test_refusals),     cmocka_unit_test(test_box_refusals),
-        cmocka_unit_test(test_bytes_of_a_box), cmocka_unit_test(test_packed_rest),  cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_bytes_of_a_box),
+        cmocka_unit_test(test_words_for_packed), cmocka_unit_test(test_packed_rest),  cmocka_unit_test(test_overflow),
         cmocka_unit_test(test_far_apart),     cmocka_unit_test(test_overflow_anywhere),
         cmocka_unit_test(test_packed_overflow),
     };
