@@ -134,26 +134,28 @@ static void choose_rows(tg_draft *d) {
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst, or
  * rows in src, that side is one run already, and src is walked on; and where a tile is one run of src, as sticks are,
  * src is walked on if it comes from memory and runs of dst are not brief. In a cache dst is. */
-static int32_t find_long_walk(const tg_draft *d, int64_t width) {
+static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_width) {
     const tg_block *b = &d->box->block;
-    const bool      few_cols = b->cols * width < SHORT_RUN, few_rows = b->rows * width < SHORT_RUN;
-    const bool      take_turns = few_cols && b->dst_row == b->cols * width, one_run = b->src_col == b->rows * width;
+    const int64_t   writes = b->cols * dst_width, reads = b->rows * src_width;
+    const bool      few_cols = writes < SHORT_RUN, few_rows = reads < SHORT_RUN;
+    const bool      take_turns = few_cols && b->dst_row == writes, one_run = b->src_col == reads;
     const bool      read_on = one_run && !take_turns && (few_rows || (d->plan->far && !few_cols));
-    int32_t         o = few_cols && !few_rows && !take_turns ? tg_draft_find_dst(d, b->cols * width) : NONE;
+    int32_t         o = few_cols && !few_rows && !take_turns ? tg_draft_find_dst(d, writes) : NONE;
     if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
-    if (o == NONE) o = tg_draft_find_src(d, b->rows * width);
-    if (o == NONE) o = tg_draft_find_dst(d, b->cols * width);
+    if (o == NONE) o = tg_draft_find_src(d, reads);
+    if (o == NONE) o = tg_draft_find_dst(d, writes);
     if (o == NONE) o = tg_draft_find_dst(d, b->rows * b->dst_row);
     return o == NONE ? smallest_src(d) : o;
 }
 
-static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t width) {
+/* Of the elements that are transposed: whatever is converted is converted where it has fewer bytes. */
+static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t dst_width, int32_t src_width) {
     d->box->family = TG_FAMILY_TRANSPOSE;
-    d->box->width = width;
+    d->box->width = dst_width < src_width ? dst_width : src_width;
     d->box->block.tail = d->tail;
     take_cols(d, cols);
     set_rows(d, take(d, rows));
-    set_outer(d, take(d, find_long_walk(d, width)));
+    set_outer(d, take(d, find_long_walk(d, dst_width, src_width)));
 }
 
 static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
@@ -164,7 +166,7 @@ static bool choose_wide(tg_draft *d) {
     if (d->converts || d->tail > 0 || bytes >= RUN_BYTES || !is_width(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols == NONE || rows == NONE || cols == rows) return false;
-    choose_transpose(d, cols, rows, (int32_t)bytes);
+    choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
     return true;
 }
 
@@ -262,6 +264,16 @@ static bool is_one_walk(const tg_draft *d, int32_t a, int32_t b) {
     return bytes <= GOOD_RUN && d->loop[a].src == bytes;
 }
 
+/* Are elements best converted along lines of src, and then transposed? They have no more bytes then, lines are long,
+ * and runs of dst too, or their elements take turns. From memory, tiles gather these lines faster (route.c). */
+static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
+    const int64_t writes = d->loop[a].n * d->unit * d->dst_width, reads = d->loop[b].n * d->unit * d->src_width;
+    if (!d->converts || d->dst_width == 0 || d->dst_width > d->src_width) return false;
+    if (writes < SHORT_RUN) return d->loop[b].dst == writes;
+    const bool memory = d->plan->bytes >= d->pair->tuning->memory_bytes;
+    return reads >= GOOD_RUN && (d->dst_width < d->src_width || !memory);
+}
+
 /* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
  * elements. Where only one side has short runs, the third loop of a block makes these longer. */
 static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
@@ -272,6 +284,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const uint64_t left = d->left;
     side           cols = {.loop = d->cols, .in_dst = true}, rows = {.loop = d->rows, .in_dst = false};
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
+    if (is_narrow(d, a, b)) return false;
     if (!always && !writes_briefly && !reads_briefly) return false;
     if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
     take_sides(d, &cols, a, &rows, b);
@@ -295,7 +308,9 @@ static bool choose_units(tg_draft *d) {
     const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
     if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
     d->unit = d->run;
-    return choose_tile(d, a, b);
+    if (is_narrow(d, a, b)) choose_transpose(d, a, b, (int32_t)to, (int32_t)from);
+    else return choose_tile(d, a, b);
+    return true;
 }
 
 /* ---- transposes of packed elements ---- */
@@ -374,7 +389,7 @@ static void choose_move(tg_draft *d) {
     const bool    apart = a == NONE || is_broadcast(d, a);
     const int32_t b = apart ? NONE : find_rows(d, a);
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
-    if (b != NONE) choose_transpose(d, a, b, d->src_width);
+    if (b != NONE) choose_transpose(d, a, b, d->dst_width > 0 ? d->dst_width : d->src_width, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
     else choose_strided(d, a != NONE ? a : smallest_dst(d));
 }

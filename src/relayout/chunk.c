@@ -122,7 +122,7 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_tuning *t = d->pair->tuning;
     if (box->route == TG_ROUTE_TILE) return; /* block.c has cut its loops */
     if (d->plan->bytes <= t->block_bytes_min) return; /* stays in the first-level cache */
-    const int64_t width = d->converts ? tg_max(d->dst_width, 1) : box->width;
+    const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     const int64_t room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
     if (box->family == TG_FAMILY_ROWS) {

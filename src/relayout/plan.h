@@ -29,6 +29,7 @@ typedef enum tg_route {
     TG_ROUTE_MOVE,     /* one mover: same bits */
     TG_ROUTE_CONVERT,  /* one converting mover */
     TG_ROUTE_GATHER,   /* moved together in dst's order, then converted */
+    TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
@@ -189,9 +190,11 @@ const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
-/* stage_run.c: blocks of routes gather, scatter and tile; as a mover. */
+/* stage_run.c: blocks of routes gather and scatter, narrow, and tile; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
+const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                               const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
 

@@ -5,6 +5,8 @@
  *     strided, converted; transposed,    moved into the order of dst, then converted          gather
  *       where src is one walk
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
+ *     transposed, converted to no more   converted, then transposed                           narrow
+ *       bytes
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     runs that begin inside of bytes    shifted                                              shift
@@ -83,6 +85,7 @@ static tg_route route_of(const tg_draft *d) {
     const tg_box *box = d->box;
     if (!d->converts) return TG_ROUTE_MOVE;
     if (box->family == TG_FAMILY_ROWS) return TG_ROUTE_CONVERT;
+    if (box->family == TG_FAMILY_TRANSPOSE && d->dst_width <= d->src_width) return TG_ROUTE_NARROW;
     return box->block.dst_col == d->dst_width ? TG_ROUTE_GATHER : TG_ROUTE_SCATTER;
 }
 
@@ -130,6 +133,9 @@ bool tg_draft_route(tg_draft *d) {
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around);
     case TG_ROUTE_CONVERT: return find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far);
+    case TG_ROUTE_NARROW:
+        return find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far) &&
+               find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, around, false);
     case TG_ROUTE_GATHER:
         return find_own(d, &box->in, false) &&
                find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, around, false);

@@ -2,6 +2,7 @@
  *
  * gather    moved together in the order of dst, then converted run by run
  * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
+ * narrow    converted along the lines of src, to no more bytes, then transposed: gather the other way round
  * tile      transposes that convert, or pack, and those of tensors whose dimensions are all short: of [4,4,4,4,4,4]
  *           reversed, three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are
  *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
@@ -9,7 +10,10 @@
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed */
 #include "base/checked.h"
+#include "kernels/stream.h"
 #include "relayout/plan.h"
+
+enum { NARROW_COLS = 128 };
 
 /* The first element of the block that does not fit, by asking each of them. */
 static const uint8_t *find_misfit(const tg_plan_private *p, const uint8_t *src, const tg_block *b) {
@@ -35,13 +39,16 @@ static bool convert_part(const tg_plan_private *p, const tg_box *box, stage *s, 
     const tg_nest *nest = &p->as.nest;
     const int64_t  dst_width = p->dst_bits / 8, src_width = p->src_bits / 8;
     const bool     apart = box->route == TG_ROUTE_SCATTER;
-    const tg_block convert = {.outer = 1, .rows = part->rows, .cols = part->cols,
+    const int64_t  inside = part->cols * part->rows;
+    const tg_block convert = {.outer = part->outer, .rows = part->rows, .cols = part->cols,
+                              .dst_outer = apart ? inside * dst_width : part->dst_outer,
                               .dst_row = apart ? part->cols * dst_width : part->dst_row, .dst_col = dst_width,
-                              .src_row = part->cols * src_width, .src_col = src_width,
+                              .src_outer = inside * src_width, .src_row = part->cols * src_width, .src_col = src_width,
                               .tail = apart ? 0 : part->tail, .pad = part->pad};
     if (tg_mover_run(&nest->mover[box->mover], apart ? s->out : dst, s->in, &convert) != NULL) return false;
     if (!apart) return true;
     tg_block scatter = *part;
+    scatter.src_outer = inside * dst_width;
     scatter.src_row = part->cols * dst_width;
     scatter.src_col = dst_width;
     scatter.tail = 0;
@@ -55,22 +62,67 @@ const uint8_t *tg_stage_block(const tg_plan_private *p, const tg_box *box, uint8
     const int64_t width = tg_max(p->dst_bits, p->src_bits) / 8, src_width = p->src_bits / 8;
     const int64_t most = tg_min(TG_STAGE_BYTES / width, b->tail > 0 ? b->cols : 512);
     const int64_t cols = tg_min(b->cols, most), rows = tg_max(tg_min(b->rows, TG_STAGE_BYTES / 2 / (cols * width)), 1);
-    for (int64_t o = 0; o < b->outer; o++)
+    const int64_t outer = tg_max(tg_min(b->outer, TG_STAGE_BYTES / 2 / (cols * rows * width)), 1);
+    for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
                 tg_block part = *b;
-                part.outer = 1;
+                part.outer = tg_min(outer, b->outer - o);
                 part.rows = tg_min(rows, b->rows - r);
                 part.cols = tg_min(cols, b->cols - c);
                 part.tail = c + part.cols == b->cols ? b->tail : 0;
                 tg_block       in = part;
                 const uint8_t *from = src + o * b->src_outer + r * b->src_row + c * b->src_col;
                 uint8_t       *to = dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col;
+                in.dst_outer = part.cols * part.rows * src_width;
                 in.dst_row = part.cols * src_width;
                 in.dst_col = src_width;
                 in.tail = 0;
                 (void)tg_mover_run(&p->as.nest.mover[box->in], s.in, from, &in);
                 if (!convert_part(p, box, &s, to, &part)) return find_misfit(p, from, &part);
+            }
+    return NULL;
+}
+
+/* ---- narrow ---- */
+
+static int64_t whole_lines(int64_t n, int64_t width) {
+    const int64_t line = TG_LINE_BYTES / width;
+    return n > line ? n / line * line : n;
+}
+
+const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                               const tg_block *b) {
+    _Alignas(64) uint8_t narrow[TG_STAGE_BYTES];
+    const tg_mover *const convert = &p->as.nest.mover[box->in], *const turn = &p->as.nest.mover[box->mover];
+    const int64_t dst_width = p->dst_bits / 8, width = box->width, unit = width / dst_width;
+    const int64_t src_unit = unit * p->src_bits / 8, most = TG_STAGE_BYTES / width;
+    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / NARROW_COLS; /* of src: all columns */
+    const int64_t cols = tg_min(b->cols, one_run ? most / b->rows : NARROW_COLS), room = most / cols;
+    const int64_t rows = b->rows <= room ? b->rows : whole_lines(room, width), outer = tg_min(b->outer, room / rows);
+    const bool    goes_on = !one_run && b->src_outer == rows * src_unit;
+    for (int64_t o = 0; o < b->outer; o += outer)
+        for (int64_t c = 0; c < b->cols; c += cols)
+            for (int64_t r = 0; r < b->rows; r += rows) {
+                tg_block part = *b;
+                part.outer = tg_min(outer, b->outer - o);
+                part.rows = tg_min(rows, b->rows - r);
+                part.cols = tg_min(cols, b->cols - c);
+                part.tail = c + part.cols == b->cols ? b->tail : 0;
+                const uint8_t *from = src + o * b->src_outer + r * src_unit + c * b->src_col;
+                const int64_t  lines = goes_on ? 1 : part.outer, n = part.outer / lines * part.rows;
+                tg_block       in = {.outer = lines, .rows = part.cols, .cols = n * unit,
+                                     .dst_outer = part.cols * n * width, .dst_row = n * width, .dst_col = dst_width,
+                                     .src_outer = b->src_outer, .src_row = b->src_col, .src_col = p->src_bits / 8};
+                part.src_outer = goes_on ? part.rows * width : in.dst_outer;
+                part.src_row = width;
+                part.src_col = n * width;
+                if (one_run) {
+                    in.cols *= in.rows;
+                    in.rows = 1;
+                }
+                if (tg_mover_run(convert, narrow, from, &in) != NULL) return find_misfit(p, from, &in);
+                (void)tg_mover_run(turn, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col, narrow, &part);
             }
     return NULL;
 }

@@ -456,6 +456,33 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
+/* Converted and transposed, the one or the other first; rows that take turns, too. Both ways. */
+static void test_converted_transposes(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"bf16[40,300]{1,0:T(8,128)(2,1)}", "f32[40,300]"},
+        {"bf16[70,700]{1,0:T(8,128)(2,1)}", "f32[70,700]{1,0:T(8,128)}"},
+        {"bf16[40,300]{1,0:T(8,128)(2,1)}", "f32[40,300]{0,1}"},
+        {"f16[9,2000]{1,0:T(8,128)(2,1)}", "bf16[9,2000]"},
+        {"f8e4m3fn[40,300]{1,0:T(8,128)(4,1)}", "f32[40,300]"},
+        {"f8e5m2[64,500]{1,0:T(8,128)(4,1)}", "bf16[64,500]{1,0:T(8,128)(2,1)}"},
+        {"bf16[3000,3]{0,1}", "f32[3000,3]"},
+        {"f8e5m2[200,40]{0,1}", "f16[200,40]"},
+        {"bf16[7,200,90]{1,2,0}", "f32[7,200,90]"},
+        {"bf16[150,200]{0,1}", "f16[150,200]"},
+        {"f16[200,150] spyre dim_order=[1,0]", "f16[200,150]"},
+        {"bf16[300,70] strides=[1,331]", "f32[300,70] strides=[75,1]"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const tg_layout a = layout_of(texts[i][0]), b = layout_of(texts[i][1]);
+        check_move(&a, &b);
+        check_move(&b, &a);
+    }
+    /* Lines of src that overlap. */
+    const tg_layout rows = layout_of("f32[9,200,4] strides=[4,4,1]"), turned = layout_of("bf16[9,200,4]{1,0,2}");
+    check_move(&turned, &rows);
+}
+
 /* Dimensions that src walks downwards, or only every second or third element of; one element all along a row. */
 static void test_strides(void **state) {
     (void)state;
@@ -688,6 +715,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways),    cmocka_unit_test(test_tail_of_chunks),  cmocka_unit_test(test_padded_ones),
         cmocka_unit_test(test_copies_of_still_digits), cmocka_unit_test(test_each_place),
         cmocka_unit_test(test_ragged_rows),            cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_converted_transposes),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
         cmocka_unit_test(test_walks),                  cmocka_unit_test(test_loose_boxes),
