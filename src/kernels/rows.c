@@ -36,6 +36,8 @@
 enum {
     STICK = TG_STICK_BYTES,
     BAND = TG_STREAMS,
+    PAGE = 4096,
+    PAGES = 72,      /* whose places a Zen 4 keeps at hand */
     NEAR_BAND = 4,   /* in the second-level cache */
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
@@ -106,8 +108,11 @@ INLINE void fetch_stick(const uint8_t *p, bool near) {
     TG_FETCH_AS(p + TG_LINE_BYTES, near);
 }
 
-/* One loop only: no bands. Where src goes on from the end of one walk to the next, and walks are short or the processor
- * likes few streams, src is walked from end to end, or nearly. */
+/* Of one step along: a page of dst for each run, those of src, and as many that are read ahead. */
+static inline int64_t pages_of(const walk *w) { return w->across.n + 2 * (w->across.n * w->across.src / PAGE); }
+
+/* One loop only: no bands. Where src goes on from the end of one walk to the next, and runs are so few that all of their
+ * pages can be written in turn, or the processor likes few streams, src is walked from end to end, or nearly. */
 static inline int64_t band_of(const walk *w, const tg_mover *m) {
     const bool one_walk = m->few_streams && !m->far && !m->stream; /* in the second-level cache: of dst */
     if (w->across.n == 1 || one_walk) return w->along.n;
@@ -115,8 +120,8 @@ static inline int64_t band_of(const walk *w, const tg_mover *m) {
     const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
     if (!m->stream && !m->far) return NEAR_BAND;
     if (!m->stream || !goes_on) return BAND;
-    if (m->few_streams) return 1;
-    return w->across.n > 2 * BAND ? BAND : m->sparing ? LONG_BAND : 1;
+    if (m->few_streams || (!m->sparing && pages_of(w) < PAGES)) return 1;
+    return m->sparing && w->across.n <= 2 * BAND ? LONG_BAND : BAND;
 }
 
 static inline walk walk_of(const tg_mover *m, const tg_block *b) {
