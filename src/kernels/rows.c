@@ -111,8 +111,8 @@ INLINE void fetch_stick(const uint8_t *p, bool near) {
 /* Of one step along: a page of dst for each run, those of src, and as many that are read ahead. */
 static inline int64_t pages_of(const walk *w) { return w->across.n + 2 * (w->across.n * w->across.src / PAGE); }
 
-/* One loop only: no bands. Where src goes on from the end of one walk to the next, and runs are so few that all of their
- * pages can be written in turn, or the processor likes few streams, src is walked from end to end, or nearly. */
+/* One loop only: no bands. Where src goes on from the end of one walk to the next, and runs are so few that all of
+ * their pages can be written in turn, or the processor likes few streams, src is walked from end to end, or nearly. */
 static inline int64_t band_of(const walk *w, const tg_mover *m) {
     const bool one_walk = m->few_streams && !m->far && !m->stream; /* in the second-level cache: of dst */
     if (w->across.n == 1 || one_walk) return w->along.n;
