@@ -29,7 +29,9 @@ void *buffer_make(size_t size) {
  * whose lowest bit but one is set, near 1; read as bf16 or as DLFloat16 the same bits are normal too. */
 static void masks(uint64_t *keep, uint64_t *set, tg_dtype dtype) {
     *keep = dtype == TG_F64 ? 0xbfffffffffffffffu : dtype == TG_F32 ? 0xbfffffffbfffffffu
-          : dtype == TG_BF16 ? 0xbfffbfffbfffbfffu : dtype == TG_F16 ? 0xb7ffb7ffb7ffb7ffu : UINT64_MAX;
+          : dtype == TG_BF16 ? 0xbfffbfffbfffbfffu : dtype == TG_F16 ? 0xb7ffb7ffb7ffb7ffu
+          : dtype == TG_S64 ? 7 : dtype == TG_S32 || dtype == TG_U32 ? 0x0000000700000007u
+          : dtype == TG_S16 ? 0x0007000700070007u : dtype == TG_S8 ? 0x0707070707070707u : UINT64_MAX;
     *set = dtype == TG_F64 ? 0x2000000000000000u : dtype == TG_F32 ? 0x2000000020000000u
          : dtype == TG_BF16 ? 0x2000200020002000u : dtype == TG_F16 ? 0x2400240024002400u : 0;
 }

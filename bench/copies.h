@@ -10,7 +10,8 @@
 /* Bytes on 2 MiB boundaries, in huge pages where the system gives them, touched. Exits if there are none. */
 void *buffer_make(size_t size);
 
-/* Random bits that are finite normal numbers as f16, f32, f64, bf16 and DLFloat16. */
+/* Random bits that are finite normal numbers as f16, f32, f64, bf16 and DLFloat16, and fit every other integer type as
+ * s8, s16, s32, u32 and s64. */
 void buffer_fill(void *p, size_t size, tg_dtype dtype);
 
 /* Of all bytes; depends on their order. */

@@ -15,8 +15,8 @@ INLINE V(half16) V(get_half16_of_8)(const uint8_t *s) {
 INLINE V(u64) V(get_64_of_8)(const uint8_t *s) {
     return (V(u64))_mm512_cvtepu8_epi64(_mm_loadl_epi64((const __m128i *)(const void *)s));
 }
-INLINE V(u64) V(get_s64_of_s32)(const uint8_t *s) {
-    return (V(u64))_mm512_cvtepi32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)s));
+INLINE V(u64) V(get_64_of_16)(const uint8_t *s) {
+    return (V(u64))_mm512_cvtepu16_epi64(_mm_loadu_si128((const __m128i *)(const void *)s));
 }
 INLINE V(u64) V(get_64_of_32)(const uint8_t *s) {
     return (V(u64))_mm512_cvtepu32_epi64(_mm256_loadu_si256((const __m256i *)(const void *)s));

@@ -2,7 +2,7 @@
  * have an instruction for each, which compilers find. */
 
 typedef uint32_t V(half32) __attribute__((vector_size(VEC / 2)));
-typedef int32_t  V(half_s32) __attribute__((vector_size(VEC / 2)));
+typedef uint16_t V(quarter16) __attribute__((vector_size(VEC / 4)));
 typedef uint8_t  V(half8) __attribute__((vector_size(VEC / 2)));
 typedef uint8_t  V(quarter8) __attribute__((vector_size(VEC / 4)));
 typedef uint8_t  V(eighth8) __attribute__((vector_size(VEC / 8)));
@@ -20,7 +20,7 @@ GET(get_16_of_8, half8, u16)
 GET(get_half16_of_8, quarter8, half16)
 GET(get_64_of_8, eighth8, u64)
 GET(get_64_of_32, half32, u64)
-GET(get_s64_of_s32, half_s32, s64)
+GET(get_64_of_16, quarter16, u64)
 #undef GET
 
 typedef V(u32) V(mask);

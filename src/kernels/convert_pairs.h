@@ -5,6 +5,15 @@
 
 #include "kernels/kernels.h"
 
+/* Integers of D bits from S bits, both with and without sign: more, fewer, or as many. */
+#define WIDER(X, D, S)                                                                                                \
+    X(int##D##_from_int##S, SINT, D, D, SINT, S, S) X(int##D##_from_uint##S, SINT, D, D, UINT, S, S)                   \
+    X(int##D##_from_uint##S, UINT, D, D, UINT, S, S) X(uint##D##_from_int##S, UINT, D, D, SINT, S, S)
+#define NARROWER(X, D, S)                                                                                             \
+    X(int##D##_from_int##S, SINT, D, D, SINT, S, S) X(int##D##_from_uint##S, SINT, D, D, UINT, S, S)                   \
+    X(uint##D##_from_any##S, UINT, D, D, SINT, S, S) X(uint##D##_from_any##S, UINT, D, D, UINT, S, S)
+#define OTHER_SIGN(X, B) X(other_sign_##B, SINT, B, B, UINT, B, B) X(other_sign_##B, UINT, B, B, SINT, B, B)
+
 /* X(name, dst kind, bits, bits with meaning, src kind, bits, bits with meaning) */
 #define PAIRS(X) \
     X(f32_from_f16, F32, 32, 32, F16, 16, 16) X(f32_from_bf16, F32, 32, 32, BF16, 16, 16)                             \
@@ -22,11 +31,6 @@
     X(f8e4m3fn_from_f8e5m2, F8E4M3FN, 8, 8, F8E5M2, 8, 8) X(f8e5m2_from_f32, F8E5M2, 8, 8, F32, 32, 32)               \
     X(f8e5m2_from_f16, F8E5M2, 8, 8, F16, 16, 16) X(f8e5m2_from_bf16, F8E5M2, 8, 8, BF16, 16, 16)                     \
     X(f8e5m2_from_dlf16, F8E5M2, 8, 8, DLF16, 16, 16) X(f8e5m2_from_f8e4m3fn, F8E5M2, 8, 8, F8E4M3FN, 8, 8)           \
-    X(int32_from_int64, SINT, 32, 32, SINT, 64, 64) X(int32_from_uint64, SINT, 32, 32, UINT, 64, 64)                  \
-    X(uint32_from_any64, UINT, 32, 32, SINT, 64, 64) X(uint32_from_any64, UINT, 32, 32, UINT, 64, 64)                 \
-    X(int64_from_int32, SINT, 64, 64, SINT, 32, 32) X(int64_from_uint32, SINT, 64, 64, UINT, 32, 32)                  \
-    X(int64_from_uint32, UINT, 64, 64, UINT, 32, 32) X(int32_from_uint8, SINT, 32, 32, UINT, 8, 8)                    \
-    X(int32_from_uint8, UINT, 32, 32, UINT, 8, 8) X(uint8_from_uint32, UINT, 8, 8, UINT, 32, 32)                      \
     X(bool16_from_bool8, BOOL, 16, 1, BOOL, 8, 1) X(bool32_from_bool8, BOOL, 32, 1, BOOL, 8, 1)                       \
     X(bool8_from_bool16, BOOL, 8, 1, BOOL, 16, 1) X(bool8_from_bool32, BOOL, 8, 1, BOOL, 32, 1)                       \
     X(bf16_from_bool8, BF16, 16, 16, BOOL, 8, 1) X(f16_from_bool8, F16, 16, 16, BOOL, 8, 1)                           \
@@ -42,7 +46,15 @@
     X(int8_from_int1, SINT, 8, 1, SINT, 1, 1) X(packed1_from_bytes, SINT, 1, 1, SINT, 8, 1)                           \
     X(uint8_from_uint1, UINT, 8, 1, UINT, 1, 1) X(packed1_from_bytes, UINT, 1, 1, UINT, 8, 1)                         \
     X(uint8_from_uint1, BITS, 8, 1, BITS, 1, 1) X(packed1_from_bytes, BITS, 1, 1, BITS, 8, 1)                         \
-    X(uint8_from_uint1, BOOL, 8, 1, BOOL, 1, 1) X(bits_from_bools, BOOL, 1, 1, BOOL, 8, 1)
+    X(uint8_from_uint1, BOOL, 8, 1, BOOL, 1, 1) X(bits_from_bools, BOOL, 1, 1, BOOL, 8, 1)                             \
+    X(int8_from_int4, SINT, 8, 8, SINT, 4, 4) X(uint8_from_uint4, SINT, 8, 8, UINT, 4, 4)                             \
+    X(uint8_from_uint4, UINT, 8, 8, UINT, 4, 4) X(int4_from_int8, SINT, 4, 4, SINT, 8, 8)                             \
+    X(int4_from_uint8, SINT, 4, 4, UINT, 8, 8) X(uint4_from_any8, UINT, 4, 4, SINT, 8, 8)                             \
+    X(uint4_from_any8, UINT, 4, 4, UINT, 8, 8) X(int8_from_int2, SINT, 8, 8, SINT, 2, 2)                              \
+    X(uint8_from_uint2, SINT, 8, 8, UINT, 2, 2) X(uint8_from_uint2, UINT, 8, 8, UINT, 2, 2)                           \
+    WIDER(X, 64, 32) NARROWER(X, 32, 64) WIDER(X, 32, 8) NARROWER(X, 8, 32) WIDER(X, 16, 8) NARROWER(X, 8, 16)         \
+    WIDER(X, 32, 16) NARROWER(X, 16, 32) WIDER(X, 64, 8) NARROWER(X, 8, 64) WIDER(X, 64, 16) NARROWER(X, 16, 64)       \
+    OTHER_SIGN(X, 8) OTHER_SIGN(X, 16) OTHER_SIGN(X, 32) OTHER_SIGN(X, 64)
 
 #define SIDE(KIND, BITS, VALUE) ((uint64_t)(KIND) << 16 | (uint64_t)(BITS) << 8 | (uint64_t)(VALUE))
 #define KEY(DK, DB, DV, SK, SB, SV) (SIDE(TG_KIND_##DK, DB, DV) << 32 | SIDE(TG_KIND_##SK, SB, SV))

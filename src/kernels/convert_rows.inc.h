@@ -198,32 +198,85 @@ INLINE V(vec) V(f16_of_f8e5m2)(const uint8_t *s) {
 
 typedef V(vec) *V(bits);
 
-#define TWO(s) const V(u32) a = V(get_32)(s), b = V(get_32)((s) + VEC), low = V(low_32)(a, b), high = V(high_32)(a, b)
+/* The low bits of 1, 2, 4 or 8 vectors of lanes, as one vector. */
+INLINE V(vec) V(narrow_64_to_32)(const V(u64) *x) { return (V(vec))V(low_32)((V(u32))x[0], (V(u32))x[1]); }
 
-INLINE V(vec) V(s32_from_64)(const uint8_t *s, V(bits) bad) {
-    TWO(s);
-    *bad |= (V(vec))(high ^ (V(u32))((V(s32))low >> 31));
-    return (V(vec))low;
+INLINE V(vec) V(narrow_32_to_16)(const V(u32) *x) { return (V(vec))V(low_16)(x[0], x[1]); }
+
+INLINE V(vec) V(narrow_16_to_8)(const V(u16) *x) { return (V(vec))V(low_8)(x[0], x[1]); }
+
+INLINE V(vec) V(narrow_32_to_8)(const V(u32) *x) { return (V(vec))V(low_8_of_32)(x); }
+
+INLINE V(vec) V(narrow_64_to_16)(const V(u64) *x) {
+    const V(u32) y[2] = {(V(u32))V(narrow_64_to_32)(x), (V(u32))V(narrow_64_to_32)(x + 2)};
+    return V(narrow_32_to_16)(y);
 }
 
-INLINE V(vec) V(s32_from_u64)(const uint8_t *s, V(bits) bad) {
-    TWO(s);
-    *bad |= (V(vec))(high | (V(u32))((V(s32))low >> 31));
-    return (V(vec))low;
+INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
+    const V(u16) y[2] = {(V(u16))V(narrow_64_to_16)(x), (V(u16))V(narrow_64_to_16)(x + 4)};
+    return V(narrow_16_to_8)(y);
 }
 
-INLINE V(vec) V(u32_from_64)(const uint8_t *s, V(bits) bad) {
-    TWO(s);
-    *bad |= (V(vec))high;
-    return (V(vec))low;
-}
+/* What fits has no bits above the low ones, after `more` is added: half of all values where both sides have a sign. */
+#define NARROW(D, S, FITS, MORE)                                                                                      \
+    V(u##S) x[S / D], above = {0};                                                                                    \
+    for (int k = 0; k < S / D; k++) {                                                                                 \
+        x[k] = (V(u##S))V(load)(s + k * VEC);                                                                         \
+        above |= x[k] + (MORE);                                                                                       \
+    }                                                                                                                 \
+    *bad |= (V(vec))(above & ~(uint##S##_t)(FITS));                                                                   \
+    return V(narrow_##S##_to_##D)(x);
 
-INLINE V(vec) V(u8_from_u32)(const uint8_t *s, V(bits) bad) {
-    V(u32) x[4];
-    for (int k = 0; k < 4; k++) x[k] = V(get_32)(s + k * VEC);
-    *bad |= (V(vec))((x[0] | x[1] | x[2] | x[3]) & ~0xffu);
-    return (V(vec))V(low_8_of_32)(x);
-}
+#define INTEGERS_TO_FEWER(D, S)                                                                                       \
+    INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                              \
+        NARROW(D, S, ((uint64_t)1 << D) - 1, (uint##S##_t)((uint64_t)1 << (D - 1)))                                   \
+    }                                                                                                                 \
+    INLINE V(vec) V(int##D##_of_uint##S)(const uint8_t *s, V(bits) bad) {                                             \
+        NARROW(D, S, ((uint64_t)1 << (D - 1)) - 1, 0)                                                                 \
+    }                                                                                                                 \
+    INLINE V(vec) V(uint##D##_of_any##S)(const uint8_t *s, V(bits) bad) { NARROW(D, S, ((uint64_t)1 << D) - 1, 0) }
+
+INTEGERS_TO_FEWER(32, 64)
+INTEGERS_TO_FEWER(16, 32)
+INTEGERS_TO_FEWER(8, 16)
+INTEGERS_TO_FEWER(8, 32)
+INTEGERS_TO_FEWER(16, 64)
+INTEGERS_TO_FEWER(8, 64)
+#undef INTEGERS_TO_FEWER
+#undef NARROW
+
+/* Widened with zeros; a sign is spread by flipping it and taking it away. */
+#define INTEGERS_TO_MORE(D, S)                                                                                        \
+    INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s) {                                                           \
+        const uint##D##_t sign = (uint##D##_t)1 << (S - 1);                                                           \
+        return (V(vec))((V(get_##D##_of_##S)(s) ^ sign) - sign);                                                      \
+    }                                                                                                                 \
+    INLINE V(vec) V(uint##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                             \
+        const V(u##D) x = V(get_##D##_of_##S)(s);                                                                     \
+        *bad |= (V(vec))(x & (uint##D##_t)1 << (S - 1));                                                              \
+        return (V(vec))x;                                                                                             \
+    }
+
+INTEGERS_TO_MORE(64, 32)
+INTEGERS_TO_MORE(32, 16)
+INTEGERS_TO_MORE(16, 8)
+INTEGERS_TO_MORE(32, 8)
+INTEGERS_TO_MORE(64, 16)
+INTEGERS_TO_MORE(64, 8)
+#undef INTEGERS_TO_MORE
+
+#define INTEGERS_OF_OTHER_SIGN(B)                                                                                     \
+    INLINE V(vec) V(other_sign_of_##B)(const uint8_t *s, V(bits) bad) {                                               \
+        const V(u##B) x = (V(u##B))V(load)(s);                                                                        \
+        *bad |= (V(vec))(x & (uint##B##_t)1 << (B - 1));                                                              \
+        return (V(vec))x;                                                                                             \
+    }
+
+INTEGERS_OF_OTHER_SIGN(8)
+INTEGERS_OF_OTHER_SIGN(16)
+INTEGERS_OF_OTHER_SIGN(32)
+INTEGERS_OF_OTHER_SIGN(64)
+#undef INTEGERS_OF_OTHER_SIGN
 
 /* ---- bools: `one` is how dst says true, `mask` which bits of src are not a sign ---- */
 
@@ -276,6 +329,12 @@ INLINE V(vec) V(pack_4)(const uint8_t *s) {
         x[k] |= x[k] >> 4;
     }
     return (V(vec))V(low_8)(x[0], x[1]);
+}
+
+/* What fits has none of the bits `above` after `more` is added. */
+INLINE V(vec) V(pack_4_that_fit)(const uint8_t *s, V(bits) bad, uint8_t more, uint8_t above) {
+    for (int k = 0; k < 2; k++) *bad |= (V(vec))((V(get_8)(s + k * VEC) + more) & above);
+    return V(pack_4)(s);
 }
 
 INLINE V(vec) V(pack_2)(const uint8_t *s) {
@@ -416,13 +475,33 @@ PAIR(dlf16_from_f8e4m3fn, 1, 2, 0, V(dlf16_of_f8e4m3fn)(s))
 PAIR(f16_from_f8e5m2, 1, 2, 0, V(f16_of_f8e5m2)(s))
 PAIR(f8e5m2_from_f16, 2, 1, 0, V(f8e5m2_of_f16)(s))
 
-PAIR(int32_from_int64, 8, 4, 0, V(s32_from_64)(s, bad))
-PAIR(int32_from_uint64, 8, 4, 0, V(s32_from_u64)(s, bad))
-PAIR(uint32_from_any64, 8, 4, 0, V(u32_from_64)(s, bad))
-PAIR(int64_from_int32, 4, 8, 0, (V(vec))V(get_s64_of_s32)(s))
-PAIR(int64_from_uint32, 4, 8, 0, (V(vec))V(get_64_of_32)(s))
-PAIR(int32_from_uint8, 1, 4, 0, (V(vec))V(get_32_of_8)(s))
-PAIR(uint8_from_uint32, 4, 1, 0, V(u8_from_u32)(s, bad))
+#define FEWER(D, S)                                                                                                   \
+    PAIR(int##D##_from_int##S, S / 8, D / 8, 0, V(int##D##_of_int##S)(s, bad))                                        \
+    PAIR(int##D##_from_uint##S, S / 8, D / 8, 0, V(int##D##_of_uint##S)(s, bad))                                      \
+    PAIR(uint##D##_from_any##S, S / 8, D / 8, 0, V(uint##D##_of_any##S)(s, bad))
+#define MORE(D, S)                                                                                                    \
+    PAIR(int##D##_from_int##S, S / 8, D / 8, 0, V(int##D##_of_int##S)(s))                                             \
+    PAIR(int##D##_from_uint##S, S / 8, D / 8, 0, (V(vec))V(get_##D##_of_##S)(s))                                      \
+    PAIR(uint##D##_from_int##S, S / 8, D / 8, 0, V(uint##D##_of_int##S)(s, bad))
+
+FEWER(32, 64)
+FEWER(16, 32)
+FEWER(8, 16)
+FEWER(8, 32)
+FEWER(16, 64)
+FEWER(8, 64)
+MORE(64, 32)
+MORE(32, 16)
+MORE(16, 8)
+MORE(32, 8)
+MORE(64, 16)
+MORE(64, 8)
+#undef FEWER
+#undef MORE
+PAIR(other_sign_8, 1, 1, 0, V(other_sign_of_8)(s, bad))
+PAIR(other_sign_16, 2, 2, 0, V(other_sign_of_16)(s, bad))
+PAIR(other_sign_32, 4, 4, 0, V(other_sign_of_32)(s, bad))
+PAIR(other_sign_64, 8, 8, 0, V(other_sign_of_64)(s, bad))
 
 PAIR(bool16_from_bool8, 1, 2, 0, V(lane16_from_bool)(s, 1))
 PAIR(bool32_from_bool8, 1, 4, 0, V(lane32_from_bool)(s, 1))
@@ -441,6 +520,9 @@ PAIR(int8_from_int2, 1, 4, 2, V(bytes_from_2)(s, 2))
 PAIR(uint8_from_uint2, 1, 4, 2, V(bytes_from_2)(s, 0))
 PAIR(int8_from_int1, 1, 8, 3, V(bytes_from_1)(s, 1))
 PAIR(uint8_from_uint1, 1, 8, 3, V(bytes_from_1)(s, 0))
+PAIR(int4_from_int8, 2, 1, 1, V(pack_4_that_fit)(s, bad, 8, 0xf0))
+PAIR(int4_from_uint8, 2, 1, 1, V(pack_4_that_fit)(s, bad, 0, 0xf8))
+PAIR(uint4_from_any8, 2, 1, 1, V(pack_4_that_fit)(s, bad, 0, 0xf0))
 PAIR(packed4_from_bytes, 2, 1, 1, V(pack_4)(s))
 PAIR(packed2_from_bytes, 4, 1, 2, V(pack_2)(s))
 PAIR(packed1_from_bytes, 8, 1, 3, V(pack_1)(s, false))
@@ -453,7 +535,6 @@ PAIR(bits_from_bools, 8, 1, 3, V(pack_1)(s, true))
 static const entry V(table)[] = {PAIRS(ENTRY)};
 
 #undef ENTRY
-#undef TWO
 #undef ROUND_BF16
 #undef PAIR
 #undef GRIDS

@@ -3,7 +3,7 @@
  * Vectors of the compiler do most of it. What they cannot say, or compilers say badly, has a name in
  * convert_<set>.inc.h, the same names in each:
  *
- *     get_32_of_16(s), ...      elements at s, widened with zeros (s64_of_s32: with the sign)
+ *     get_32_of_16(s), ...      elements at s, widened with zeros
  *     gt, eq, min, max          lanes of 32 bits, signed; gt16, eq16, not0 lanes of 16
  *     pick(m, a, b), pick16     a where the mask says so, else b
  *     any32(m), any16(m)        whether the mask says so anywhere

@@ -325,6 +325,62 @@ static void test_misfits(void **state) {
             for (int i = 0; i < 40 && has(sets[set]); i++) check_misfit(k, sets[set], i % 2 == 0);
 }
 
+/* Numbers at the ends of what 0 to 63 bits hold, cut to so many bits. */
+static int64_t edges(uint64_t *out, int32_t bits) {
+    const uint64_t mask = bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+    int64_t        n = 0;
+    for (int k = 0; k < 64; k++)
+        for (int more = -1; more <= 1; more++) {
+            out[n++] = (((uint64_t)1 << k) + (uint64_t)more) & mask;
+            out[n++] = (0 - ((uint64_t)1 << k) + (uint64_t)more) & mask;
+        }
+    return n;
+}
+
+/* One number that does not fit, anywhere among zeros. */
+static void check_one_misfit(tg_encoding d, tg_encoding s, uint64_t value) {
+    enum { N = 192 };
+    static uint8_t src[N * 8], dst[N * 8] __attribute__((aligned(64)));
+    const tg_block b = {1, 1, N, 0, 0, d.bits / 8, 0, 0, s.bits / 8, 0, NULL, TG_RAGGED_NOT, 0};
+    for (int set = 0; set < SETS; set++)
+        for (int stream = 0; stream < 2 && has(sets[set]); stream++) {
+            const int64_t at = random_below(N);
+            tg_mover      m;
+            memset(src, 0, sizeof src);
+            tg_ref_store(src, at, s.bits, (tg_word){value, 0});
+            assert_true(tg_mover_convert(&m, d, s, sets[set], stream != 0, false));
+            assert_ptr_equal(m.move(&m, dst, src, &b), src + at * s.bits / 8);
+            tg_stream_end();
+        }
+}
+
+static void check_integers(tg_encoding d, tg_encoding s) {
+    enum { EDGES = 64 * 6, N = 4 * EDGES };
+    static uint8_t src[N * 8];
+    uint64_t       values[EDGES], fits[EDGES];
+    const int64_t  n = edges(values, s.bits);
+    int64_t        n_fits = 0;
+    for (int64_t i = 0; i < n; i++) {
+        tg_word    w;
+        const bool fit = tg_ref_convert(&w, d, s, (tg_word){values[i], 0});
+        if (fit) fits[n_fits++] = values[i];
+        else if (s.bits >= 8) check_one_misfit(d, s, values[i]);
+    }
+    for (int64_t i = 0; i < N; i++) tg_ref_store(src, i, s.bits, (tg_word){fits[random_below(n_fits)], 0});
+    check_values(d, s, src, N);
+}
+
+static bool is_integer(tg_encoding e) { return e.kind == TG_KIND_SINT || e.kind == TG_KIND_UINT; }
+
+static bool is_whole_integer(tg_encoding e) { return is_integer(e) && e.bits >= 8 && e.value_bits == e.bits; }
+
+static void test_integers(void **state) {
+    (void)state;
+    for (int d = 0; d < ENCODINGS; d++)
+        for (int s = 0; s < ENCODINGS; s++)
+            if (is_integer(encodings[d]) && is_integer(encodings[s])) check_integers(encodings[d], encodings[s]);
+}
+
 /* ---- names ---- */
 
 /* What must be fast has a loop of its own. */
@@ -341,6 +397,14 @@ static void test_fast_pairs(void **state) {
             assert_true(fast.stream && fast.far && !plain.stream && !plain.far);
             assert_int_equal(fast.dst_width, encodings[d].bits / 8);
         }
+    for (int d = 0; d < ENCODINGS; d++)
+        for (int s = 0; s < ENCODINGS; s++) {
+            tg_mover m;
+            if (!is_whole_integer(encodings[d]) || !is_whole_integer(encodings[s])) continue;
+            const bool same = encodings[d].bits == encodings[s].bits && encodings[d].kind == encodings[s].kind;
+            assert_true(tg_mover_convert(&m, encodings[d], encodings[s], cpu, false, false));
+            assert_true((strcmp(m.name, "convert plain") != 0) == (!same && cpu != 0));
+        }
     assert_false(converts((tg_encoding){TG_KIND_F16, 16, 16}, (tg_encoding){TG_KIND_SINT, 8, 8}));
     assert_false(converts((tg_encoding){TG_KIND_NONE, 16, 0}, (tg_encoding){TG_KIND_F16, 16, 16}));
 }
@@ -348,7 +412,7 @@ static void test_fast_pairs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_small_float), cmocka_unit_test(test_float32),    cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_misfits),           cmocka_unit_test(test_fast_pairs),
+        cmocka_unit_test(test_misfits),           cmocka_unit_test(test_integers),   cmocka_unit_test(test_fast_pairs),
     };
     const char *const given = getenv("TG_SEED");
     random_state = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : 20260803;
