@@ -155,34 +155,83 @@ DECODE_F8E4M3FN(bf16, 7, 120, 0x7fc0)
 DECODE_F8E4M3FN(dlf16, 9, 24, 0x7fff)
 #undef DECODE_F8E4M3FN
 
+/* f8e5m2 the same way, bias 15 + MORE: from 4 on shift and add, below are 0 to 3 times 2^-16. From 0x7c on, infinity
+ * and NaN, it is SPECIAL or-ed with the bits of the fraction that KEEP names. */
+#define DECODE_F8E5M2(F, K, MORE, SPECIAL, KEEP)                                                                      \
+    INLINE V(vec) V(F##_of_f8e5m2)(const uint8_t *s) {                                                                \
+        static const uint16_t small[8] = {0, (MORE - 1) << K, MORE << K, (2 * MORE + 1) << (K - 1)};                  \
+        const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 2)) + (MORE << K);                      \
+        const V(u16) quiet = V(pick16)(V(eq16)(m, V(all16)(0x7c)), m, m | 2) << (K - 2);                              \
+        V(u16)       r = V(pick16)(V(gt16)(V(all16)(4), m), V(lookup)(small, m), normal);                             \
+        r = V(pick16)(V(gt16)(m, V(all16)(0x7b)), (quiet & KEEP) | SPECIAL, r);                                       \
+        return (V(vec))(r | (x & 0x80) << 8);                                                                         \
+    }
+
+DECODE_F8E5M2(bf16, 7, 112, 0x7f80, 0x7f)
+DECODE_F8E5M2(dlf16, 9, 16, 0x7fff, 0)
+#undef DECODE_F8E5M2
+
 #if VEC == 64
-/* A float of 16 bits as f8e4m3fn, not the sign. The significand loses K - 3 bits, or more below 2^-6, whose exponent
- * is LEAST; TOP is 480, where NaN begins. */
-#  define ENCODE_F8E4M3FN(F, K, LEAST, TOP)                                                                           \
-    INLINE V(u16) V(f8e4m3fn_code_##F)(V(u16) x) {                                                                    \
+/* A float of 16 bits with K bits of fraction as one of 8 bits with M, not the sign. The significand loses K - M bits,
+ * or more below the least normal number, whose exponent is LEAST. From TOP on all is the same. */
+#  define ENCODE_F8(NAME, K, M, LEAST, TOP)                                                                           \
+    INLINE V(u16) V(NAME)(V(u16) x) {                                                                                 \
         const V(u16) m = V(min16)(x & 0x7fff, V(all16)(TOP)), exponent = m >> K;                                      \
         const V(u16) whole = (m & ((1 << K) - 1)) | (1 << K);                                                         \
-        const V(u16) less = V(max16)(LEAST + K - 4 - exponent, V(all16)(K - 4)), lost = less + 1;                     \
+        const V(u16) less = V(max16)(LEAST + K - M - 1 - exponent, V(all16)(K - M - 1)), lost = less + 1;             \
         const V(u16) even = (V(shift_right)(whole, lost) & 1) ^ 1;                                                    \
         const V(u16) ulps = V(shift_right)(whole - even + V(shift_left)(V(all16)(1), less), lost);                    \
-        return ulps + (V(subs16)(exponent, V(all16)(LEAST)) << 3);                                                    \
-    }                                                                                                                 \
-    INLINE V(vec) V(f8e4m3fn_of_##F)(const uint8_t *s) {                                                              \
+        return ulps + (V(subs16)(exponent, V(all16)(LEAST)) << M);                                                    \
+    }
+
+/* TOP is 480, where NaN begins. */
+ENCODE_F8(f8e4m3fn_code_f16, 10, 3, 9, 0x5f80)
+ENCODE_F8(f8e4m3fn_code_bf16, 7, 3, 121, 0x43f0)
+ENCODE_F8(f8e4m3fn_code_dlf16, 9, 3, 25, 0x4fc0)
+/* TOP is 2^16, infinity. */
+ENCODE_F8(f8e5m2_finite_bf16, 7, 2, 113, 0x4780)
+ENCODE_F8(f8e5m2_finite_dlf16, 9, 2, 17, 0x5e00)
+#  undef ENCODE_F8
+
+INLINE V(u16) V(f8e5m2_code_bf16)(V(u16) x) {
+    return V(pick16)(V(gt16)(x & 0x7fff, V(all16)(0x7f80)), (x >> 5 & 3) | 0x7e, V(f8e5m2_finite_bf16)(x));
+}
+
+INLINE V(u16) V(f8e5m2_code_dlf16)(V(u16) x) {
+    return V(pick16)(V(eq16)(x & 0x7fff, V(all16)(0x7fff)), V(all16)(0x7e), V(f8e5m2_finite_dlf16)(x));
+}
+
+#  define WITH_SIGN(TO, F)                                                                                            \
+    INLINE V(vec) V(TO##_of_##F)(const uint8_t *s) {                                                                  \
         const V(u16) a = V(get_16)(s), b = V(get_16)(s + VEC);                                                        \
-        const V(u8)  code = V(low_8)(V(f8e4m3fn_code_##F)(a), V(f8e4m3fn_code_##F)(b));                               \
+        const V(u8)  code = V(low_8)(V(TO##_code_##F)(a), V(TO##_code_##F)(b));                                       \
         return (V(vec))(code | (V(high_8)(a, b) & 0x80));                                                             \
     }
 
-ENCODE_F8E4M3FN(f16, 10, 9, 0x5f80)
-ENCODE_F8E4M3FN(bf16, 7, 121, 0x43f0)
-ENCODE_F8E4M3FN(dlf16, 9, 25, 0x4fc0)
-#  undef ENCODE_F8E4M3FN
+WITH_SIGN(f8e4m3fn, f16)
+WITH_SIGN(f8e4m3fn, bf16)
+WITH_SIGN(f8e4m3fn, dlf16)
+WITH_SIGN(f8e5m2, bf16)
+WITH_SIGN(f8e5m2, dlf16)
+#  undef WITH_SIGN
+
+/* By way of float16, which holds both. */
+INLINE V(vec) V(f8e4m3fn_of_f8e5m2)(const uint8_t *s) {
+    const V(u16) a = V(get_16_of_8)(s) << 8, b = V(get_16_of_8)(s + VEC / 2) << 8;
+    const V(u8)  code = V(low_8)(V(f8e4m3fn_code_f16)(a), V(f8e4m3fn_code_f16)(b));
+    return (V(vec))(code | (V(high_8)(a, b) & 0x80));
+}
 #endif
 
 /* In the upper byte of each lane. */
 INLINE V(u16) V(round_f8e5m2)(V(u16) x) {
     const V(mask16) nan = V(gt16)(x & 0x7fff, V(all16)(0x7c00));
     return V(pick16)(nan, x | 0x200, x + 0x7f + (x >> 8 & 1));
+}
+
+INLINE V(vec) V(f8e5m2_of_f8e4m3fn)(const uint8_t *s) {
+    const V(u16) a = (V(u16))V(f16_of_f8e4m3fn)(s), b = (V(u16))V(f16_of_f8e4m3fn)(s + VEC / 2);
+    return (V(vec))V(high_8)(V(round_f8e5m2)(a), V(round_f8e5m2)(b));
 }
 
 INLINE V(vec) V(f8e5m2_of_f16)(const uint8_t *s) {
@@ -446,24 +495,24 @@ FLOATS(2, f16, f32, 4)
 FLOATS(2, f16, bf16, 2)
 FLOATS(2, bf16, f32, 4)
 FLOATS(2, bf16, f16, 2)
-FLOATS(2, bf16, f8e5m2, 1)
 FLOATS(2, dlf16, f32, 4)
-FLOATS(2, dlf16, f8e5m2, 1)
 FLOATS(4, f8e4m3fn, f32, 4)
-FLOATS(4, f8e4m3fn, f8e5m2, 1)
 #if VEC != 64
 FLOATS(4, f8e4m3fn, f16, 2)
 FLOATS(4, f8e4m3fn, bf16, 2)
 FLOATS(4, f8e4m3fn, dlf16, 2)
+FLOATS(4, f8e4m3fn, f8e5m2, 1)
+FLOATS(4, f8e5m2, bf16, 2)
+FLOATS(4, f8e5m2, dlf16, 2)
 #else
 PAIR(f8e4m3fn_from_f16, 2, 1, 0, V(f8e4m3fn_of_f16)(s))
 PAIR(f8e4m3fn_from_bf16, 2, 1, 0, V(f8e4m3fn_of_bf16)(s))
 PAIR(f8e4m3fn_from_dlf16, 2, 1, 0, V(f8e4m3fn_of_dlf16)(s))
+PAIR(f8e4m3fn_from_f8e5m2, 1, 1, 0, V(f8e4m3fn_of_f8e5m2)(s))
+PAIR(f8e5m2_from_bf16, 2, 1, 0, V(f8e5m2_of_bf16)(s))
+PAIR(f8e5m2_from_dlf16, 2, 1, 0, V(f8e5m2_of_dlf16)(s))
 #endif
 FLOATS(4, f8e5m2, f32, 4)
-FLOATS(4, f8e5m2, bf16, 2)
-FLOATS(4, f8e5m2, dlf16, 2)
-FLOATS(4, f8e5m2, f8e4m3fn, 1)
 
 PAIR(dlf16_from_f16, 2, 2, 0, V(dlf16_of_f16)(s))
 PAIR(f16_from_dlf16, 2, 2, 0, V(f16_of_dlf16)(s))
@@ -472,6 +521,9 @@ PAIR(bf16_from_dlf16, 2, 2, 0, V(bf16_of_dlf16)(s))
 PAIR(f16_from_f8e4m3fn, 1, 2, 0, V(f16_of_f8e4m3fn)(s))
 PAIR(bf16_from_f8e4m3fn, 1, 2, 0, V(bf16_of_f8e4m3fn)(s))
 PAIR(dlf16_from_f8e4m3fn, 1, 2, 0, V(dlf16_of_f8e4m3fn)(s))
+PAIR(bf16_from_f8e5m2, 1, 2, 0, V(bf16_of_f8e5m2)(s))
+PAIR(dlf16_from_f8e5m2, 1, 2, 0, V(dlf16_of_f8e5m2)(s))
+PAIR(f8e5m2_from_f8e4m3fn, 1, 1, 0, V(f8e5m2_of_f8e4m3fn)(s))
 PAIR(f16_from_f8e5m2, 1, 2, 0, V(f16_of_f8e5m2)(s))
 PAIR(f8e5m2_from_f16, 2, 1, 0, V(f8e5m2_of_f16)(s))
 
