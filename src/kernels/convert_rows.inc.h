@@ -273,7 +273,7 @@ INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
         x[k] = (V(u##S))V(load)(s + k * VEC);                                                                         \
         above |= x[k] + (MORE);                                                                                       \
     }                                                                                                                 \
-    *bad |= (V(vec))(above & ~(uint##S##_t)(FITS));                                                                   \
+    *bad |= (V(vec))(above & (uint##S##_t)~(FITS));                                                                   \
     return V(narrow_##S##_to_##D)(x);
 
 #define INTEGERS_TO_FEWER(D, S)                                                                                       \
@@ -295,16 +295,16 @@ INTEGERS_TO_FEWER(8, 64)
 #undef NARROW
 
 /* Widened with zeros; a sign is spread by flipping it and taking it away. */
-#define INTEGERS_TO_MORE(D, S)                                                                                        \
-    INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s) {                                                           \
-        const uint##D##_t sign = (uint##D##_t)1 << (S - 1);                                                           \
-        return (V(vec))((V(get_##D##_of_##S)(s) ^ sign) - sign);                                                      \
-    }                                                                                                                 \
-    INLINE V(vec) V(uint##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                             \
-        const V(u##D) x = V(get_##D##_of_##S)(s);                                                                     \
-        *bad |= (V(vec))(x & (uint##D##_t)1 << (S - 1));                                                              \
-        return (V(vec))x;                                                                                             \
-    }
+#define INTEGERS_TO_MORE(D, S)                                                                                         \
+  INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s) {                                                              \
+    const uint##D##_t sign = (uint##D##_t)((uint64_t)1 << (S - 1));                                                    \
+    return (V(vec))((V(get_##D##_of_##S)(s) ^ sign) - sign);                                                           \
+  }                                                                                                                    \
+  INLINE V(vec) V(uint##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                                \
+    const V(u##D) x = V(get_##D##_of_##S)(s);                                                                          \
+    *bad |= (V(vec))(x & (uint##D##_t)((uint64_t)1 << (S - 1)));                                                       \
+    return (V(vec))x;                                                                                                  \
+  }
 
 INTEGERS_TO_MORE(64, 32)
 INTEGERS_TO_MORE(32, 16)
@@ -314,12 +314,12 @@ INTEGERS_TO_MORE(64, 16)
 INTEGERS_TO_MORE(64, 8)
 #undef INTEGERS_TO_MORE
 
-#define INTEGERS_OF_OTHER_SIGN(B)                                                                                     \
-    INLINE V(vec) V(other_sign_of_##B)(const uint8_t *s, V(bits) bad) {                                               \
-        const V(u##B) x = (V(u##B))V(load)(s);                                                                        \
-        *bad |= (V(vec))(x & (uint##B##_t)1 << (B - 1));                                                              \
-        return (V(vec))x;                                                                                             \
-    }
+#define INTEGERS_OF_OTHER_SIGN(B)                                                                                      \
+  INLINE V(vec) V(other_sign_of_##B)(const uint8_t *s, V(bits) bad) {                                                  \
+    const V(u##B) x = (V(u##B))V(load)(s);                                                                             \
+    *bad |= (V(vec))(x & (uint##B##_t)((uint64_t)1 << (B - 1)));                                                       \
+    return (V(vec))x;                                                                                                  \
+  }
 
 INTEGERS_OF_OTHER_SIGN(8)
 INTEGERS_OF_OTHER_SIGN(16)
