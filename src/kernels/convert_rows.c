@@ -439,13 +439,14 @@ static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t 
 /* ---- the pairs ---- */
 
 typedef struct entry {
-    uint64_t       key;
     tg_block_move *move;
     const char    *name;
 } entry;
 
 #define COUNT_ONE(...) +1
-enum { ENTRIES = 0 PAIRS(COUNT_ONE) };
+enum { ENTRIES = 0 PAIRS(COUNT_ONE), TOGETHER = 16 };
+
+static const uint32_t keys[(ENTRIES + TOGETHER - 1) / TOGETHER * TOGETHER] = {PAIRS(KEY)};
 
 /* Compilers would rather call what two loops share. */
 #define INLINE TG_INLINE
@@ -500,22 +501,27 @@ static const entry *table_for(uint32_t cpu) {
     return NULL;
 }
 
-static uint64_t side_of(tg_encoding e) { return SIDE(e.kind, e.bits, e.value_bits); }
+static uint32_t side_of(tg_encoding e) { return SIDE(e.kind, e.bits, e.value_bits); }
+
+/* 0, or 1 more than the index of the pair: some keys at a time, without a branch, so that compilers take vectors. */
+static uint32_t find_pair(uint32_t key) {
+    uint32_t found = 0;
+    for (uint32_t first = 0; first < ENTRIES && found == 0; first += TOGETHER)
+        for (uint32_t i = first; i < first + TOGETHER; i++) found |= keys[i] == key ? i + 1 : 0;
+    return found;
+}
 
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far) {
-    const uint64_t key = side_of(dst) << 32 | side_of(src);
-    const entry   *table = table_for(cpu);
-    tg_kernel      k;
+    const entry *const table = table_for(cpu);
+    const uint32_t     found = table == NULL ? 0 : find_pair(side_of(dst) << 16 | side_of(src));
+    tg_kernel          k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
     *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
                       .stream = stream, .far = far, .sparing = tg_cpu_sparing(),
                       .few_streams = tg_cpu_few_streams(), .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
-    for (int i = 0; table != NULL && i < ENTRIES; i++)
-        if (table[i].key == key) {
-            out->move = table[i].move;
-            out->name = table[i].name;
-            break;
-        }
+    if (found == 0) return true;
+    out->move = table[found - 1].move;
+    out->name = table[found - 1].name;
     return true;
 }

@@ -582,7 +582,7 @@ PAIR(bits_from_bools, 8, 1, 3, V(pack_1)(s, true))
 
 /* ---- the table ---- */
 
-#define ENTRY(NAME, DK, DB, DV, SK, SB, SV) {KEY(DK, DB, DV, SK, SB, SV), V(move_##NAME), #NAME " " SET},
+#define ENTRY(NAME, DK, DB, DV, SK, SB, SV) {V(move_##NAME), #NAME " " SET},
 
 static const entry V(table)[] = {PAIRS(ENTRY)};
 
