@@ -56,8 +56,8 @@
     WIDER(X, 32, 16) NARROWER(X, 16, 32) WIDER(X, 64, 8) NARROWER(X, 8, 64) WIDER(X, 64, 16) NARROWER(X, 16, 64)       \
     OTHER_SIGN(X, 8) OTHER_SIGN(X, 16) OTHER_SIGN(X, 32) OTHER_SIGN(X, 64)
 
-/* Keys have 32 bits, so that many are compared at once. Bits are a power of two, and those with meaning are no more: the
- * sum tells both. */
+/* Keys have 32 bits, so that many are compared at once. Bits are a power of two, and those with meaning are no more:
+ * the sum tells both. */
 #define SIDE(KIND, BITS, VALUE) ((uint32_t)(KIND) << 9 | ((uint32_t)(BITS) + (uint32_t)(VALUE)))
 #define KEY(NAME, DK, DB, DV, SK, SB, SV) SIDE(TG_KIND_##DK, DB, DV) << 16 | SIDE(TG_KIND_##SK, SB, SV),
 

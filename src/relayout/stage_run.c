@@ -91,16 +91,41 @@ static int64_t whole_lines(int64_t n, int64_t width) {
     return n > line ? n / line * line : n;
 }
 
+/* How lines of a part lie in src. */
+typedef struct lines {
+    bool one_run; /* each goes on where the one before ends */
+    bool go_on;   /* each in the next step of outer, where it ends in this one */
+} lines;
+
+static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                                  const tg_block *part, lines how) {
+    _Alignas(64) uint8_t narrow[TG_STAGE_BYTES];
+    const int64_t dst_width = p->dst_bits / 8, width = box->width, unit = width / dst_width;
+    const int64_t outer = how.go_on ? 1 : part->outer, n = how.go_on ? part->outer * part->rows : part->rows;
+    tg_block      turn = *part, convert = {.outer = outer, .rows = part->cols, .cols = n * unit,
+                                           .dst_outer = part->cols * n * width, .dst_row = n * width,
+                                           .dst_col = dst_width, .src_outer = part->src_outer,
+                                           .src_row = part->src_col, .src_col = p->src_bits / 8};
+    turn.src_outer = how.go_on ? part->rows * width : convert.dst_outer;
+    turn.src_row = width;
+    turn.src_col = convert.dst_row;
+    if (how.one_run) {
+        convert.cols *= convert.rows;
+        convert.rows = 1;
+    }
+    if (tg_mover_run(&p->as.nest.mover[box->in], narrow, src, &convert) != NULL) return find_misfit(p, src, &convert);
+    (void)tg_mover_run(&p->as.nest.mover[box->mover], dst, narrow, &turn);
+    return NULL;
+}
+
 const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *b) {
-    _Alignas(64) uint8_t narrow[TG_STAGE_BYTES];
-    const tg_mover *const convert = &p->as.nest.mover[box->in], *const turn = &p->as.nest.mover[box->mover];
-    const int64_t dst_width = p->dst_bits / 8, width = box->width, unit = width / dst_width;
-    const int64_t src_unit = unit * p->src_bits / 8, most = TG_STAGE_BYTES / width;
-    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / NARROW_COLS; /* of src: all columns */
+    const int64_t width = box->width, src_unit = width / (p->dst_bits / 8) * p->src_bits / 8;
+    const int64_t most = TG_STAGE_BYTES / width;
+    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / NARROW_COLS;
     const int64_t cols = tg_min(b->cols, one_run ? most / b->rows : NARROW_COLS), room = most / cols;
     const int64_t rows = b->rows <= room ? b->rows : whole_lines(room, width), outer = tg_min(b->outer, room / rows);
-    const bool    goes_on = !one_run && b->src_outer == rows * src_unit;
+    const lines   how = {one_run, !one_run && b->src_outer == rows * src_unit};
     for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
@@ -109,20 +134,9 @@ const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint
                 part.rows = tg_min(rows, b->rows - r);
                 part.cols = tg_min(cols, b->cols - c);
                 part.tail = c + part.cols == b->cols ? b->tail : 0;
-                const uint8_t *from = src + o * b->src_outer + r * src_unit + c * b->src_col;
-                const int64_t  lines = goes_on ? 1 : part.outer, n = part.outer / lines * part.rows;
-                tg_block       in = {.outer = lines, .rows = part.cols, .cols = n * unit,
-                                     .dst_outer = part.cols * n * width, .dst_row = n * width, .dst_col = dst_width,
-                                     .src_outer = b->src_outer, .src_row = b->src_col, .src_col = p->src_bits / 8};
-                part.src_outer = goes_on ? part.rows * width : in.dst_outer;
-                part.src_row = width;
-                part.src_col = n * width;
-                if (one_run) {
-                    in.cols *= in.rows;
-                    in.rows = 1;
-                }
-                if (tg_mover_run(convert, narrow, from, &in) != NULL) return find_misfit(p, from, &in);
-                (void)tg_mover_run(turn, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col, narrow, &part);
+                const uint8_t *bad = narrow_part(p, box, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col,
+                                                 src + o * b->src_outer + r * src_unit + c * b->src_col, &part, how);
+                if (bad != NULL) return bad;
             }
     return NULL;
 }
