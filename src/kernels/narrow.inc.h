@@ -1,13 +1,8 @@
 /* Rows of few columns, with vectors of VEC bytes; see transpose.c.
  *
  * A cache line of each line is read at once, VEC bytes of it in one vector. Rows of up to 32 bytes are made in slots
- * of 8, 16 or 32 bytes, of as many lines as have place there (of those that are missing, the last one again), moved
- * together, and stored upwards: what is in excess of one vector becomes the next one. Here bytes of five lines
- * become rows in slots of 8:
- *
- *     line 0   a0 a1 a2 ...          slots      a0 b0 c0 d0 e0 -- -- --  a1 b1 c1 d1 e1 -- -- --  ...
- *     line 1   b0 b1 b2 ...          together   a0 b0 c0 d0 e0 a1 b1 c1  d1 e1 ...
- *
+ * of 16 or 32 bytes, of as many lines as have place there (of those that are missing, the last one again), and stored
+ * upwards: what is in excess of one row becomes the next one. (With vectors of 64 bytes few_avx512.inc.h makes them.)
  * Longer rows are made piece by piece, of 16, 32 or VEC bytes, the last one of which
  * begins a little earlier and writes some columns twice.
  *
@@ -18,7 +13,6 @@
 typedef struct V(narrow) {
     uint8_t  out[TG_LINE_BYTES + NARROW_BYTES + TG_LINE_BYTES] __attribute__((aligned(64))); /* begun line, rows */
     uint8_t  last[NARROW_BYTES + TG_LINE_BYTES] __attribute__((aligned(64)));
-    V(vec)   together; /* for rows in slots: which byte goes where */
     int64_t  slot;     /* bytes; 0: rows are made piece by piece */
     int64_t  cols, row, s_step; /* bytes of a row, and from line to line */
     bool     stream;
@@ -76,27 +70,11 @@ DEFINE_STRIPE(16)
 
 BY_WIDTH(V(square_even_move), stripe)
 
-/* Where bytes come from when rows in slots of so many bytes move together in a vector. */
-INLINE V(vec) V(together)(int64_t row, int slot) {
-    uint8_t place[VEC];
-    V(vec)  v;
-    for (int i = 0; i < VEC; i++) place[i] = (uint8_t)((i / row * slot + i % row) % VEC);
-    memcpy(&v, place, sizeof v);
-    return v;
-}
-
+#if VEC < 64
 /* Vector i of rows in slots of so many bytes. */
-TG_NO_CHECKS INLINE void V(store_rows)(const V(narrow) *w, uint8_t *d, int slot, int64_t i, V(vec) v) {
-    const int64_t row = w->row;
-    if (slot >= VEC) {
-        V(store)(d + i / (slot / VEC) * row + i % (slot / VEC) * VEC, v);
-        return;
-    }
-#if VEC == 64
-    V(store)(d + i * (VEC / slot) * row, (V(vec))_mm512_permutexvar_epi8((__m512i)w->together, (__m512i)v));
-#else
-    V(store_lanes)(d + i * LANES * row, row, 1, &v);
-#endif
+TG_NO_CHECKS INLINE void V(store_rows)(uint8_t *d, int64_t row, int slot, int64_t i, V(vec) v) {
+    if (slot >= VEC) V(store)(d + i / (slot / VEC) * row + i % (slot / VEC) * VEC, v);
+    else V(store_lanes)(d + i * LANES * row, row, 1, &v);
 }
 
 /* VEC bytes of each line become rows, in slots of `parts` times 16 bytes. */
@@ -122,20 +100,8 @@ TG_NO_CHECKS INLINE void V(short_of)(int width, int parts, const V(narrow) *w, u
         for (int l = 0; l < LANES; l++) out[l * each + i] = part[l];
     }
     TG_UNROLL
-    for (int i = 0; i < n * parts; i++) V(store_rows)(w, d, parts * 16, i, out[i]);
+    for (int i = 0; i < n * parts; i++) V(store_rows)(d, w->row, parts * 16, i, out[i]);
 }
-
-#if VEC == 64
-/* The same of less than 8 lines of bytes, in slots of 8. */
-TG_NO_CHECKS OUTLINE void V(shortest)(const V(narrow) *w, uint8_t *d, const uint8_t *s) {
-    V(vec) v[8], out[8];
-    TG_UNROLL
-    for (int j = 0; j < 8; j++) v[j] = V(load)(s + tg_min(j, w->cols - 1) * w->s_step);
-    V(many_turns)(1, 8, false, out, v);
-    TG_UNROLL
-    for (int i = 0; i < 8; i++) V(store_rows)(w, d, 8, i, out[i]);
-}
-#endif
 
 #define DEFINE_SHORT(width)                                                                                          \
     TG_NO_CHECKS OUTLINE void V(short_##width)(const V(narrow) *w, uint8_t *d, const uint8_t *s) {              \
@@ -154,6 +120,7 @@ DEFINE_SHORT(8)
 INLINE V(short_move) *V(short)(int width) {
     return width == 1 ? V(short_1) : width == 2 ? V(short_2) : width == 4 ? V(short_4) : V(short_8);
 }
+#endif
 
 /* VEC bytes of each line. */
 INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
@@ -172,12 +139,13 @@ INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row
 /* A cache line of each line. */
 INLINE void V(turn_lines)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
     for (int p = 0; p < TG_LINE_BYTES; p += VEC, d += VEC / width * row, s += VEC) {
-#if VEC == 64
-        if (w->slot == 8) V(shortest)(w, d, s);
-        else
+#if VEC < 64
+        if (w->slot > 0) {
+            V(short)(width)(w, d, s);
+            continue;
+        }
 #endif
-        if (w->slot > 0) V(short)(width)(w, d, s);
-        else V(turn_piece)(width, w, d, row, s);
+        V(turn_piece)(width, w, d, row, s);
     }
 }
 
@@ -229,6 +197,7 @@ INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far,
 INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
     if (b->tail > 0 || b->dst_row != row || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
+    if (VEC == 64 && row < 16) return false; /* a column of its own */
     return row < STICK || (m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
 }
 
@@ -239,12 +208,7 @@ INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint
     w.row = b->cols * width;
     w.s_step = b->src_col;
     w.stream = m->stream;
-    w.slot = w.row > 32 || width == 16  ? 0
-             : VEC == 64 && width == 1 && w.row < 8 ? 8
-             : w.row <= 16                          ? 16
-                                                    : 32;
-    if (w.slot > 8) w.slot = tg_max(w.slot, VEC * width / 16);
-    w.together = V(together)(w.row, (int)tg_max(w.slot, 1));
+    w.slot = VEC == 64 || w.row > 32 || width == 16 ? 0 : tg_max(w.row <= 16 ? 16 : 32, VEC * width / 16);
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         if (o == 0 || b->dst_outer != all) {
             w.from = w.to = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
@@ -274,57 +238,3 @@ DEFINE_NARROW(16)
 #undef DEFINE_NARROW
 
 BY_WIDTH(V(turn_narrow_move), turn_narrow)
-
-#if VEC == 64
-/* ---- and back: few rows, whose lines of less than 16 bytes follow each other ---- */
-
-/* VEC bytes of each row, of which there are fewer than `ways`: lines are moved apart into slots. */
-TG_NO_CHECKS INLINE void V(apart_of)(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
-                                     V(vec) apart, bool stream) {
-    const int64_t step = VEC / (ways * width) * rows * width;
-    V(vec)        v[MOST_TURNS], out[MOST_TURNS];
-    TG_UNROLL
-    for (int i = 0; i < ways; i++)
-        v[i] = (V(vec))_mm512_permutexvar_epi8((__m512i)apart, (__m512i)V(load)(s + i * step));
-    V(many_turns)(width, ways, true, out, v);
-    TG_UNROLL
-    for (int i = 0; i < ways; i++)
-        if (i < rows) V(put)(d + i * row, out[i], stream);
-}
-
-INLINE void V(move_apart)(int width, int ways, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int     slot = ways * width, each = VEC / width;
-    const int64_t line = b->src_col, most = (ways - 1) * (VEC / slot) * line + VEC; /* bytes that are read at once */
-    const bool    stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
-    uint8_t       place[VEC], last[MOST_TURNS * VEC + VEC] = {0}, out[MOST_TURNS * VEC];
-    V(vec)        apart;
-    for (int i = 0; i < VEC; i++) place[i] = (uint8_t)((i / slot * line + i % slot) % VEC);
-    memcpy(&apart, place, sizeof apart);
-    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
-        int64_t c = 0;
-        for (; (b->cols - c) * line >= most; c += each) {
-            const uint8_t *const from = s + c * line;
-            uint8_t *const       to = d + c * width;
-            if (stream) V(apart_of)(width, ways, to, b->dst_row, b->rows, from, apart, true);
-            else V(apart_of)(width, ways, to, b->dst_row, b->rows, from, apart, false);
-        }
-        for (int64_t n; c < b->cols; c += n) {
-            n = tg_min(each, b->cols - c);
-            memcpy(last, s + c * line, (size_t)(n * line));
-            V(apart_of)(width, ways, out, VEC, b->rows, last, apart, false);
-            for (int64_t i = 0; i < b->rows; i++)
-                memcpy(d + i * b->dst_row + c * width, out + i * VEC, (size_t)(n * width));
-        }
-    }
-}
-
-/* False if lines are not such. */
-INLINE bool V(moved_apart)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int64_t line = b->rows * width;
-    if (width > 2 || b->tail > 0 || b->src_col != line || b->rows < 5 || line >= 16) return false;
-    if (width == 2) V(move_apart)(2, 8, m, d, s, b);
-    else if (line < 8) V(move_apart)(1, 8, m, d, s, b);
-    else V(move_apart)(1, 16, m, d, s, b);
-    return true;
-}
-#endif

@@ -548,6 +548,9 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 
 #include "kernels/interleave.inc.h"
 #include "kernels/narrow.inc.h"
+#if VEC == 64
+#  include "kernels/few_avx512.inc.h"
+#endif
 #include "kernels/pipeline.inc.h"
 
 /* ---- blocks ---- */
@@ -612,7 +615,7 @@ BY_WIDTH(V(turn_narrow_move), matrices)
 INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (V(interleaved)(width, m, d, s, b)) return NULL;
 #if VEC == 64
-    if (V(moved_apart)(width, m, d, s, b)) return NULL;
+    if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;
 #endif
     if (V(is_narrow)(width, m, b)) V(turn_narrow)(width)(m, d, s, b);
     else V(matrices)(width)(m, d, s, b);

@@ -286,15 +286,16 @@ static void check_turns(int32_t width) {
         }
 }
 
-/* Rows of few columns: around the sizes of slots and pieces, with and without gaps, batches that follow each other, and
- * more rows than fit into a buffer. */
+/* Rows of few columns: all counts of them, and around the sizes of pieces; with and without gaps, batches that follow
+ * each other, and more rows than fit into a buffer. */
 static void check_narrow(int32_t width) {
-    const int64_t bytes[] = {1,  5,  6,  7,  8,  9,  12, 15,  16,  17,  24,  31,
-                             32, 33, 48, 63, 64, 65, 96, 100, 127, 129, 192, 300};
+    enum { FEW = 40 };
+    const int64_t bytes[] = {48, 63, 64, 65, 96, 100, 127, 129, 192, 300};
     const int64_t line = 64 / width, rows[] = {line - 1, line, line + 1, 7 * line - 1, 40 * line + line / 2};
-    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
-        for (size_t k = 0; bytes[i] % width == 0 && k < sizeof rows / sizeof rows[0]; k++) {
-            const int64_t cols = bytes[i] / width, n = rows[k] > 0 ? rows[k] : 1, gap = random_below(3);
+    for (int64_t i = 1; i <= FEW + (int64_t)(sizeof bytes / sizeof bytes[0]); i++)
+        for (size_t k = 0; (i <= FEW || bytes[i - FEW - 1] % width == 0) && k < sizeof rows / sizeof rows[0]; k++) {
+            const int64_t cols = i <= FEW ? i : bytes[i - FEW - 1] / width, n = rows[k] > 0 ? rows[k] : 1;
+            const int64_t gap = random_below(3);
             const named   batches[] = {
                 {"dense", TRANSPOSE, {3, n, cols, n * cols, cols, 1, n * cols, 1, n, 0, NULL, 0, 0}},
                 {"apart", TRANSPOSE, {2, n, cols, n * cols + 1, cols, 1, n, 1, 2 * n + 1, 0, NULL, 0, 0}},
