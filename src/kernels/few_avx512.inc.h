@@ -18,7 +18,7 @@ enum {
     STRAND_SLACK = 512
 };
 
-/* What waits is less than a cache line and a row, in both strands at most; a line or two lie between and behind them. */
+/* What waits is less than a cache line and a row, in both strands at most; behind each is a line or two. */
 _Static_assert(STRAND_SLACK >= 2 * (TG_LINE_BYTES + MOST_FEW) + 3 * TG_LINE_BYTES, "strands have no place");
 
 /* 64 bytes of rows. */
@@ -192,7 +192,8 @@ INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, c
 
 /* ---- and back: few rows, whose lines of less than 16 bytes follow each other ---- */
 
-/* A vector of each row, of which there are fewer than `ways`: lines are moved apart into slots. */
+/* A vector of each row, of which there are fewer than `ways`: those elements of some lines that go to one row come
+ * together, a unit, and units are turned. */
 TG_NO_CHECKS INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
                                   __m512i apart, bool stream) {
     const int64_t step = 64 / (ways * width) * rows * width;
@@ -200,18 +201,18 @@ TG_NO_CHECKS INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, 
     TG_UNROLL
     for (int i = 0; i < ways; i++)
         v[i] = (V(vec))_mm512_permutexvar_epi8(apart, (__m512i)V(load)(s + i * step));
-    V(many_turns)(width, ways, true, out, v);
+    V(many_turns)(64 / ways, ways, true, out, v);
     TG_UNROLL
     for (int i = 0; i < ways; i++)
         if (i < rows) V(put)(d + i * row, out[i], stream);
 }
 
 INLINE void move_apart(int width, int ways, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int     slot = ways * width, lines = 64 / slot, each = 64 / width;
+    const int     unit = 64 / ways, lines = unit / width, each = 64 / width;
     const int64_t line = b->src_col, most = (ways - 1) * lines * line + 64; /* bytes that are read at once */
     const bool    stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
     uint8_t       place[64], last[MOST_TURNS * 64 + 64] = {0}, out[MOST_TURNS * 64];
-    for (int i = 0; i < 64; i++) place[i] = (uint8_t)((i / slot * line + i % slot) % 64);
+    for (int i = 0; i < 64; i++) place[i] = (uint8_t)((i % unit / width * line + i / unit * width + i % width) % 64);
     const __m512i apart = _mm512_loadu_si512(place);
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         int64_t c = 0;
