@@ -41,12 +41,33 @@ typedef struct tg_block {
 
 typedef struct tg_mover tg_mover;
 
+/* A tile of a transpose, both sides of which are several loops: its first element, and from there on where its rows
+ * begin in dst, and its lines (columns) in src, in bytes. */
+typedef struct tg_listed {
+    uint8_t       *dst;
+    const uint8_t *src;
+    int64_t        rows, cols;
+    const int64_t *row, *line;
+} tg_listed;
+
+/* Tiles one after the other: `next` gives another one, or returns false behind the last one. */
+typedef struct tg_tiles tg_tiles;
+struct tg_tiles {
+    bool (*next)(tg_tiles *tiles, tg_listed *tile);
+    int64_t least_rows, least_cols; /* of all tiles */
+    bool    at_lines;               /* rows begin and end at cache lines */
+    int64_t line_step;              /* all lines are multiples of it apart */
+};
+
+typedef void tg_turn_tiles(const tg_mover *mover, tg_tiles *tiles);
+
 /* Moves one block whose first elements are at dst and src. Returns NULL, or (family convert only) the place
  * in src of an integer that does not fit; dst is then unspecified. */
 typedef const uint8_t *tg_block_move(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
 
 struct tg_mover {
     tg_block_move *move;
+    tg_turn_tiles *tiles;     /* family transpose: the same for tiles whose rows and lines are listed */
     const char    *name;      /* for people: "transpose 2-byte avx512" */
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */

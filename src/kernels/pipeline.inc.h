@@ -1,4 +1,4 @@
-/* Transposes from memory as a pipeline, with vectors of VEC bytes; see transpose.c. */
+/* Transposes as a pipeline, with vectors of VEC bytes; see transpose.c. */
 
 /* What one step works on: as many lines come in as sticks go out. */
 typedef struct V(step) {
@@ -16,19 +16,21 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s, bool stream
 }
 
 /* Lines and sticks [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. */
-TG_NO_CHECKS INLINE void V(carry)(const V(step) *t, int first, int end) {
+TG_NO_CHECKS INLINE void V(carry)(journey way, const V(step) *t, int first, int end) {
     TG_UNROLL
     for (int j = first; j < end; j++) {
+        const uint8_t *const later = way == LINES_AHEAD ? t->later[j] : t->next[j] + STICK;
         V(copy_stick)(t->fill + j * STICK, t->next[j], false);
-        TG_FETCH_AS(t->later[j] + STICK / 2 - 1, t->near);
-        TG_FETCH_AS(t->later[j] + STICK - 1, t->near);
-        V(copy_stick)(t->row[j], t->ready + j * STICK, true);
+        if (way != IN_CACHES) TG_FETCH_AS(later + STICK / 2 - 1, t->near);
+        if (way != IN_CACHES) TG_FETCH_AS(later + STICK - 1, t->near);
+        V(copy_stick)(t->row[j], t->ready + j * STICK, way != IN_CACHES);
     }
 }
 
 /* 16 bytes of VEC / width lines become VEC bytes of as many sticks as fit; so many lines and sticks are carried
  * meanwhile. */
-TG_NO_CHECKS INLINE void V(turn_staged)(int width, const V(step) *t, int piece, int part, int first, int end) {
+TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, const V(step) *t, int piece, int part, int first,
+                                      int end) {
     const int            n = 16 / width;
     const uint8_t *const from = t->stage + part * (VEC / width) * STICK + piece * 16;
     uint8_t *const       to = t->out + piece * n * STICK + part * VEC;
@@ -43,25 +45,27 @@ TG_NO_CHECKS INLINE void V(turn_staged)(int width, const V(step) *t, int piece, 
     }
     TG_UNROLL
     for (int r = 0; r < rounds; r++) {
-        V(carry)(t, first + (end - first) * r / (rounds + 1), first + (end - first) * (r + 1) / (rounds + 1));
+        V(carry)(way, t, first + (end - first) * r / (rounds + 1), first + (end - first) * (r + 1) / (rounds + 1));
         V(round)(width, v[(r + 1) % 2], v[r % 2]);
     }
-    V(carry)(t, first + (end - first) * rounds / (rounds + 1), end);
+    V(carry)(way, t, first + (end - first) * rounds / (rounds + 1), end);
     TG_UNROLL
     for (int i = 0; i < n; i++) V(store)(to + i * STICK, v[rounds % 2][i]);
 }
 
 /* All that is carried is spread over the shuffles: what comes in a burst is waited for. */
-TG_NO_CHECKS INLINE void V(step_of)(int width, const V(step) *step) {
+TG_NO_CHECKS INLINE void V(step_of)(int width, journey way, const V(step) *step) {
     const int     parts = STICK / VEC, turns = PIECE(width) / 16 * parts, n = PIECE(width) / width;
     const V(step) t = *step; /* no store can change it */
     TG_UNROLL
     for (int i = 0; i < turns; i++)
-        V(turn_staged)(width, &t, i / parts, i % parts, i * n / turns, (i + 1) * n / turns);
+        V(turn_staged)(width, way, &t, i / parts, i % parts, i * n / turns, (i + 1) * n / turns);
 }
 
-#define DEFINE_STEP(width) \
-    TG_NO_CHECKS OUTLINE void V(make_step_##width)(const V(step) *step) { V(step_of)(width, step); }
+#define DEFINE_STEP(width)                                                                                           \
+    TG_NO_CHECKS OUTLINE void V(make_step_##width)(const V(step) *step) { V(step_of)(width, LINES_AHEAD, step); }    \
+    TG_NO_CHECKS OUTLINE void V(make_far_step_##width)(const V(step) *step) { V(step_of)(width, ALONG_LINES, step); } \
+    TG_NO_CHECKS OUTLINE void V(make_near_step_##width)(const V(step) *step) { V(step_of)(width, IN_CACHES, step); }
 DEFINE_STEP(1)
 DEFINE_STEP(2)
 DEFINE_STEP(4)
@@ -71,6 +75,8 @@ DEFINE_STEP(16)
 
 typedef void V(step_move)(const V(step) *step);
 BY_WIDTH(V(step_move), make_step)
+BY_WIDTH(V(step_move), make_far_step)
+BY_WIDTH(V(step_move), make_near_step)
 
 /* Step number `at / n` of tile `tile`, which turns n sticks. */
 INLINE void V(aim)(V(step) *t, pipeline *p, int width, int64_t tile, int64_t at) {
@@ -120,3 +126,44 @@ DEFINE_PIPELINE(16)
 /* All whole sticks of a matrix. */
 typedef void V(pipeline_move)(const matrix *a, work *w);
 BY_WIDTH(V(pipeline_move), pipeline)
+
+/* Tiles of whole sticks on both sides. */
+INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, bool stream) {
+    const int    n = PIECE(width) / width, side = STICK / width;
+    pipeline     p;
+    tile_squares q;
+    V(step)      t;
+    int64_t      i = 0;
+    t.near = false;
+    squares_begin(&q, tiles);
+    for (bool more = next_square(&p, &q, width, 0); more; i++) {
+        if (i == 0) {
+            for (int k = 0; k < side; k++) V(copy_stick)(p.stage[0] + k * STICK, p.line[k], false);
+            for (int k = 0; k < n; k++) p.row[RING - n + k] = p.nowhere + k * STICK;
+        }
+        more = next_square(&p, &q, width, i + 1);
+        for (int64_t at = i * side; at < (i + 1) * side; at += n) {
+            V(aim)(&t, &p, width, i, at);
+            if (stream) V(make_far_step)(width)(&t);
+            else V(make_near_step)(width)(&t);
+        }
+    }
+    if (i == 0) return;
+    V(aim)(&t, &p, width, i, i * side);
+    for (int k = 0; k < n; k++) V(copy_stick)(t.row[k], t.ready + k * STICK, stream);
+}
+
+#define DEFINE_STAGE_TILES(width)                                                                  \
+    OUTLINE void V(stage_tiles_##width)(tg_tiles *tiles, bool stream) {                            \
+        if (stream) V(stage_tiles_of)(width, tiles, true);                                         \
+        else V(stage_tiles_of)(width, tiles, false);                                               \
+    }
+DEFINE_STAGE_TILES(1)
+DEFINE_STAGE_TILES(2)
+DEFINE_STAGE_TILES(4)
+DEFINE_STAGE_TILES(8)
+DEFINE_STAGE_TILES(16)
+#undef DEFINE_STAGE_TILES
+
+typedef void V(stage_tiles_move)(tg_tiles *tiles, bool stream);
+BY_WIDTH(V(stage_tiles_move), stage_tiles)

@@ -552,6 +552,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 #  include "kernels/few_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
+#include "kernels/listed.inc.h"
 
 /* ---- blocks ---- */
 

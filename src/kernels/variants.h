@@ -6,6 +6,7 @@
 #include "kernels/move.h"
 
 tg_block_move *tg_rows_for(uint32_t cpu);
+tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);

@@ -15,6 +15,7 @@
  * because caches and page tables are kept best by long walks on both sides: 64 rows of a matrix with all their columns
  * read 64 pages in turn and write 8 KiB at a time. */
 #include "base/checked.h"
+#include "kernels/stream.h"
 #include "relayout/box.h"
 
 enum {
@@ -274,6 +275,11 @@ static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
     return reads >= GOOD_RUN && (d->dst_width < d->src_width || !memory);
 }
 
+/* Elements that stay as they are, in runs of at least a cache line on both sides, need no stage. */
+static bool turns_straight(const tg_draft *d, int64_t cols, int64_t rows) {
+    return d->unit == 1 && d->tail == 0 && !d->loose && tg_min(cols, rows) * d->box->width >= TG_LINE_BYTES;
+}
+
 /* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
  * elements. Where only one side has short runs, the third loop of a block makes these longer. */
 static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
@@ -295,6 +301,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
         count_chunks(d, TG_BLOCK_COLS, &cols.left);
         count_chunks(d, TG_BLOCK_ROWS, &rows.left);
         set_tile(d, cols.elements, rows.elements);
+        if (!always && turns_straight(d, cols.elements, rows.elements)) d->box->route = TG_ROUTE_TURN;
         return true;
     }
     d->left = left;

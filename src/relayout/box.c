@@ -129,7 +129,7 @@ __attribute__((noinline)) static bool place_packed(tg_draft *d) { return to_byte
  * pages of memory, are still at hand. */
 static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
-    if (box->route != TG_ROUTE_TILE) return a_dst < b_dst;
+    if (box->route != TG_ROUTE_TILE && box->route != TG_ROUTE_TURN) return a_dst < b_dst;
     return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
 

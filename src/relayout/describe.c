@@ -96,7 +96,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer);
         put_last(w, b, TG_RAGGED_OUTER);
     }
-    if (box->route == TG_ROUTE_TILE) {
+    if (box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN) {
         const tg_loop *cols = &nest->loop[box->first + box->nloops];
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);

@@ -1,5 +1,6 @@
 /* Running a nest: groups to blocks, blocks to movers. */
 #include "base/checked.h"
+#include "kernels/stream.h"
 #include "relayout/plan.h"
 
 /* Where blocks begin, counted through the loops above them. */
@@ -115,11 +116,87 @@ const uint8_t *tg_nest_block(const tg_plan_private *p, const tg_box *box, uint8_
     return run_at(p, box, dst, box->dst, src, box->src, &b);
 }
 
+/* ---- boxes of route turn ---- */
+
+/* Where n lines, or rows, of a tile begin: counted by loops, innermost first, of which the last may be cut short. */
+static void list_offsets(int64_t *out, int64_t n, const tg_loop *loop, int32_t nloops, bool in_dst) {
+    int64_t known = 1;
+    out[0] = 0;
+    for (int32_t i = 0; i < nloops; i++) {
+        const int64_t step = in_dst ? loop[i].dst : loop[i].src, all = tg_min(known * loop[i].n, n);
+        for (int64_t k = known; k < all; k++) out[k] = out[k - known] + step;
+        known = all;
+    }
+}
+
+/* Its blocks as the tiles of a mover. */
+typedef struct turned {
+    tg_tiles       tiles;
+    const tg_box  *box;
+    const tg_loop *loop;
+    uint8_t       *dst;
+    const uint8_t *src;
+    int64_t        left; /* blocks */
+    odometer       o;
+    tg_block       b;
+    int64_t        line[TG_TURN_SIDE], row[TG_TURN_SIDE];
+} turned;
+
+static bool next_tile(tg_tiles *tiles, tg_listed *tile) {
+    turned *const t = (turned *)(void *)tiles;
+    if (t->left == 0) return false;
+    clip(&t->b, t->box, t->loop, &t->o);
+    *tile = (tg_listed){t->dst + t->o.dst, t->src + t->o.src, t->b.rows, t->b.cols, t->row, t->line};
+    odometer_next(&t->o, t->box, t->loop);
+    t->left--;
+    return true;
+}
+
+/* Of a loop that is cut into chunks, the last one. */
+static int64_t least_of(const tg_box *box, const tg_loop *loop, tg_block_loop which, int64_t most) {
+    for (int32_t i = 0; i < box->nloops; i++)
+        if (loop[i].chunks_of == (int32_t)which) return box->total[which] - (loop[i].n - 1) * most;
+    return most;
+}
+
+/* Not inline: no other box needs place for the lists. */
+__attribute__((noinline)) static void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
+                                                 const uint8_t *src, int64_t first, int64_t end) {
+    const tg_loop  *loop = &p->as.nest.loop[box->first], *cols = loop + box->nloops, *rows = cols + box->ncols;
+    const tg_mover *mover = &p->as.nest.mover[box->mover];
+    turned          t;
+    int64_t         places = 0, lines = 0;
+    t.tiles.next = next_tile;
+    t.box = box;
+    t.loop = loop;
+    t.dst = dst;
+    t.src = src;
+    t.left = end - first;
+    t.b = box->block;
+    odometer_set(&t.o, box, loop, first);
+    list_offsets(t.line, t.b.cols, cols, box->ncols, false);
+    list_offsets(t.row, t.b.rows, rows, box->nrows, true);
+    t.tiles.least_rows = least_of(box, loop, TG_BLOCK_ROWS, t.b.rows);
+    t.tiles.least_cols = least_of(box, loop, TG_BLOCK_COLS, t.b.cols);
+    for (int32_t i = 0; i < box->nrows; i++) places |= rows[i].dst;
+    for (int32_t i = 0; i < box->nloops; i++) places |= loop[i].dst;
+    for (int32_t i = 0; i < box->ncols; i++) lines |= cols[i].src;
+    t.tiles.at_lines = tg_at_lines(dst + box->dst, places, (t.b.cols | t.tiles.least_cols) * box->width);
+    t.tiles.line_step = lines & -lines;
+    mover->tiles(mover, &t.tiles);
+}
+
+/* ---- groups of blocks ---- */
+
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               int64_t first, int64_t end) {
     const tg_loop *loop = &p->as.nest.loop[box->first];
     tg_block       b = box->block;
     odometer       o;
+    if (box->route == TG_ROUTE_TURN) {
+        run_turned(p, box, dst, src, first, end);
+        return NULL;
+    }
     if (box->nloops == 0) return first < end ? tg_nest_block(p, box, dst, src) : NULL;
     b.pad = p->pad;
     odometer_set(&o, box, loop, first);

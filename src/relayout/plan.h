@@ -21,6 +21,7 @@ enum {
     TG_PLAN_LOOPS = 128, /* of all boxes together */
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
+    TG_TURN_SIDE = 256, /* rows, or lines, of a tile of route turn */
     TG_STAGE_BYTES = 16 << 10 /* of each of the two buffers that elements pass through on their way */
 };
 
@@ -32,6 +33,7 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
+    TG_ROUTE_TURN,     /* the same bits: lines of src transposed straight to rows of dst, all of them listed */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL      /* padding */
 } tg_route;
@@ -65,7 +67,8 @@ typedef struct tg_box {
     int64_t   total[TG_BLOCK_LOOPS]; /* steps of all chunks of a loop; the last chunk may be smaller */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
-    int16_t   ncols, nrows;  /* route tile: behind them, the loops of columns and those of rows, innermost first */
+    int16_t   ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost
+                              * first */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes tile,
                               * shift and fill */

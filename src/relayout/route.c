@@ -5,8 +5,13 @@
  *     strided, converted; transposed,    moved into the order of dst, then converted          gather
  *       where src is one walk
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
+<<<<<<< HEAD
  *     transposed, converted to no more   converted, then transposed                           narrow
  *       bytes
+=======
+ *     transposed, several loops on       straight: one mover gets lists of lines and rows     turn
+ *       both sides, long runs
+>>>>>>> e1a1ce3 (kernels, relayout: list both sides of a tile that is turned)
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     runs that begin inside of bytes    shifted                                              shift
@@ -129,6 +134,7 @@ bool tg_draft_route(tg_draft *d) {
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (box->route == TG_ROUTE_TILE) return choose_tile_movers(d);
+    if (box->route == TG_ROUTE_TURN) return find_own(d, &box->mover, around);
     box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around);

@@ -1,0 +1,92 @@
+/* Tiles whose rows and lines are listed, with vectors of VEC bytes; see transpose.c. */
+
+#define DEFINE_SQUARE(width)                                                                                         \
+    TG_NO_CHECKS OUTLINE void V(square_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,            \
+                                                        const int64_t *line, const uint8_t *later,                   \
+                                                        const int64_t *fetched) {                                    \
+        V(square_of)(width, offsets(d, row, s, line, later, fetched), false);                                        \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(square_offsets_stream_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,     \
+                                                               const int64_t *line, const uint8_t *later,            \
+                                                               const int64_t *fetched) {                             \
+        V(square_of)(width, offsets(d, row, s, line, later, fetched), true);                                         \
+    }                                                                                                                \
+    TG_NO_CHECKS OUTLINE void V(strip_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,             \
+                                                       const int64_t *line) {                                        \
+        V(strip_of)(width, offsets(d, row, s, line, NULL, NULL), false);                                             \
+    }
+
+DEFINE_SQUARE(1)
+DEFINE_SQUARE(2)
+DEFINE_SQUARE(4)
+DEFINE_SQUARE(8)
+DEFINE_SQUARE(16)
+#undef DEFINE_SQUARE
+
+typedef void V(square_offsets_move)(uint8_t *d, const int64_t *row, const uint8_t *s, const int64_t *line,
+                                    const uint8_t *later, const int64_t *fetched);
+typedef void V(strip_offsets_move)(uint8_t *d, const int64_t *row, const uint8_t *s, const int64_t *line);
+
+BY_WIDTH(V(square_offsets_move), square_offsets)
+BY_WIDTH(V(square_offsets_move), square_offsets_stream)
+BY_WIDTH(V(strip_offsets_move), strip_offsets)
+
+/* Pairs of squares side by side in dst, which are a stick there, down the lines. The last ones of either side begin a
+ * little earlier, and write some of the tile once more. Lines of the next tile are fetched, or none. */
+INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+    const int n = VEC / width, each = TG_LINE_BYTES / VEC; /* squares for each cache line of a line */
+    const int pair = STICK / width;
+    for (int64_t first = 0; first < t->cols; first += pair)
+        for (int64_t r0 = 0; r0 < t->rows; r0 += n)
+            for (int64_t c0 = first; c0 < t->cols && c0 < first + pair; c0 += n) {
+                const int64_t        r = tg_min(r0, t->rows - n), c = tg_min(c0, t->cols - n);
+                const int64_t *const line = t->line + c, *const row = t->row + r;
+                const uint8_t *const s = t->src + r * width, *const later = next == NULL ? NULL : next + r * width;
+                uint8_t *const       d = t->dst + c * width;
+                const int64_t *const fetched = line + r / n % each * (n / each);
+                if (stream) V(square_offsets_stream)(width)(d, row, s, line, later, fetched);
+                else V(square_offsets)(width)(d, row, s, line, later, fetched);
+            }
+}
+
+/* Fewer rows than a square has. */
+INLINE void V(turn_strips)(int width, const tg_listed *t) {
+    const int n = VEC / width, least = 16 / width;
+    for (int64_t r0 = 0; r0 < t->rows; r0 += least)
+        for (int64_t c0 = 0; c0 < t->cols; c0 += n) {
+            const int64_t r = tg_min(r0, t->rows - least), c = tg_min(c0, t->cols - n);
+            V(strip_offsets)(width)(t->dst + c * width, t->row + r, t->src + r * width, t->line + c);
+        }
+}
+
+INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+    const int n = VEC / width;
+    if (t->cols < n || t->rows * width < 16) plain_tile(width, t);
+    else if (t->rows < n) V(turn_strips)(width, t);
+    else if (stream) V(turn_squares)(width, t, next, true);
+    else V(turn_squares)(width, t, next, false);
+}
+
+/* Lines that crowd each other in the first-level cache go through the pipeline. */
+INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
+    const bool stream = m->stream && tiles->at_lines;
+    const int  side = STICK / width;
+    if (is_crowded(tiles->line_step, TG_LINE_BYTES / width) && tg_min(tiles->least_rows, tiles->least_cols) >= side) {
+        V(stage_tiles)(width)(tiles, stream);
+        return;
+    }
+    tg_listed tile, next;
+    for (bool more = tiles->next(tiles, &tile); more; tile = next) {
+        more = tiles->next(tiles, &next);
+        V(turn_tile)(width, &tile, m->far ? (more ? next.src : tile.src) : NULL, stream);
+    }
+}
+
+#define DEFINE_TILES(width)                                                                        \
+    static void V(tiles_##width)(const tg_mover *m, tg_tiles *tiles) { V(turn_tiles)(width, m, tiles); }
+DEFINE_TILES(1)
+DEFINE_TILES(2)
+DEFINE_TILES(4)
+DEFINE_TILES(8)
+DEFINE_TILES(16)
+#undef DEFINE_TILES
