@@ -3,19 +3,8 @@
 INLINE V(u32) V(get_32_of_16)(const uint8_t *s) {
     return (V(u32))_mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)s));
 }
-INLINE V(u32) V(get_32_of_8)(const uint8_t *s) {
-    return (V(u32))_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)s));
-}
-INLINE V(u16) V(get_16_of_8)(const uint8_t *s) {
-    return (V(u16))_mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)(const void *)s));
-}
 INLINE V(half16) V(get_half16_of_8)(const uint8_t *s) {
     return (V(half16))_mm_cvtepu8_epi16(_mm_loadl_epi64((const __m128i *)(const void *)s));
-}
-INLINE V(u64) V(get_64_of_8)(const uint8_t *s) {
-    int32_t four;
-    memcpy(&four, s, sizeof four);
-    return (V(u64))_mm256_cvtepu8_epi64(_mm_cvtsi32_si128(four));
 }
 INLINE V(u64) V(get_64_of_16)(const uint8_t *s) {
     return (V(u64))_mm256_cvtepu16_epi64(_mm_loadl_epi64((const __m128i *)(const void *)s));

@@ -3,9 +3,7 @@
 
 typedef uint32_t V(half32) __attribute__((vector_size(VEC / 2)));
 typedef uint16_t V(quarter16) __attribute__((vector_size(VEC / 4)));
-typedef uint8_t  V(half8) __attribute__((vector_size(VEC / 2)));
 typedef uint8_t  V(quarter8) __attribute__((vector_size(VEC / 4)));
-typedef uint8_t  V(eighth8) __attribute__((vector_size(VEC / 8)));
 
 #define GET(NAME, FROM, TO)                       \
     INLINE V(TO) V(NAME)(const uint8_t *s) {      \
@@ -15,10 +13,7 @@ typedef uint8_t  V(eighth8) __attribute__((vector_size(VEC / 8)));
     }
 
 GET(get_32_of_16, half16, u32)
-GET(get_32_of_8, quarter8, u32)
-GET(get_16_of_8, half8, u16)
 GET(get_half16_of_8, quarter8, half16)
-GET(get_64_of_8, eighth8, u64)
 GET(get_64_of_32, half32, u64)
 GET(get_64_of_16, quarter16, u64)
 #undef GET

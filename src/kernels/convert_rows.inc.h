@@ -9,10 +9,7 @@
  *     F_of_G(s)   put_F of get_G, or the shorter way
  *
  * Integers and bools are widened, narrowed and compared; what a narrower integer cannot hold leaves bits
- * in *bad. Packed elements of 4, 2 and 1 bits are spread over bytes by shifts that double their distance:
- *
- *     0000 0000 hgfe dcba   two elements of four bits, a byte widened to 16 bits
- *     0000 hgfe xxxx dcba   with itself shifted by 4; the mask 0x0f0f removes x */
+ * in *bad. How packed elements become bytes is in widen.inc.h. */
 #include "kernels/convert_vector.inc.h"
 
 /* ---- floats: to float32 ---- */
@@ -349,27 +346,6 @@ INLINE V(vec) V(bool_from_lane32)(const uint8_t *s, uint32_t mask) {
 }
 
 /* ---- packed elements and bytes ---- */
-
-INLINE V(vec) V(bytes_from_4)(const uint8_t *s, uint8_t sign) {
-    const V(u16) x = V(get_16_of_8)(s);
-    const V(u8)  v = (V(u8))((x | x << 4) & 0x0f0f);
-    return (V(vec))((v ^ sign) - sign);
-}
-
-INLINE V(vec) V(bytes_from_2)(const uint8_t *s, uint8_t sign) {
-    V(u32) x = V(get_32_of_8)(s);
-    x = (x | x << 12) & 0x000f000fu;
-    const V(u8) v = (V(u8))((x | x << 6) & 0x03030303u);
-    return (V(vec))((v ^ sign) - sign);
-}
-
-INLINE V(vec) V(bytes_from_1)(const uint8_t *s, uint8_t sign) {
-    V(u64) x = V(get_64_of_8)(s);
-    x = (x | x << 28) & 0x0000000f0000000fu;
-    x = (x | x << 14) & 0x0003000300030003u;
-    const V(u8) v = (V(u8))((x | x << 7) & 0x0101010101010101u);
-    return (V(vec))((v ^ sign) - sign);
-}
 
 INLINE V(vec) V(pack_4)(const uint8_t *s) {
     V(u16) x[2];

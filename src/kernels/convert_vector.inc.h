@@ -3,7 +3,7 @@
  * Vectors of the compiler do most of it. What they cannot say, or compilers say badly, has a name in
  * convert_<set>.inc.h, the same names in each:
  *
- *     get_32_of_16(s), ...      elements at s, widened with zeros
+ *     get_32_of_16(s), ...      elements at s, widened with zeros; of bytes in widen.inc.h
  *     gt, eq, min, max          lanes of 32 bits, signed; gt16, eq16, not0 lanes of 16
  *     pick(m, a, b), pick16     a where the mask says so, else b
  *     any32(m), any16(m)        whether the mask says so anywhere
@@ -14,12 +14,8 @@
  *     widen_half, narrow_half   float16
  *     narrow_bf16(a, b)         rounded to bfloat16
  *     nonzero(v)                whether any bit is set */
-#include "kernels/vector.inc.h"
+#include "kernels/widen.inc.h"
 
-typedef uint8_t  V(u8) __attribute__((vector_size(VEC)));
-typedef uint16_t V(u16) __attribute__((vector_size(VEC)));
-typedef uint32_t V(u32) __attribute__((vector_size(VEC)));
-typedef uint64_t V(u64) __attribute__((vector_size(VEC)));
 typedef int16_t  V(s16) __attribute__((vector_size(VEC)));
 typedef int32_t  V(s32) __attribute__((vector_size(VEC)));
 typedef int64_t  V(s64) __attribute__((vector_size(VEC)));

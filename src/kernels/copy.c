@@ -80,20 +80,32 @@ static void shift_bytes(uint8_t *restrict d, const uint8_t *restrict s, int64_t 
     }
 }
 
-/* Divisions by the elements of a byte are shifts: runs are short. */
+/* n <= 8 bits from bit `from` on, to bit `to` of one byte. */
+static void copy_bits(uint8_t *restrict d, int64_t to, const uint8_t *restrict s, int64_t from, int64_t n) {
+    const int32_t  into = (int32_t)(from & 7), at = (int32_t)(to & 7);
+    const unsigned mask = ((1u << n) - 1) << at;
+    unsigned       bits = (unsigned)s[from >> 3] >> into;
+    if (into + n > 8) bits |= (unsigned)s[(from >> 3) + 1] << (8 - into);
+    d[to >> 3] = (uint8_t)((d[to >> 3] & ~mask) | (bits << at & mask));
+}
+
 void tg_copy_packed(uint8_t *restrict d, int64_t to, const uint8_t *restrict s, int64_t from, int64_t n,
                     int32_t bits) {
-    const int32_t log = 3 - __builtin_ctz((unsigned)bits);
-    const int64_t last = ((int64_t)1 << log) - 1; /* of a byte's elements */
-    int64_t       i = 0;
-    for (; i < n && ((to + i) & last) != 0; i++) tg_put_packed(d, to + i, bits, tg_get_packed(s, from + i, bits));
-    const int64_t        whole = (n - i) >> log;
-    const int32_t        down = (int32_t)((from + i) & last) * bits;
-    uint8_t *const       out = d + ((to + i) >> log);
-    const uint8_t *const in = s + ((from + i) >> log);
+    const int32_t log = __builtin_ctz((unsigned)bits);
+    d += to >> (3 - log); /* places in bits would not always fit */
+    s += from >> (3 - log);
+    to = (to << log) & 7;
+    from = (from << log) & 7;
+    n <<= log;
+    const int64_t lead = n < (-to & 7) ? n : -to & 7;
+    if (lead > 0) copy_bits(d, to, s, from, lead);
+    const int64_t        whole = (n - lead) >> 3, rest = (n - lead) & 7;
+    const int32_t        down = (int32_t)((from + lead) & 7);
+    uint8_t *const       out = d + ((to + lead) >> 3);
+    const uint8_t *const in = s + ((from + lead) >> 3);
     if (whole > 0 && down == 0) memcpy(out, in, (size_t)whole);
     else if (whole > 0) shift_bytes(out, in, whole, down);
-    for (i += whole << log; i < n; i++) tg_put_packed(d, to + i, bits, tg_get_packed(s, from + i, bits));
+    if (rest > 0) copy_bits(out + whole, 0, in + whole, down, rest);
 }
 
 static int64_t copy_packed(const tg_kernel *kernel, void *restrict dst, const void *restrict src, const tg_rect *r) {

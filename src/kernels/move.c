@@ -36,6 +36,11 @@ static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NA
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
                                                NAMES("transpose 4-bit")};
 
+static const char *const spread_names[3][4] = {NAMES("bytes from 1 bit"), NAMES("bytes from 2 bits"),
+                                               NAMES("bytes from 4 bits")};
+static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2 bits from bytes"),
+                                             NAMES("4 bits from bytes")};
+
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
@@ -69,6 +74,22 @@ bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, boo
     const tg_encoding packed = {TG_KIND_BITS, bits, bits};
     fill_mover(out, tg_packed_for(cpu, bits), packed_names[bits / 2][set_of(cpu)], 1, stream, far);
     out->dst = out->src = packed;
+    return true;
+}
+
+bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu) {
+    if (src.bits > 4 || !tg_bits_movable(src.bits)) return false;
+    fill_mover(out, tg_spread_for(cpu, src.bits), spread_names[src.bits / 2][set_of(cpu)], 1, false, false);
+    out->dst = dst;
+    out->src = src;
+    return true;
+}
+
+bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu) {
+    if (dst.bits > 4 || !tg_bits_movable(dst.bits)) return false;
+    fill_mover(out, tg_join_for(cpu, dst.bits), join_names[dst.bits / 2][set_of(cpu)], 1, false, false);
+    out->dst = dst;
+    out->src = src;
     return true;
 }
 

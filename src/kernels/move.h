@@ -21,6 +21,8 @@
 #include "kernels/kernels.h"
 
 enum {
+    TG_SPREAD_BEFORE = 7,  /* bytes: elements of a byte before the first one of a line */
+    TG_SPREAD_BEHIND = 64, /* the longest vector */
     TG_PAD_PATTERN = 64, /* bytes */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
@@ -107,6 +109,14 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
  * src_row mean nothing; other steps are bytes. No tail. */
 bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far);
+/* Lines of packed elements as bytes, and back: cols of each of `rows` lines. The packed side is counted in elements:
+ * the first line begins at element src_outer (dst_outer), and the next one src_row (dst_row) further on. Bytes of a
+ * line are neighbours. Spreading writes, and joining reads, up to TG_SPREAD_BEFORE bytes before each line, and up to
+ * TG_SPREAD_BEHIND from its beginning or behind its end; lines are spread in order. Joining keeps what else is in the
+ * first and the last byte of a line. No outer loop, no tail. Encodings tell whether bytes have a sign, and whether they
+ * are bools. */
+bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
+bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
 /* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */

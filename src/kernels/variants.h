@@ -10,5 +10,7 @@ tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
+tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
+tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
 
 #endif

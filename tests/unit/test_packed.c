@@ -1,5 +1,5 @@
-/* Transposes of packed elements against the definition, element by element, for every processor mask, between guard
- * pages. */
+/* Transposes of packed elements, and lines of them as bytes, against the definition, element by element, for every
+ * processor mask, between guard pages. */
 #define _GNU_SOURCE
 #include "kernels/move.h"
 #include "kernels/stream.h"
@@ -49,20 +49,21 @@ static uint8_t *place(uint8_t *arena, int64_t low, int64_t bytes) {
     return arena + (chance(2) ? 128 : random_below(200)) - low;
 }
 
+static const uint32_t sets[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
+
 static void check(const tg_block *b, int bits) {
-    static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
-    const int64_t         per = 8 / bits;
+    const int64_t per = 8 / bits;
     const int64_t dst_n[] = {b->outer, b->rows}, dst_step[] = {b->dst_outer, b->dst_row};
     const int64_t src_n[] = {b->outer, b->cols}, src_step[] = {b->src_outer, b->src_col};
     int64_t       dst_low, src_low;
     const int64_t dst_bytes = reach(&dst_low, b->cols / per, dst_n, dst_step);
     const int64_t src_bytes = reach(&src_low, (b->rows + per - 1) / per, src_n, src_step);
     if (dst_bytes > ARENA - 512 || src_bytes > ARENA - 512) return;
-    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         for (int kind = 0; kind < 4; kind++) {
             tg_mover m;
-            if ((masks[i] & ~tg_cpu_features()) != 0) continue;
-            assert_true(tg_mover_packed(&m, bits, masks[i], (kind & 1) != 0, (kind & 2) != 0));
+            if ((sets[i] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_packed(&m, bits, sets[i], (kind & 1) != 0, (kind & 2) != 0));
             uint8_t *const       d = place(dst_arena, dst_low, dst_bytes);
             const uint8_t *const s = place(src_arena, src_low, src_bytes);
             const int            canary = (int)random_below(256);
@@ -146,6 +147,91 @@ static void test_blocks_of_planners(void **state) {
     }
 }
 
+/* ---- lines of packed elements, and bytes ---- */
+
+typedef struct lines {
+    int     bits;
+    tg_kind kind;
+    int64_t count, n, at, step, pitch; /* elements, and bytes in the buffer */
+} lines;
+
+static lines random_lines(void) {
+    static const tg_kind kinds[] = {TG_KIND_BITS, TG_KIND_SINT, TG_KIND_UINT, TG_KIND_BOOL};
+    lines l = {1 << random_below(3), kinds[random_below(4)], 1 + random_below(9), 0, random_below(20), 0, 0};
+    if (l.kind == TG_KIND_BOOL) l.bits = 1;
+    l.n = chance(2) ? 1 + random_below(40) : 1 + random_below(700);
+    l.step = l.n + (chance(2) ? random_below(9) : random_below(200));
+    l.pitch = l.n + TG_SPREAD_BEFORE + random_below(70);
+    return l;
+}
+
+static uint8_t as_byte(const lines *l, unsigned value) {
+    const unsigned sign = 1u << (l->bits - 1);
+    return l->kind == TG_KIND_SINT ? (uint8_t)((value ^ sign) - sign) : (uint8_t)value;
+}
+
+/* The packed side ends where a page does, which nothing beyond it may touch. */
+static uint8_t *place_lines(uint8_t *arena, const lines *l) {
+    const int64_t end = l->at + (l->count - 1) * l->step + l->n, bytes = (end * l->bits + 7) / 8;
+    return arena + ARENA - bytes;
+}
+
+static void test_spread(void **state) {
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        const lines       l = random_lines();
+        const tg_encoding packed = {l.kind, l.bits, l.bits}, bytes = {l.kind, 8, l.bits};
+        const tg_block    b = {.outer = 1, .rows = l.count, .cols = l.n, .dst_row = l.pitch, .src_outer = l.at,
+                               .src_row = l.step};
+        uint8_t *const       d = dst_arena + 64 + random_below(64);
+        const uint8_t *const s = place_lines(src_arena, &l);
+        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+            tg_mover m;
+            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_spread(&m, bytes, packed, sets[k]));
+            memset(dst_arena, 0xa5, 1 << 16); /* all that lines and their surroundings take */
+            assert_null(m.move(&m, d, s, &b));
+            for (int64_t r = 0; r < l.count; r++)
+                for (int64_t c = 0; c < l.n; c++)
+                    if (d[r * l.pitch + c] != as_byte(&l, get(s, l.at + r * l.step + c, l.bits)))
+                        fail_msg("%s: element %d of line %d, %d each from %d", m.name, (int)c, (int)r, (int)l.n,
+                                 (int)l.at);
+            for (int64_t c = TG_SPREAD_BEFORE + 1; c < 64; c++) assert_int_equal(d[-c], 0xa5);
+            assert_int_equal(d[(l.count - 1) * l.pitch + l.n + TG_SPREAD_BEHIND], 0xa5);
+        }
+    }
+}
+
+static void test_join(void **state) {
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        const lines       l = random_lines();
+        const tg_encoding packed = {l.kind, l.bits, l.bits}, bytes = {l.kind, 8, l.bits};
+        const tg_block    b = {.outer = 1, .rows = l.count, .cols = l.n, .src_row = l.pitch, .dst_outer = l.at,
+                               .dst_row = l.step};
+        uint8_t *const       d = place_lines(dst_arena, &l);
+        const uint8_t *const s = src_arena + 64 + random_below(64);
+        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+            tg_mover m;
+            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_join(&m, packed, bytes, sets[k]));
+            const int canary = (int)random_below(256);
+            memset(dst_arena, canary, ARENA);
+            memset(want_arena, canary, ARENA);
+            for (int64_t r = 0; r < l.count; r++)
+                for (int64_t c = 0; c < l.n; c++) {
+                    const unsigned byte = s[r * l.pitch + c];
+                    put(want_arena + (d - dst_arena), l.at + r * l.step + c, l.bits,
+                        l.kind == TG_KIND_BOOL ? byte != 0 : byte & ((1u << l.bits) - 1));
+                }
+            assert_null(m.move(&m, d, s, &b));
+            if (memcmp(dst_arena, want_arena, ARENA) != 0)
+                fail_msg("%s: %d lines of %d from %d, %d apart", m.name, (int)l.count, (int)l.n, (int)l.at,
+                         (int)l.step);
+        }
+    }
+}
+
 static void test_variants(void **state) {
     (void)state;
     tg_mover plain, fast;
@@ -163,6 +249,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_of_planners),
         cmocka_unit_test(test_random_blocks),
+        cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_join),
         cmocka_unit_test(test_variants),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
