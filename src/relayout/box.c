@@ -15,6 +15,14 @@
  * others do stays in elements: it is loose (loose_run.c). */
 #include "base/checked.h"
 #include "relayout/box.h"
+#include "relayout/bytes.h"
+
+enum {
+    LONG_RUN = 128,    /* elements: from here on runs that begin at any bit are copied one by one */
+    LONG_LINE = 64,    /* elements */
+    BRIEF_TURNED = 32, /* bytes */
+    BRIEF_JOINED = 64
+};
 
 /* ---- fewer loops ---- */
 
@@ -110,18 +118,42 @@ static bool to_bytes(tg_draft *d) {
     return true;
 }
 
-/* Elements that begin inside a byte, on either side, are counted all the way; none that are converted. Where dst is no
- * whole bytes, blocks share some. */
+/* Elements that begin inside a byte, on either side, are counted all the way. Long runs of the same bits are shifted.
+ * Where dst is no whole bytes, blocks share some. */
 static bool stay_loose(tg_draft *d) {
-    if (d->plan->dst_encoding.kind != TG_KIND_NONE && !d->fill) return false;
-    if (d->dst_width > 0 || !has_both_sides(d) || (d->run == 0 && d->tail > 0)) return false;
+    if (!d->fill && (d->converts || d->run < LONG_RUN)) return false;
+    if (d->dst_width > 0) return false;
     if (!dst_is_whole(d)) d->plan->serial = true;
     d->loose = true;
     return true;
 }
 
+/* Do these leave vectors of the movers of whole bytes empty? */
+static bool is_brief(const tg_draft *d, int64_t n, int64_t bytes) {
+    return d->dst_width == 0 && tg_bytes_for(n, d->plan->dst_bits) < bytes;
+}
+
+/* Whole bytes that go faster one element in a byte: where runs of dst would be brief, as in transposes of few bits that
+ * are converted, or from tiles to columns, unless rows take turns there; and two rows that take turns and are
+ * converted. */
+static bool is_faster_apart(const tg_draft *d) {
+    const int32_t a = tg_draft_find_dst(d, 1), b = tg_draft_find_src(d, 1);
+    if (d->fill) return false;
+    if (d->run > 0) return d->converts && is_brief(d, d->run, BRIEF_JOINED);
+    if (a == TG_NO_LOOP || b == TG_NO_LOOP) return false;
+    const tg_loop *cols = &d->loop[a], *rows = &d->loop[b];
+    const bool long_lines = rows->n >= LONG_LINE, take_turns = rows->dst == cols->n;
+    if (!d->converts) return long_lines && !take_turns && is_brief(d, cols->n, BRIEF_TURNED);
+    if ((cols->n == 2 && d->dst_width == 0) || (rows->n == 2 && d->src_width == 0)) return true;
+    return long_lines && cols->n >= LONG_LINE && is_brief(d, tg_tile_side(1), BRIEF_JOINED);
+}
+
 /* Apart from the code of all other boxes, which takes less time than calling it. */
-__attribute__((noinline)) static bool place_packed(tg_draft *d) { return to_bytes(d) || stay_loose(d); }
+__attribute__((noinline)) static bool place_packed(tg_draft *d) {
+    if (!(tg_can_spread(d->plan) && is_faster_apart(d)) && (to_bytes(d) || stay_loose(d))) return true;
+    d->by_bytes = tg_draft_bytes(d);
+    return d->by_bytes;
+}
 
 /* ---- what is left ---- */
 
@@ -129,7 +161,7 @@ __attribute__((noinline)) static bool place_packed(tg_draft *d) { return to_byte
  * pages of memory, are still at hand. */
 static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
-    if (box->route != TG_ROUTE_TILE && box->route != TG_ROUTE_TURN) return a_dst < b_dst;
+    if (!tg_has_tiles(box)) return a_dst < b_dst;
     return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
 
@@ -170,15 +202,15 @@ bool tg_nest_add_box(tg_draft *d) {
     fuse(d);
     take_run(d);
     d->left = ((uint64_t)1 << d->n) - 1;
-    d->loose = false;
+    d->loose = d->by_bytes = false;
     if ((d->dst_width == 0 || d->src_width == 0) && !place_packed(d)) {
-        plan->why = "packed elements begin inside a byte, or are no neighbours";
+        plan->why = "packed elements begin inside a byte, and are converted";
         return false;
     }
     d->box->dst = d->dst;
     d->box->src = d->src;
     d->box->loose = d->loose;
-    tg_draft_block(d);
+    if (!d->by_bytes) tg_draft_block(d);
     if (!tg_draft_route(d)) return false;
     tg_draft_chunks(d);
     if (!keep_loops(d)) return false;

@@ -31,6 +31,7 @@ typedef struct tg_draft {
     int32_t          ncols, nrows;
     tg_loop          cols[TG_TILE_LOOPS], rows[TG_TILE_LOOPS]; /* of a tile, innermost first */
     int64_t          unit;     /* elements of the run that a tile takes as one, or 1 */
+    bool             by_bytes; /* bytes.c has made the block */
 } tg_draft;
 
 _Static_assert(TG_BOX_LOOPS <= 64, "tg_draft.left is too small");

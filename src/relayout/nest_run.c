@@ -106,7 +106,8 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
 static const uint8_t *run_at(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at,
                              const uint8_t *src, int64_t src_at, const tg_block *b) {
     if (!box->loose) return run_block(p, box, dst + dst_at, src + src_at, b);
-    tg_loose_block(p, box, dst, dst_at, src, src_at, b);
+    if (box->route == TG_ROUTE_BYTES) tg_bytes_block(p, box, dst, dst_at, src, src_at, b);
+    else tg_loose_block(p, box, dst, dst_at, src, src_at, b);
     return NULL;
 }
 

@@ -34,6 +34,7 @@ typedef enum tg_route {
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_TURN,     /* the same bits: lines of src transposed straight to rows of dst, all of them listed */
+    TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL      /* padding */
 } tg_route;
@@ -58,6 +59,8 @@ typedef enum tg_family {
     TG_FAMILY_TRANSPOSE,
     TG_FAMILY_STRIDED,
     TG_FAMILY_PACKED,
+    TG_FAMILY_SPREAD, /* packed elements to bytes */
+    TG_FAMILY_JOIN,   /* and back */
     TG_FAMILY_CONVERT
 } tg_family;
 
@@ -67,16 +70,24 @@ typedef struct tg_box {
     int64_t   total[TG_BLOCK_LOOPS]; /* steps of all chunks of a loop; the last chunk may be smaller */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
-    int16_t   ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost
-                              * first */
+    int16_t   ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
+                              * route bytes: all loops of the block are columns */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes tile,
-                              * shift and fill */
+                              * bytes, shift and fill */
+    uint8_t   along_dst, along_src; /* route bytes, bit i: a line on this side is made of loop i, among others; lines
+                              * are block.dst_row, src_row bytes apart in their stage */
+    bool      gaps;          /* and lines of dst have gaps, which stay as they are */
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
     int32_t   mover, in, out; /* in nest.mover: what moves; before it, into the stage; after it, out of it; or
                                * TG_NO_MOVER */
 } tg_box;
+
+/* Are its blocks of more loops than tg_block has, which follow those of the box? */
+static inline bool tg_has_tiles(const tg_box *box) {
+    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+}
 
 typedef struct tg_nest {
     int32_t  nboxes, nloops, nmovers;
@@ -201,7 +212,11 @@ const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, u
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
 
-/* loose_run.c: blocks of boxes that are loose; element 0 of both sides, and where the block begins. */
+/* bytes_run.c: blocks of route bytes; element 0 of both sides, and where the block begins. */
+void tg_bytes_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
+                    int64_t src_at, const tg_block *block);
+
+/* loose_run.c: blocks of other boxes that are loose; element 0 of both sides, and where the block begins. */
 void tg_loose_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
                     int64_t src_at, const tg_block *block);
 

@@ -14,9 +14,11 @@
 >>>>>>> e1a1ce3 (kernels, relayout: list both sides of a tile that is turned)
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
- *     runs that begin inside of bytes    shifted                                              shift
+ *     packed elements that begin inside  spread to bytes, moved, joined                       bytes
+ *       of bytes; long runs of these       shifted                                              shift
  *
  * Boxes share their movers. */
+#include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
 
@@ -78,6 +80,26 @@ static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding
     return true;
 }
 
+/* What spreads packed elements of either side to bytes, or joins them. */
+static bool find_spread(tg_draft *d, int32_t *out, bool join) {
+    const tg_plan_private *p = d->plan;
+    tg_nest               *nest = &d->plan->as.nest;
+    const int32_t          bits = (int32_t)tg_min(p->dst_bits, p->src_bits);
+    const tg_family        family = join ? TG_FAMILY_JOIN : TG_FAMILY_SPREAD;
+    const tg_kind          kind = p->dst_encoding.kind == TG_KIND_NONE ? TG_KIND_BITS : p->dst_encoding.kind;
+    const tg_encoding      packed = {kind, bits, bits}, bytes = {kind, 8, bits};
+    int32_t                i = 0;
+    while (i < nest->nmovers && nest->family[i] != family) i++;
+    *out = i;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS) return false;
+    if (!(join ? tg_mover_join(&nest->mover[i], packed, bytes, d->pair->cpu)
+               : tg_mover_spread(&nest->mover[i], bytes, packed, d->pair->cpu)))
+        return false;
+    keep_mover(d, family, bits);
+    return true;
+}
+
 /* The one of the box's own family. */
 static bool find_own(tg_draft *d, int32_t *out, bool stream) {
     const int32_t width = d->box->family == TG_FAMILY_PACKED ? d->plan->dst_bits : d->box->width;
@@ -127,12 +149,20 @@ static bool choose_tile_movers(tg_draft *d) {
                                   : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
 
+static bool choose_bytes_movers(tg_draft *d) {
+    tg_box    *box = d->box;
+    const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;
+    return find_mover(d, &box->mover, box->family, box->width, false, false) &&
+           (!spreads || find_spread(d, &box->in, false)) && (!joins || find_spread(d, &box->out, true));
+}
+
 bool tg_draft_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
     const bool             turned = box->family == TG_FAMILY_TRANSPOSE || box->family == TG_FAMILY_PACKED;
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
+    if (d->by_bytes) return choose_bytes_movers(d);
     if (box->route == TG_ROUTE_TILE) return choose_tile_movers(d);
     if (box->route == TG_ROUTE_TURN) return find_own(d, &box->mover, around);
     box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);

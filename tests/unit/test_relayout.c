@@ -625,6 +625,50 @@ static void test_loose_boxes(void **state) {
     }
 }
 
+/* Packed elements that pass through bytes: host elements of odd sizes, tiles of which a byte holds two rows of four, an
+ * odd number of rows in tiles of several, lines of many loops, and brief runs. None of them goes element by element. */
+static void test_packed_as_bytes(void **state) {
+    (void)state;
+    static const char *const rows[][2] = {
+        {"s4[21,301]", "s4[21,301]{1,0:E(4)}"},
+        {"s4[21,301]{0,1}", "s4[21,301]{1,0:E(4)}"},
+        {"f4e2m1fn[21,301]", "f4e2m1fn[21,301]{1,0:T(8,128)E(4)}"},
+        {"u2[35,203]", "u2[35,203]{0,1:E(2)}"},
+        {"s1[33,301]", "s1[33,301]{0,1:E(1)}"},
+        {"pred[33,301]", "pred[33,301]{0,1:E(1)}"},
+        {"pred[33,301]{1,0:E(1)}", "pred[33,301]{1,0:T(8,128)E(1)}"},
+        {"s4[33,301]", "s4[33,301]{1,0:T(8,128)(2,1)E(4)}"},
+        {"s4[33,301]{1,0:E(4)}", "s4[33,301]{1,0:T(8,128)(2,1)E(4)}"},
+        {"u2[32,384]", "u2[32,384]{1,0:T(8,128)(2,1)E(2)}"},
+        {"u2[32,384]{1,0:E(2)}", "u2[32,384]{1,0:T(8,128)(2,1)E(2)}"},
+        {"u2[33,301]{0,1:E(2)}", "u2[33,301]{1,0:T(8,128)(2,1)E(2)}"},
+        {"u2[37,301]{1,0:E(2)}", "u2[37,301]{1,0:T(16,128)(16,1)E(2)}"},
+        {"u1[65,301]{1,0:E(1)}", "u1[65,301]{1,0:T(32,128)(32,1)E(1)}"},
+        {"u1[1,301]{1,0:E(1)}", "u1[1,301]{1,0:T(32,128)(32,1)E(1)}"},
+        {"s4[64,384]{1,0:T(8,128)E(4)}", "s4[64,384]{0,1:E(4)}"},
+        {"s4[19,17,15]{2,1,0:E(4)}", "s4[19,17,15]{1,2,0:E(4)}"},
+        {"u2[3,5,7,9,11]{4,3,2,1,0:E(2)}", "u2[3,5,7,9,11]{0,1,2,3,4}"},
+        {"s4[2,1000]", "s4[2,1000]{0,1:E(4)}"},
+        {"s4[9,301]{1,0:E(4)}", "s4[9,301]{1,0:T(3,5)(3,1)E(4)}"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        const tg_layout d = layout_of(rows[i][0]), s = layout_of(rows[i][1]);
+        tg_layout       back = s;
+        move_seed = random_state;
+        for (int k = 0; k < 2; k++) {
+            const tg_plan_params params = {.dst = k == 0 ? &d : &s, .src = k == 0 ? &s : &d};
+            tg_plan              p;
+            assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+            assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+        }
+        for (int times = 0; times < 4; times++) {
+            check_move(&d, &s);
+            check_move(&s, &d);
+        }
+        if (tg_layout_slice(&back, &d, 1, d.shape[1] - 1, -1, -1, NULL) == TG_OK) check_move(&s, &back);
+    }
+}
+
 /* Modes as no notation writes them. */
 static tg_layout by_hand(const int64_t *shape, int32_t ndim, const tg_mode *mode, int32_t n, int64_t span) {
     tg_layout l;
@@ -727,6 +771,7 @@ int main(void) {
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
         cmocka_unit_test(test_walks),                  cmocka_unit_test(test_loose_boxes),
+        cmocka_unit_test(test_packed_as_bytes),
     };
     random_state = 20260802;
     return cmocka_run_group_tests_name("relayout", tests, NULL, NULL);

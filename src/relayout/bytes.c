@@ -1,0 +1,289 @@
+/* Boxes of packed elements that no mover takes as they are: which of their loops a block is made of.
+ *
+ * A block is spread to one byte each, moved as bytes, and joined again (bytes_run.c). Spreading and joining like long
+ * lines, so a block is what is one line in dst by as much as is one line in src. A loop may be part of both: 128
+ * columns and 2 rows of T(8,128)(2,1) of u2 follow each other in dst, and the columns in src as well.
+ *
+ *     u2[1024,2048] to T(8,128)(2,1), loops (n, dst, src)     lines of dst     of src
+ *     2 rows (2, 1, 2048)                                     x
+ *     128 columns (128, 2, 1)                                 x                x
+ *     4 pairs of rows (4, 256, 4096)                          x
+ *     16 tiles (16, 1024, 128)                                x                x
+ *
+ * Lines grow in turn until the stage is full; the loop with which a line ends may be cut. In dst, a line may have gaps,
+ * of elements that stay as they are: the last row of an odd number in tiles of two rows. */
+#include "base/checked.h"
+#include "relayout/box.h"
+#include "relayout/bytes.h"
+
+enum {
+    NONE = TG_NO_LOOP,
+    FIRST_LINE = 32,  /* elements: then twice as many, and so on */
+    FEW_IN_GAPS = 32  /* one element in so many is still a line */
+};
+
+/* What is a line on one side. */
+typedef struct chain {
+    uint64_t in;  /* bit i: loop[i] */
+    int32_t  top; /* the outermost of them, which may be cut, or NONE */
+    bool     in_dst, gaps;
+} chain;
+
+typedef struct choice {
+    tg_draft *d;
+    int32_t   n;   /* loops in the block */
+    int32_t   run; /* the loop of neighbours in dst, or NONE */
+    int64_t   take[TG_BOX_LOOPS]; /* steps of loop[i] in the block, or 0 */
+    chain     dst, src;
+} choice;
+
+static int64_t step_of(const choice *c, const chain *s, int32_t i) {
+    return s->in_dst ? c->d->loop[i].dst : tg_magnitude(c->d->loop[i].src);
+}
+
+/* Padding is behind each run of dst, and behind single elements where there is none. */
+static bool has_tail(const choice *c, const chain *s) {
+    return s->in_dst && (c->run == NONE || (s->in >> c->run & 1) != 0);
+}
+
+/* Elements from the first one of a line to behind its last one, with padding. */
+static int64_t length_of(const choice *c, const chain *s) {
+    int64_t length = has_tail(c, s) ? 1 + c->d->tail : 1;
+    for (uint64_t in = s->in; in != 0; in &= in - 1) {
+        const int32_t i = __builtin_ctzll(in);
+        length += (c->take[i] - 1) * step_of(c, s, i);
+    }
+    return length;
+}
+
+static int64_t lines_of(const choice *c, const chain *s) {
+    int64_t lines = 1;
+    for (int32_t i = 0; i < c->d->n; i++)
+        if (c->take[i] > 0 && (s->in >> i & 1) == 0) lines *= c->take[i];
+    return lines;
+}
+
+static bool fits(const choice *c) {
+    const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
+    return dst <= TG_STAGE_BYTES && src <= TG_STAGE_BYTES && c->n <= TG_TILE_LOOPS &&
+           lines_of(c, &c->dst) * tg_bytes_pitch(dst) <= TG_STAGE_BYTES &&
+           lines_of(c, &c->src) * tg_bytes_pitch(src) <= TG_STAGE_BYTES;
+}
+
+/* What is in gaps of dst is spread, and is no padding. */
+static int64_t longest_step(const choice *c, const chain *s, int64_t length) {
+    if (s->in_dst && (c->d->dst_width > 0 || c->d->tail > 0)) return length;
+    return length == 1 ? FEW_IN_GAPS : 2 * length;
+}
+
+/* The loop that goes on where the line ends, or nearly so. */
+static int32_t find_next(const choice *c, const chain *s) {
+    const int64_t length = length_of(c, s), most = longest_step(c, s, length);
+    int32_t       best = NONE;
+    for (int32_t i = 0; i < c->d->n; i++) {
+        const int64_t step = step_of(c, s, i);
+        if ((s->in >> i & 1) != 0 || step < length || step > most) continue;
+        if (best == NONE || step < step_of(c, s, best)) best = i;
+    }
+    return best;
+}
+
+/* So many steps of loop i, if there is room for them. */
+static bool set_steps(choice *c, int32_t i, int64_t steps) {
+    const int64_t before = c->take[i];
+    c->n += before == 0;
+    c->take[i] = steps;
+    if (fits(c)) return true;
+    c->n -= before == 0;
+    c->take[i] = before;
+    return false;
+}
+
+/* So many that the line becomes so long, if the loop has them. */
+static int64_t steps_wanted(const choice *c, const chain *s, int32_t i, int64_t length) {
+    const int64_t step = step_of(c, s, i), steps = tg_max(c->take[i], 1), most = c->d->loop[i].n;
+    const int64_t inside = (s->in >> i & 1) != 0 ? (steps - 1) * step : 0;
+    const int64_t missing = tg_max(length - (length_of(c, s) - inside), 0);
+    return tg_max(tg_min(tg_ceil_div(missing, step) + 1, most), steps);
+}
+
+/* The loop becomes part of the line, with so many steps. */
+static bool add_loop(choice *c, chain *s, int32_t i, int64_t length) {
+    const chain before = *s;
+    s->gaps = s->gaps || step_of(c, s, i) > length_of(c, s);
+    const int64_t steps = steps_wanted(c, s, i, length);
+    s->in |= (uint64_t)1 << i;
+    s->top = i;
+    if (set_steps(c, i, steps) || set_steps(c, i, tg_max(c->take[i], 2))) return true;
+    *s = before;
+    return false;
+}
+
+static bool is_cut(const choice *c, int32_t i) { return c->take[i] < c->d->loop[i].n; }
+
+/* Lines of so many elements, if there is room. */
+static void grow(choice *c, chain *s, int64_t length) {
+    while (length_of(c, s) < length) {
+        if (s->top != NONE && is_cut(c, s->top)) {
+            if (!set_steps(c, s->top, steps_wanted(c, s, s->top, length)) || is_cut(c, s->top)) return;
+            continue;
+        }
+        const int32_t next = find_next(c, s);
+        if (next == NONE || !add_loop(c, s, next, length)) return;
+    }
+}
+
+/* More lines, where those are all that goes on. */
+static void add_lines(choice *c) {
+    for (int32_t i = c->d->n; i-- > 0;) {
+        if (c->take[i] > 0) continue;
+        int64_t steps = c->d->loop[i].n;
+        while (steps > 1 && !set_steps(c, i, steps)) steps /= 2;
+        if (steps < c->d->loop[i].n) return;
+    }
+}
+
+/* ---- the box ---- */
+
+static bool is_along(const chain *s, int32_t i) { return i != NONE && (s->in >> i & 1) != 0; }
+
+/* The one that takes steps of so many bytes among bytes on this side. */
+static int32_t find_unit(const choice *c, const chain *s, int64_t width) {
+    for (int32_t i = 0; i < c->d->n; i++) {
+        const int64_t step = s->in_dst ? c->d->loop[i].dst : c->d->loop[i].src;
+        if (c->take[i] > 0 && step == width && (is_along(s, i) || !tg_bytes_staged(c->d, s->in_dst))) return i;
+    }
+    return NONE;
+}
+
+static bool is_width(int64_t n) { return n == 2 || n == 4 || n == 8 || n == 16; }
+
+/* Next in the order of loops. */
+static void put(choice *c, int32_t i, int32_t *order) {
+    tg_draft *d = c->d;
+    for (int32_t k = 0; k < d->ncols; k++)
+        if (order[k] == i) return;
+    order[d->ncols++] = i;
+}
+
+/* A block of bytes: columns, rows and what is around them, and last the elements that are one unit. */
+static void order_loops(choice *c, int32_t *order) {
+    tg_draft     *d = c->d;
+    tg_box       *box = d->box;
+    const int32_t run = find_unit(c, &c->dst, 1);
+    const bool    is_run = run != NONE && run == find_unit(c, &c->src, 1);
+    const bool    unit = is_run && !is_cut(c, run) && is_width(c->take[run]) && c->n > 1;
+    box->width = unit ? (int32_t)c->take[run] : 1;
+    d->ncols = 0;
+    if (is_run && !unit) {
+        box->family = TG_FAMILY_ROWS;
+        put(c, run, order);
+    } else {
+        const int32_t cols = find_unit(c, &c->dst, box->width), rows = find_unit(c, &c->src, box->width);
+        box->family = cols != NONE && rows != NONE && cols != rows ? TG_FAMILY_TRANSPOSE : TG_FAMILY_STRIDED;
+        if (cols != NONE) put(c, cols, order); /* of the unit's width: not its own loop */
+        if (rows != NONE) put(c, rows, order);
+    }
+    for (int32_t left = c->n; left > 0; left--) { /* the longest ones first */
+        int32_t best = NONE;
+        for (int32_t i = 0; i < d->n; i++) {
+            bool is_in = c->take[i] > 0 && !(unit && i == run);
+            for (int32_t k = 0; k < d->ncols; k++) is_in = is_in && order[k] != i;
+            if (is_in && (best == NONE || c->take[i] > c->take[best])) best = i;
+        }
+        if (best != NONE) put(c, best, order);
+    }
+    if (unit) put(c, run, order);
+}
+
+/* Chunks of the same size, all but the last. */
+static void even_chunks(choice *c) {
+    for (int32_t i = 0; i < c->d->n; i++) {
+        const int64_t n = c->d->loop[i].n;
+        if (c->take[i] == 0 || c->take[i] == n) continue;
+        const int64_t even = tg_ceil_div(n, tg_ceil_div(n, c->take[i]));
+        c->take[i] = n % 8 == 0 ? tg_min(tg_ceil_div(even, 8) * 8, c->take[i]) : even;
+    }
+}
+
+/* Loops that are cut count chunks around the blocks; false if there are too many. Padding is behind the last chunk of
+ * a run. */
+static bool keep_order(choice *c, const int32_t *order) {
+    tg_draft     *d = c->d;
+    tg_box       *box = d->box;
+    tg_block_loop free = TG_BLOCK_OUTER;
+    box->along_dst = box->along_src = 0;
+    for (int32_t k = 0; k < d->ncols; k++) {
+        const int32_t i = order[k];
+        tg_loop *const l = &d->loop[i];
+        d->cols[k] = *l;
+        d->cols[k].n = c->take[i];
+        box->along_dst |= (uint8_t)(is_along(&c->dst, i) << k);
+        box->along_src |= (uint8_t)(is_along(&c->src, i) << k);
+        if (!is_cut(c, i)) {
+            tg_draft_take(d, i);
+            continue;
+        }
+        const tg_block_loop which = i == c->run ? TG_BLOCK_COLS : free++;
+        if (which == TG_BLOCK_COLS && i != c->run) return false;
+        *(which == TG_BLOCK_COLS ? &box->block.cols : which == TG_BLOCK_ROWS ? &box->block.rows : &box->block.outer) =
+            c->take[i];
+        box->total[which] = l->n;
+        d->cols[k].chunks_of = l->chunks_of = (int32_t)which;
+        l->n = tg_ceil_div(l->n, c->take[i]);
+        l->dst *= c->take[i];
+        l->src *= c->take[i];
+    }
+    return true;
+}
+
+/* Does each block write whole bytes of its own? */
+static bool is_whole(const choice *c) {
+    const tg_draft *d = c->d;
+    const int32_t   bits = d->plan->dst_bits;
+    if (c->dst.gaps || !tg_is_whole(d->dst, bits) || !tg_is_whole(length_of(c, &c->dst), bits)) return false;
+    for (int32_t i = 0; i < d->n; i++) {
+        if (is_along(&c->dst, i) && !is_cut(c, i)) continue;
+        const int64_t step = is_along(&c->dst, i) ? c->take[i] * d->loop[i].dst : d->loop[i].dst;
+        if (!tg_is_whole(step, bits)) return false;
+    }
+    return d->tail == 0 || tg_is_whole(d->tail, bits);
+}
+
+bool tg_can_spread(const tg_plan_private *p) {
+    const tg_encoding *dst = &p->dst_encoding, *src = &p->src_encoding;
+    if (p->dst_bits > 8 || p->src_bits > 8) return false;
+    return dst->kind == TG_KIND_NONE || (dst->kind == src->kind && dst->value_bits == src->value_bits);
+}
+
+bool tg_draft_bytes(tg_draft *d) {
+    static const tg_block none = {.outer = 1, .rows = 1, .cols = 1};
+    choice  c = {.d = d, .run = NONE, .dst = {0, NONE, true, false}, .src = {0, NONE, false, false}};
+    int32_t order[TG_TILE_LOOPS + 1];
+    if (!tg_can_spread(d->plan)) return false;
+    if (d->run > 0) d->loop[d->n++] = (tg_loop){d->run, 1, 1, TG_NO_LOOP}; /* where it was */
+    d->run = 0;
+    d->left = ((uint64_t)1 << d->n) - 1;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].dst == 1) c.run = i;
+    if (!fits(&c)) return false;
+    for (int64_t length = FIRST_LINE; length <= TG_STAGE_BYTES; length *= 2) {
+        grow(&c, &c.dst, length);
+        grow(&c, &c.src, length);
+    }
+    if (d->tail > 0 && !has_tail(&c, &c.dst)) return false;
+    add_lines(&c);
+    even_chunks(&c);
+    d->box->block = none;
+    order_loops(&c, order);
+    const bool whole = is_whole(&c);
+    d->box->block.tail = d->tail;
+    d->box->block.dst_row = tg_bytes_pitch(length_of(&c, &c.dst));
+    d->box->block.src_row = tg_bytes_pitch(length_of(&c, &c.src));
+    d->box->gaps = c.dst.gaps;
+    if (!keep_order(&c, order)) return false;
+    if (d->dst_width == 0 && !whole) d->plan->serial = true;
+    d->box->route = TG_ROUTE_BYTES;
+    d->loose = true;
+    return true;
+}

@@ -1,0 +1,25 @@
+/* Blocks of packed elements as bytes, in a stage of lines for each side; bytes.c chooses them, bytes_run.c moves them.
+ *
+ * What is not packed is no line: it is read, or written, where it is, unless padding has to go behind it. */
+#ifndef TG_RELAYOUT_BYTES_H
+#define TG_RELAYOUT_BYTES_H
+
+#include "relayout/box.h"
+
+/* From line to line, which may not touch each other. */
+static inline int64_t tg_bytes_pitch(int64_t length) {
+    enum { UNIT = 16 };
+    return (length + 2 * TG_SPREAD_BEFORE + UNIT - 1) / UNIT * UNIT;
+}
+
+static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
+    return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;
+}
+
+/* bytes.c: only conversions that keep every value, of packed elements to bytes or back. */
+bool tg_can_spread(const tg_plan_private *plan);
+
+/* bytes.c: the block of d->box, steps still in elements; false where bytes are no way. */
+bool tg_draft_bytes(tg_draft *d);
+
+#endif
