@@ -57,8 +57,15 @@ bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream,
     const int32_t i = width_index(width);
     if (i < 0) return false;
     fill_mover(out, tg_transpose_for(cpu, width), transpose_names[i][set_of(cpu)], width, stream, far);
-    out->tiles = tg_tiles_for(cpu, width);
     out->staged = out->sparing || out->few_streams; /* the pipeline reads src by the same few loads */
+    return true;
+}
+
+bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
+    const int32_t i = width_index(width);
+    if (i < 0) return false;
+    fill_mover(out, NULL, transpose_names[i][set_of(cpu)], width, stream, far);
+    out->tiles = tg_tiles_for(cpu, width);
     return true;
 }
 

@@ -68,8 +68,10 @@ typedef void tg_turn_tiles(const tg_mover *mover, tg_tiles *tiles);
 typedef const uint8_t *tg_block_move(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
 
 struct tg_mover {
-    tg_block_move *move;
-    tg_turn_tiles *tiles;     /* family transpose: the same for tiles whose rows and lines are listed */
+    union {
+        tg_block_move *move;
+        tg_turn_tiles *tiles; /* of tg_mover_tiles */
+    };
     const char    *name;      /* for people: "transpose 2-byte avx512" */
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
@@ -105,6 +107,7 @@ bool tg_cpu_few_streams(void);
  * such mover. */
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far); /* 1, 2, 4, 8, 16 */
+bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);     /* transposes, listed */
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
  * src_row mean nothing; other steps are bytes. No tail. */

@@ -159,9 +159,9 @@ __attribute__((noinline)) static bool place_packed(tg_draft *d) {
 
 /* Does a go inside of b? Around tiles, what goes on after a short way on either side comes first: its lines, and its
  * pages of memory, are still at hand. */
-static bool is_inside(const tg_box *box, const tg_loop *a, const tg_loop *b) {
+static bool is_inside(bool tiles, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
-    if (!tg_has_tiles(box)) return a_dst < b_dst;
+    if (!tiles) return a_dst < b_dst;
     return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
 
@@ -177,7 +177,7 @@ static bool keep_loops(tg_draft *d) {
         const int32_t i = __builtin_ctzll(left);
         const tg_loop l = d->loop[i];
         int32_t       at = n++;
-        for (; at > 0 && is_inside(box, &keep[at - 1], &l); at--) keep[at] = keep[at - 1]; /* chunks came last */
+        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], &l); at--) keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = l;
         box->blocks *= l.n; /* fits: positions of dst */
     }

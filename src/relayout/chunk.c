@@ -120,7 +120,7 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
-    if (tg_has_tiles(box)) return; /* their loops have been cut */
+    if (d->ncols > 0 || d->by_bytes) return; /* loops have been cut */
     if (d->plan->bytes <= t->block_bytes_min) return; /* stays in the first-level cache */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;

@@ -96,12 +96,6 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer);
         put_last(w, b, TG_RAGGED_OUTER);
     }
-    if (box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN) {
-        const tg_loop *cols = &nest->loop[box->first + box->nloops];
-        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
-        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
-        return;
-    }
     if (box->route == TG_ROUTE_BYTES) {
         for (int32_t i = box->ncols; i-- > 0;) {
             const tg_loop *l = &nest->loop[box->first + box->nloops + i];
@@ -109,6 +103,12 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
             if (i == 0) put_tail(w, b->tail);
             tg_put_char(w, '\n');
         }
+        return;
+    }
+    if (box->ncols > 0) {
+        const tg_loop *cols = &nest->loop[box->first + box->nloops];
+        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
+        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
         return;
     }
     if (b->rows > 1 || b->ragged == TG_RAGGED_ROWS) {

@@ -33,10 +33,10 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
-    TG_ROUTE_TURN,     /* the same bits: lines of src transposed straight to rows of dst, all of them listed */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
-    TG_ROUTE_FILL      /* padding */
+    TG_ROUTE_FILL,     /* padding */
+    TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed */
 } tg_route;
 
 /* The step of a packed element, where one is meant: columns of a tile or of family packed in dst, rows in src. */
@@ -61,7 +61,8 @@ typedef enum tg_family {
     TG_FAMILY_PACKED,
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
-    TG_FAMILY_CONVERT
+    TG_FAMILY_CONVERT,
+    TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;
 
 typedef struct tg_box {

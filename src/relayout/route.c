@@ -5,13 +5,10 @@
  *     strided, converted; transposed,    moved into the order of dst, then converted          gather
  *       where src is one walk
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
-<<<<<<< HEAD
  *     transposed, converted to no more   converted, then transposed                           narrow
  *       bytes
-=======
  *     transposed, several loops on       straight: one mover gets lists of lines and rows     turn
  *       both sides, long runs
->>>>>>> e1a1ce3 (kernels, relayout: list both sides of a tile that is turned)
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     packed elements that begin inside  spread to bytes, moved, joined                       bytes
@@ -106,6 +103,20 @@ static bool find_own(tg_draft *d, int32_t *out, bool stream) {
     return find_mover(d, out, d->box->family, width, stream, d->plan->far);
 }
 
+/* Not find_mover's, which all plans call. */
+static bool find_tiles(tg_draft *d) {
+    tg_nest      *nest = &d->plan->as.nest;
+    const int32_t width = d->box->width;
+    int32_t       i = 0;
+    while (i < nest->nmovers && (nest->family[i] != TG_FAMILY_TILES || nest->width[i] != width)) i++;
+    d->box->mover = i;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS) return false;
+    (void)tg_mover_tiles(&nest->mover[i], width, d->pair->cpu, d->plan->stream_turned, d->plan->far);
+    keep_mover(d, TG_FAMILY_TILES, width);
+    return true;
+}
+
 /* ---- routes ---- */
 
 static tg_route route_of(const tg_draft *d) {
@@ -163,8 +174,7 @@ bool tg_draft_route(tg_draft *d) {
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (d->by_bytes) return choose_bytes_movers(d);
-    if (box->route == TG_ROUTE_TILE) return choose_tile_movers(d);
-    if (box->route == TG_ROUTE_TURN) return find_own(d, &box->mover, around);
+    if (d->ncols > 0) return box->route == TG_ROUTE_TILE ? choose_tile_movers(d) : find_tiles(d);
     box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around);

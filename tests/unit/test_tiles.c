@@ -76,7 +76,7 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
         l.tiles.at_lines = (i == 0 || l.tiles.at_lines) && t->cols * width % 64 == 0 && pitch % 64 == 0;
         naive(t, want_arena + at, width);
     }
-    assert_true(tg_mover_transpose(&m, width, cpu, stream, far));
+    assert_true(tg_mover_tiles(&m, width, cpu, stream, far));
     m.tiles(&m, &l.tiles);
     tg_stream_end();
     if (memcmp(dst_arena, want_arena, ARENA) == 0) return;
