@@ -177,7 +177,8 @@ static bool keep_loops(tg_draft *d) {
         const int32_t i = __builtin_ctzll(left);
         const tg_loop l = d->loop[i];
         int32_t       at = n++;
-        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], &l); at--) keep[at] = keep[at - 1]; /* chunks came last */
+        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], &l); at--)
+            keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = l;
         box->blocks *= l.n; /* fits: positions of dst */
     }

@@ -2,12 +2,8 @@
  *
  * gather    moved together in the order of dst, then converted run by run
  * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
-<<<<<<< HEAD
  * narrow    converted along the lines of src, to no more bytes, then transposed: gather the other way round
- * tile      transposes that convert, or pack, and those of tensors whose dimensions are all short: of [4,4,4,4,4,4]
-=======
  * tile      transposes that convert, or pack, of tensors whose dimensions are all short, too: of [4,4,4,4,4,4]
->>>>>>> e1a1ce3 (kernels, relayout: list both sides of a tile that is turned)
  *           reversed, three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are
  *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
  *           The first or the last step falls away where the transpose can do it (route.c). Where a few elements are
