@@ -232,12 +232,16 @@ INLINE void move_apart(int width, int ways, const tg_mover *m, uint8_t *d, const
     }
 }
 
+OUTLINE void move_lines_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (width == 2) move_apart(2, 8, m, d, s, b);
+    else if (b->rows < 8) move_apart(1, 8, m, d, s, b);
+    else move_apart(1, 16, m, d, s, b);
+}
+
 /* False if lines are not such. */
 INLINE bool moved_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t line = b->rows * width;
     if (width > 2 || b->tail > 0 || b->src_col != line || b->rows < FEWEST || line >= 16) return false;
-    if (width == 2) move_apart(2, 8, m, d, s, b);
-    else if (line < 8) move_apart(1, 8, m, d, s, b);
-    else move_apart(1, 16, m, d, s, b);
+    move_lines_apart(width, m, d, s, b);
     return true;
 }
