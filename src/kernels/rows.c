@@ -20,6 +20,9 @@
  * In the second-level cache shorter bands are better, of four rows, and a block whose rows all end with a shorter piece
  * is moved row by row, or by four rows of sticks, from end to end.
  *
+ * Rows of less than a line, as those of small tiles, are moved by one load and one store each, which is more than they
+ * are: rows of a run are written upwards, so that what is too much of one is overwritten by the next one.
+ *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line
  * between two bands is written with the second one, which reads the end of the piece before its own. With vectors of
  * a line, pieces of two and more whole lines are joined in registers; all others in a buffer (lines.h). */
@@ -40,6 +43,7 @@ enum {
     PAGES = 72,      /* whose places a Zen 4 keeps at hand */
     NEAR_BAND = 4,   /* in the second-level cache */
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches */
+    SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
     SMALL = 16 << 10 /* bytes of a block that the first-level cache holds */
 };

@@ -474,6 +474,78 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
             }
 }
 
+/* ---- short rows ---- */
+
+/* n bytes, more than half a unit, and no others. */
+INLINE void V(unit_part)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+    const size_t half = (size_t)unit / 2;
+    uint8_t      low[TG_LINE_BYTES / 2], high[TG_LINE_BYTES / 2];
+    if (n == unit) {
+        memcpy(d, s, (size_t)unit);
+        return;
+    }
+    memcpy(low, s, half);
+    memcpy(high, s + n - half, half);
+    memcpy(d, low, half);
+    memcpy(d + n - half, high, half);
+}
+
+/* As many of `count` rows from s on as have a unit before `end`. */
+INLINE int64_t V(units_before)(const uint8_t *s, const uint8_t *end, int64_t count, int64_t step, int unit) {
+    const int64_t room = end - s - unit;
+    if (room < 0) return 0;
+    return step <= 0 || (count - 1) * step <= room ? count : room / step + 1;
+}
+
+/* Whole short runs, which follow each other in dst: to decide for each of them takes longer than to move it. */
+INLINE void V(unit_runs)(int unit, uint8_t *restrict d, const uint8_t *restrict s, const walk *w, int64_t runs) {
+    const int64_t count = w->along.n, d_step = w->along.dst, s_step = w->along.src;
+    for (; runs > 0; runs--, s += w->across.src) {
+        const uint8_t *from = s;
+        for (int64_t i = count; i > 0; i--, d += d_step, from += s_step) memcpy(d, from, (size_t)unit);
+    }
+}
+
+/* A row is moved as one unit. What lies behind it in src comes along, and is overwritten by the next row of the run;
+ * where there is none, or src ends, two halves of a unit overlap. */
+INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n, const walk *v,
+                             int64_t band) {
+    const walk           w = *v;
+    const bool           goes_on = w.across.dst == w.along.n * n && band >= w.along.n; /* from run to run */
+    const int64_t        along = tg_max((w.along.n - 1) * w.along.src, 0);
+    const uint8_t *const end = s + tg_max((w.across.n - 1) * w.across.src, 0) + along + n;
+    const bool    tiles = w.runs && goes_on && w.along.n < SHORT_RUN;
+    const int64_t runs = tiles ? V(units_before)(s + along, end, w.across.n - 1, w.across.src, unit) : 0;
+    V(unit_runs)(unit, d, s, &w, runs);
+    for (int64_t first = 0; first < w.along.n; first += band)
+        for (int64_t o = runs; o < w.across.n; o++) {
+            uint8_t       *to = d + o * w.across.dst + first * w.along.dst;
+            const uint8_t *from = s + o * w.across.src + first * w.along.src;
+            const int64_t  count = tg_min(band, w.along.n - first);
+            const bool     last = first + count == w.along.n && (o + 1 == w.across.n || !goes_on);
+            const int64_t  whole = n == unit ? count
+                                   : w.runs  ? V(units_before)(from, end, count - last, w.along.src, unit)
+                                             : 0;
+            int64_t        i = 0;
+            for (; i < whole; i++, to += w.along.dst, from += w.along.src) memcpy(to, from, (size_t)unit);
+            for (; i < count; i++, to += w.along.dst, from += w.along.src) V(unit_part)(unit, to, from, n);
+        }
+}
+
+ALONE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
+    const walk    w = walk_of(m, b);
+    const int64_t n = b->cols, band = small ? w.along.n : BAND;
+    if (n > 32) V(short_rows_of)(64, d, s, n, &w, band);
+    else if (n > 16) V(short_rows_of)(32, d, s, n, &w, band);
+    else if (n > 8) V(short_rows_of)(16, d, s, n, &w, band);
+    else if (n > 4) V(short_rows_of)(8, d, s, n, &w, band);
+    else if (n > 2) V(short_rows_of)(4, d, s, n, &w, band);
+    else if (n > 1) V(short_rows_of)(2, d, s, n, &w, band);
+    else V(short_rows_of)(1, d, s, n, &w, band);
+}
+
+/* ---- small blocks ---- */
+
 /* What fits the first-level cache, in the order of the loops: there deciding costs more than any order brings. The
  * block is a value, which no store can change. */
 INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
@@ -533,6 +605,8 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
     if (b->ragged != TG_RAGGED_NOT)
         V(ragged_block)(m, d, s, b);
+    else if (!m->stream && b->cols <= TG_LINE_BYTES && b->tail == 0)
+        V(short_rows)(m, d, s, b, small);
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
     else if (small && b->tail == 0)

@@ -309,6 +309,33 @@ static void check_narrow(int32_t width) {
         }
 }
 
+/* Rows of a cache line or less, n bytes: to tiles and from them, in the order of src and in others, in one band and in
+ * several. */
+static void check_short_rows(int64_t n) {
+    enum { SEVERAL = 20 << 10 }; /* bytes: more than a small block has */
+    const int64_t counts[][2] = {{1, 1}, {3, 6}, {7, 3}, {5, 19}, {SEVERAL / (37 * n) + 1, 37}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const int64_t  outer = counts[i][0], rows = counts[i][1], tile = rows * n, all = outer * n;
+        const tg_block blocks[] = {
+            {outer, rows, n, tile, n, 1, n, all, 1, 0, NULL, 0, 0},         /* to tiles */
+            {outer, rows, n, n, all, 1, tile, n, 1, 0, NULL, 0, 0},         /* from tiles */
+            {outer, rows, n, tile + 1, n, 1, n, all, 1, 0, NULL, 0, 0},     /* to tiles with gaps */
+            {outer, rows, n, n, all + 1, 1, tile, n, 1, 0, NULL, 0, 0},     /* from tiles to rows with gaps */
+            {outer, rows, n, rows * (n + 3), n + 3, 1, n, all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, -n, -all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, -n, all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, -tile, n, 1, n, -all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, 0, 1, 1, 0, NULL, 0, 0},
+        };
+        for (size_t j = 0; j < sizeof blocks / sizeof blocks[0]; j++) check(ROWS, 1, blocks[j], 1);
+    }
+}
+
+static void test_short_rows(void **state) {
+    (void)state;
+    for (int64_t n = 1; n <= 66; n++) check_short_rows(n);
+}
+
 static void test_blocks_of_planners(void **state) {
     (void)state;
     for (int32_t width = 1; width <= 16; width *= 2) {
@@ -550,6 +577,7 @@ int main(void) {
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_blocks_of_planners),
+        cmocka_unit_test(test_short_rows),
         cmocka_unit_test(test_random_blocks),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
