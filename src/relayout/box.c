@@ -205,7 +205,7 @@ bool tg_nest_add_box(tg_draft *d) {
     d->left = ((uint64_t)1 << d->n) - 1;
     d->loose = d->by_bytes = false;
     if ((d->dst_width == 0 || d->src_width == 0) && !place_packed(d)) {
-        plan->why = "packed elements begin inside a byte, and are converted";
+        plan->why = "packed elements begin inside a byte, and are converted or between others";
         return false;
     }
     d->box->dst = d->dst;

@@ -250,6 +250,18 @@ static bool is_whole(const choice *c) {
     return d->tail == 0 || tg_is_whole(d->tail, bits);
 }
 
+/* All lines of dst with gaps are spread before the first one is joined: no other line may lie in a gap. */
+static bool lines_are_apart(const choice *c) {
+    int64_t extent = length_of(c, &c->dst);
+    for (int32_t i = c->d->n; i-- > 0 && c->dst.gaps;) { /* by increasing steps in dst */
+        const int64_t step = c->d->loop[i].dst;
+        if (c->take[i] == 0 || is_along(&c->dst, i)) continue;
+        if (step < extent) return false;
+        extent += (c->take[i] - 1) * step;
+    }
+    return true;
+}
+
 bool tg_can_spread(const tg_plan_private *p) {
     const tg_encoding *dst = &p->dst_encoding, *src = &p->src_encoding;
     if (p->dst_bits > 8 || p->src_bits > 8) return false;
@@ -274,6 +286,7 @@ bool tg_draft_bytes(tg_draft *d) {
     if (d->tail > 0 && !has_tail(&c, &c.dst)) return false;
     add_lines(&c);
     even_chunks(&c);
+    if (!lines_are_apart(&c)) return false;
     d->box->block = none;
     order_loops(&c, order);
     const bool whole = is_whole(&c);

@@ -625,6 +625,26 @@ static void test_loose_boxes(void **state) {
     }
 }
 
+static tg_layout packed_strided(const int64_t *shape, const int64_t *strides) {
+    tg_layout l;
+    assert_int_equal(tg_layout_strided(&l, TG_U4, 2, shape, strides, 1, NULL), TG_OK);
+    l.elem_bits = 4;
+    assert_int_equal(tg_layout_validate(&l, NULL), TG_OK);
+    return l;
+}
+
+/* Lines of packed elements with gaps, in which other lines lie. */
+static void test_packed_between_others(void **state) {
+    (void)state;
+    static const int64_t shape[] = {16, 5}, far[] = {6, 17}, near[] = {1, 12}, two[] = {2, 2}, few[] = {3, 2};
+    for (int times = 0; times < 8; times++) {
+        const tg_layout d = packed_strided(shape, far), s = packed_strided(shape, near);
+        const tg_layout e = packed_strided(two, few), dense_ = layout_of("u4[2,2]{1,0:E(4)}");
+        check_move(&d, &s);
+        check_move(&e, &dense_);
+    }
+}
+
 /* Packed elements that pass through bytes: host elements of odd sizes, tiles of which a byte holds two rows of four, an
  * odd number of rows in tiles of several, lines of many loops, and brief runs. None of them goes element by element. */
 static void test_packed_as_bytes(void **state) {
@@ -770,7 +790,8 @@ int main(void) {
         cmocka_unit_test(test_converted_transposes),
         cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows),         cmocka_unit_test(test_packed_broadcasts),
-        cmocka_unit_test(test_walks),                  cmocka_unit_test(test_loose_boxes),
+        cmocka_unit_test(test_walks),                  cmocka_unit_test(test_packed_between_others),
+        cmocka_unit_test(test_loose_boxes),
         cmocka_unit_test(test_packed_as_bytes),
     };
     random_state = 20260802;
