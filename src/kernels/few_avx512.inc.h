@@ -181,7 +181,7 @@ OUTLINE void join_block(int width, const tg_mover *m, uint8_t *d, const uint8_t 
     }
 }
 
-/* False if rows are not such. */
+/* False if rows are not such. 8 and 16 columns, which leave no last strand, take turns and do not come here. */
 INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (width > 4 || b->tail > 0 || b->dst_row != b->cols * width || b->dst_row > MOST_FEW || b->cols < FEWEST ||
         b->rows * width < TG_LINE_BYTES)

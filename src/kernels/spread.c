@@ -6,8 +6,8 @@
  *     bytes     x e f g h i x x            the line is e to i; x is anything
  *
  * So an element's bit makes no difference but to where the line is in its buffer. Joining leaves the other elements of
- * the first and the last byte as they are. Lines are spread in order, and what one writes beside itself, up to 7 bytes
- * before it and a vector behind it, belongs to the one after it, or to nobody. */
+ * the first and the last byte as they are. Lines are spread in order, and what one writes beside itself, up to
+ * TG_SPREAD_BEFORE and TG_SPREAD_BEHIND bytes (move.h), belongs to the one after it, or to nobody. */
 #include "base/checked.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"

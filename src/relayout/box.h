@@ -1,7 +1,7 @@
 /* A box while it is drafted, and the stories that make a box of the nest from it, in the order in which they are told:
  *
  * box.c     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
- * block.c   which of them a block is made of
+ * block.c   which of them a block is made of; bytes.c the same where packed elements move as bytes
  * route.c   how a block gets from src to dst, and by which movers
  * chunk.c   where the loops of a block are cut, so that no block is too large */
 #ifndef TG_RELAYOUT_BOX_H

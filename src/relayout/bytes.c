@@ -22,6 +22,8 @@ enum {
     FEW_IN_GAPS = 32  /* one element in so many is still a line */
 };
 
+_Static_assert(TG_TILE_LOOPS <= 8, "along_dst and along_src have a bit for each loop");
+
 /* What is a line on one side. */
 typedef struct chain {
     uint64_t in;  /* bit i: loop[i] */

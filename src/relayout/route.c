@@ -12,7 +12,8 @@
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     packed elements that begin inside  spread to bytes, moved, joined                       bytes
- *       of bytes; long runs of these       shifted                                              shift
+ *       of bytes
+ *     long runs of these                 shifted                                              shift
  *
  * Boxes share their movers. */
 #include "base/checked.h"

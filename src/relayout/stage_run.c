@@ -33,6 +33,16 @@ typedef struct stage {
     _Alignas(64) uint8_t out[TG_STAGE_BYTES];
 } stage;
 
+/* From step o of outer, row r and column c on, at most so many; the tail is behind the last columns. */
+static tg_block part_of(const tg_block *b, int64_t o, int64_t outer, int64_t r, int64_t rows, int64_t c, int64_t cols) {
+    tg_block part = *b;
+    part.outer = tg_min(outer, b->outer - o);
+    part.rows = tg_min(rows, b->rows - r);
+    part.cols = tg_min(cols, b->cols - c);
+    part.tail = c + part.cols == b->cols ? b->tail : 0;
+    return part;
+}
+
 /* ---- gather and scatter ---- */
 
 static bool convert_part(const tg_plan_private *p, const tg_box *box, stage *s, uint8_t *dst, const tg_block *part) {
@@ -66,11 +76,7 @@ const uint8_t *tg_stage_block(const tg_plan_private *p, const tg_box *box, uint8
     for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
-                tg_block part = *b;
-                part.outer = tg_min(outer, b->outer - o);
-                part.rows = tg_min(rows, b->rows - r);
-                part.cols = tg_min(cols, b->cols - c);
-                part.tail = c + part.cols == b->cols ? b->tail : 0;
+                const tg_block part = part_of(b, o, outer, r, rows, c, cols);
                 tg_block       in = part;
                 const uint8_t *from = src + o * b->src_outer + r * b->src_row + c * b->src_col;
                 uint8_t       *to = dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col;
@@ -129,11 +135,7 @@ const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint
     for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
-                tg_block part = *b;
-                part.outer = tg_min(outer, b->outer - o);
-                part.rows = tg_min(rows, b->rows - r);
-                part.cols = tg_min(cols, b->cols - c);
-                part.tail = c + part.cols == b->cols ? b->tail : 0;
+                const tg_block part = part_of(b, o, outer, r, rows, c, cols);
                 const uint8_t *bad = narrow_part(p, box, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col,
                                                  src + o * b->src_outer + r * src_unit + c * b->src_col, &part, how);
                 if (bad != NULL) return bad;
