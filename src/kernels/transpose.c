@@ -54,15 +54,19 @@
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
  * in turn. On both, what comes from memory and goes around the caches (route.c says what else) is done in small steps;
- * in each of them four things happen side by side, for some 8 lines or sticks:
+ * in each of them three things happen side by side, for some 8 lines or sticks:
  *
- *     lines of 128 bytes are fetched from memory         AHEAD lines before
- *     those before them are copied into a stage          one tile before
- *     the stage's 16-byte columns are turned to sticks
- *     the sticks of the step before are stored           as a whole
+ *     lines of 128 bytes are fetched from memory                  AHEAD lines before
+ *     those before them are copied into a stage                   one tile before
+ *     the stage's 16-byte columns are turned to sticks, and stored as a whole
  *
  * The stage is compact, so that 16-byte pieces of 64 lines do not push each other out of the first-level cache, and
- * those need fewer shuffles than squares do.
+ * those need fewer shuffles than squares do. Lines and rows of a step are evenly spaced, and their addresses computed:
+ * Intel's processors take a load for one that reads what is still to be stored if both have the same place in a page,
+ * and stores to memory are still to be done for a long time. So each load there is, of a list of addresses or of a
+ * buffer for sticks that are to leave, holds up those behind it now and then (an Emerald Rapids, two bytes from memory:
+ * 0.86 of memcpy with such lists and a buffer, 1.01 without; restick 0.84 and 0.98). Where lines or rows come in groups
+ * smaller than a step, and at the end where columns are missing, there is no pipeline.
  *
  * Tiles (listed.inc.h). Where both sides are several loops, as tiles of (8,128) that are turned into such ones, and
  * tensors of many short dimensions, reversed, rows and lines are listed once, and tile after tile is turned in squares
@@ -280,65 +284,94 @@ static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned sl
     return (source_tile){s->line, s->lines, at, end, a->between};
 }
 
-/* ---- a pipeline of tiles of 128 bytes of the lines of one stick ---- */
+/* ---- a pipeline of tiles, a stick by a stick ---- */
 
 enum {
-    AHEAD = 80,         /* lines are fetched so many lines before they are copied */
-    RING = 4 * MAX_SIDE /* lines of three tiles of bytes, and rows of the tile before */
+    AHEAD = 80, /* lines are fetched so many lines before they are copied */
+    RING = 64   /* steps of which it is known where they begin */
 };
-
-/* The lines of this tile, of the next ones and of the tile before have places of their own in the ring. */
-_Static_assert(AHEAD <= RING - 3 * MAX_SIDE, "the ring is too small");
 
 /* Bytes of each line that one step turns: 4 sticks or more. */
 #define PIECE(width) ((width) <= 4 ? 16 : (width) * 4)
+/* Lines that come in with a step, and sticks that go out. */
+#define STEP_LINES(width) (PIECE(width) / (width))
+#define STEPS(width)      (STICK / PIECE(width))
 
+/* Lines of the tile that is turned, and of the next one, in turn. */
+typedef struct stages {
+    uint8_t tile[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
+} stages;
+
+/* Lines and rows of a step are evenly spaced: its first ones say where it is. */
 typedef struct pipeline {
-    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
-    uint8_t        out[2][16 * STICK] __attribute__((aligned(64)));
-    uint8_t        nowhere[16 * STICK] __attribute__((aligned(64))); /* for what is stored before the first step */
+    stages         s;
     const uint8_t *line[RING];
     uint8_t       *row[RING];
-    int64_t        at; /* the next tile's first row */
+    int64_t        tile, count;  /* how many are known, of how many */
+    int64_t        o, c, r;      /* where the next one begins */
+    int64_t        steps, lines; /* of a tile; of a step */
 } pipeline;
 
-/* Whole sticks only. */
+/* The steps of the tile that is turned, of the next one, and as far as lines are fetched. */
+_Static_assert(AHEAD / STEP_LINES(16) + 3 * STEPS(16) <= RING && AHEAD / STEP_LINES(8) + 3 * STEPS(8) <= RING &&
+                   AHEAD / STEP_LINES(4) + 3 * STEPS(4) <= RING,
+               "the ring is too small");
+
+/* Sticks of which all lines are there. */
 static inline int64_t count_tiles(const matrix *a) {
     const int64_t side = STICK / a->width;
-    return a->dst.n < side ? 0 : a->outer * (a->cols / side) * tg_ceil_div(a->dst.n, side);
+    return a->dst.n < side ? 0 : a->outer * (a->src.n / side) * tg_ceil_div(a->dst.n, side);
 }
 
-/* Lines and rows of tile number `tile`; behind the last one, anything that may be fetched. */
-static inline void next_tile(pipeline *p, const matrix *a, work *w, int64_t tile, int64_t count) {
-    const int64_t         side = STICK / a->width;
-    const uint8_t **const line = p->line + tile * side % RING;
-    const stick *const    s = &w->stick[0];
-    int64_t               k = 0;
-    if (tile < count && p->at >= a->dst.n) {
-        do next_stick(w, a, 0);
-        while (s->cols < side);
-        p->at = 0;
+/* Are n lines, or rows, evenly spaced that begin at a multiple of n, or at any place if they all are? */
+static inline bool in_steps(const loops *l, int64_t n) { return l->inner == l->n || (l->inner | l->n) % n == 0; }
+
+static inline void pipeline_begin(pipeline *p, const matrix *a, int64_t steps, int64_t lines) {
+    p->tile = p->o = p->c = p->r = 0;
+    p->count = count_tiles(a);
+    p->steps = steps;
+    p->lines = lines;
+}
+
+/* Where the steps of one more tile begin; behind the last one, those of the last one again. */
+static inline void next_tile(pipeline *p, const matrix *a) {
+    const int64_t         side = STICK / a->width, at = p->tile * p->steps;
+    const uint8_t **const line = p->line + at % RING;
+    uint8_t **const       row = p->row + at % RING;
+    if (p->tile++ >= p->count) {
+        for (int64_t k = 0; k < p->steps; k++) line[k] = p->line[(at - p->steps + k) % RING];
+        return;
     }
-    if (tile < count) {
-        const int64_t first = tg_min(p->at, a->dst.n - side);
-        for (; k < s->lines; k++) line[k] = s->line[k] + first * a->width;
-        target_addresses(p->row + tile * side % RING, s->d, &a->dst, first, side);
-        p->at += side;
+    const int64_t        first = tg_min(p->r, a->dst.n - side);
+    const uint8_t *const s = a->s + p->o * a->src_outer + first * a->width;
+    uint8_t *const       d = a->d + p->o * a->dst_outer + p->c * a->width;
+    for (int64_t k = 0; k < p->steps; k++) {
+        line[k] = s + line_offset(&a->src, p->c + k * p->lines);
+        row[k] = d + line_offset(&a->dst, first + k * p->lines);
     }
-    for (; k < side; k++) line[k] = a->pad;
+    if ((p->r += side) < a->dst.n) return;
+    p->r = 0;
+    if ((p->c += side) + side <= a->src.n) return;
+    p->c = 0;
+    p->o++;
 }
 
 /* What a step of it does besides turning. */
 typedef enum journey {
     LINES_AHEAD, /* fetches lines that it will copy later; stores around the caches */
-    ALONG_LINES, /* fetches the next stick of lines that it copies; stores around the caches */
-    IN_CACHES    /* fetches nothing */
+    ALONG_LINES, /* lines are listed, the next stick of those that it copies is fetched; stores around the caches */
+    IN_CACHES    /* lines are listed, none are fetched */
 } journey;
 
 /* ---- the same for tiles whose rows and lines are listed ---- */
 
+enum { LIST = 2 * MAX_SIDE }; /* lines and rows of two tiles of bytes; a power of two */
+
 /* Squares of a stick by a stick, of one tile after the other. */
 typedef struct tile_squares {
+    stages         s;
+    const uint8_t *line[LIST];
+    uint8_t       *to[LIST];
     tg_tiles *tiles;
     tg_listed tile;
     int64_t   row, col; /* of the next one */
@@ -353,13 +386,13 @@ static inline void squares_begin(tile_squares *q, tg_tiles *tiles) {
 
 /* Lines and rows of square number i, along dst and then on along the lines; the last one of either side begins a little
  * earlier. Behind the last one of all, lines that may be read; then false. */
-static inline bool next_square(pipeline *p, tile_squares *q, int width, int64_t i) {
+static inline bool next_square(tile_squares *q, int width, int64_t i) {
     const int64_t          side = STICK / width;
-    const uint8_t **const  line = p->line + i * side % RING;
-    uint8_t **const        row = p->row + i * side % RING;
+    const uint8_t **const  line = q->line + i * side % LIST;
+    uint8_t **const        row = q->to + i * side % LIST;
     const tg_listed *const t = &q->tile;
     if (!q->more) {
-        for (int64_t k = 0; k < side; k++) line[k] = p->stage[0];
+        for (int64_t k = 0; k < side; k++) line[k] = q->s.tile[0];
         return false;
     }
     const int64_t        r = tg_min(q->row, t->rows - side), c = tg_min(q->col, t->cols - side);
@@ -450,7 +483,8 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&
                a->src.step == STICK && a->src.inner == a->src.n && a->dst.inner == a->dst.n &&
                a->dst.n * width == STICK && (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
-    a->staged = m->staged && a->far && a->stream && a->lead == 0 && count_tiles(a) > 0;
+    a->staged = m->staged && a->far && a->stream && a->lead == 0 && count_tiles(a) > 0 &&
+                in_steps(&a->src, STEP_LINES(width)) && in_steps(&a->dst, STEP_LINES(width));
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
 }
 

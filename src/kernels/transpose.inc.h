@@ -562,7 +562,7 @@ INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
     for (unsigned i = 0; i < STICKS - 1; i++) next_stick(w, a, i);
     for (unsigned i = 0; w->stick[i % STICKS].cols > 0; i++) {
         next_stick(w, a, i + STICKS - 1);
-        if (!a->staged || w->stick[i % STICKS].cols < STICK / width) V(run_stick)(width, a, w, i);
+        if (!a->staged || w->stick[i % STICKS].lines < STICK / width) V(run_stick)(width, a, w, i);
     }
 }
 
@@ -585,16 +585,16 @@ INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint
     matrix a;
     matrix_of(&a, w.pad, width, m, d, s, b);
     choose_way(&a, width, m);
-    const bool narrow = a.cols % (STICK / width) != 0;
+    const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
-        V(pipeline)(width)(&all, &w);
+        V(pipeline)(width)(&all);
     }
     if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);
     else if (a.solid) V(run_solid)(width, false, &a);
     else if (a.even) V(run_even)(width, &a);
-    if ((a.staged && !narrow) || a.first == a.cols) return;
+    if ((a.staged && whole) || a.first == a.cols) return;
     if (a.carried) V(run_carried)(width, &a, &w);
     else V(run_sticks)(width, &a, &w);
 }

@@ -39,11 +39,10 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     tg_nest        *nest = &d->plan->as.nest;
     const int32_t   i = nest->nmovers++;
     tg_mover *const m = &nest->mover[i];
-    const bool      many_lines = family == TG_FAMILY_TRANSPOSE && width < 8;
     nest->family[i] = family;
     nest->width[i] = width;
     if (d->plan->bytes >= d->pair->tuning->memory_bytes) return;
-    m->staged = m->staged && m->sparing && many_lines;
+    m->staged = m->staged && m->sparing;
     m->sparing = false;
 }
 
