@@ -52,6 +52,8 @@ typedef struct tg_listed {
     const int64_t *row, *line;
 } tg_listed;
 
+#define TG_ONE_RUN ((int64_t)1 << 62)
+
 /* Tiles one after the other: `next` gives another one, or returns false behind the last one. */
 typedef struct tg_tiles tg_tiles;
 struct tg_tiles {
@@ -59,6 +61,8 @@ struct tg_tiles {
     int64_t least_rows, least_cols; /* of all tiles */
     bool    at_lines;               /* rows begin and end at cache lines */
     int64_t line_step;              /* all lines are multiples of it apart */
+    int64_t line_run, line_by;      /* lines come in runs of so many, a power of two, that are so far apart, or */
+    int64_t row_run, row_by;        /* TG_ONE_RUN: all lines of a tile are; and rows */
 };
 
 typedef void tg_turn_tiles(const tg_mover *mover, tg_tiles *tiles);

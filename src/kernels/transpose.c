@@ -56,17 +56,18 @@
  * in turn. On both, what comes from memory and goes around the caches (route.c says what else) is done in small steps;
  * in each of them three things happen side by side, for some 8 lines or sticks:
  *
- *     lines of 128 bytes are fetched from memory                  AHEAD lines before
+ *     lines of 128 bytes are fetched from memory                  some 64 lines before
  *     those before them are copied into a stage                   one tile before
  *     the stage's 16-byte columns are turned to sticks, and stored as a whole
  *
  * The stage is compact, so that 16-byte pieces of 64 lines do not push each other out of the first-level cache, and
- * those need fewer shuffles than squares do. Lines and rows of a step are evenly spaced, and their addresses computed:
- * Intel's processors take a load for one that reads what is still to be stored if both have the same place in a page,
- * and stores to memory are still to be done for a long time. So each load there is, of a list of addresses or of a
- * buffer for sticks that are to leave, holds up those behind it now and then (an Emerald Rapids, two bytes from memory:
- * 0.86 of memcpy with such lists and a buffer, 1.01 without; restick 0.84 and 0.98). Where lines or rows come in groups
- * smaller than a step, and at the end where columns are missing, there is no pipeline.
+ * those need fewer shuffles than squares do. What else is loaded there is to be spared: Intel's processors take a load
+ * for one of what is still to be stored if both have the same place in a page, and what goes to memory is still to be
+ * stored for a long time. Lists of addresses, a buffer for sticks that are to leave, and calls, whose registers are
+ * restored from the stack, all held up the lines behind them (an Emerald Rapids, one thread, x memcpy: two bytes from
+ * memory 0.86 with them and 1.01 without, restick 0.84 and 0.98). So lines and rows of a tile are evenly spaced, or at
+ * least those of half a step, a loop of steps has no calls, and sticks leave from registers. What does not come in such
+ * runs, and the end where columns are missing, goes in squares.
  *
  * Tiles (listed.inc.h). Where both sides are several loops, as tiles of (8,128) that are turned into such ones, and
  * tensors of many short dimensions, reversed, rows and lines are listed once, and tile after tile is turned in squares
@@ -286,92 +287,71 @@ static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned sl
 
 /* ---- a pipeline of tiles, a stick by a stick ---- */
 
-enum {
-    AHEAD = 80, /* lines are fetched so many lines before they are copied */
-    RING = 64   /* steps of which it is known where they begin */
-};
-
 /* Bytes of each line that one step turns: 4 sticks or more. */
 #define PIECE(width) ((width) <= 4 ? 16 : (width) * 4)
-/* Lines that come in with a step, and sticks that go out. */
-#define STEP_LINES(width) (PIECE(width) / (width))
-#define STEPS(width)      (STICK / PIECE(width))
+/* Of a tile. */
+#define STEPS(width) (STICK / PIECE(width))
+/* Lines that come in with half a step, and sticks that go out. */
+#define HALF(width) (PIECE(width) / (width) / 2)
+/* From the tile that is copied to the one whose lines are fetched: 64 lines, or a tile of bytes. */
+#define AHEAD(width) ((width) <= 2 ? 1 : (width) / 2)
 
-/* Lines of the tile that is turned, and of the next one, in turn. */
-typedef struct stages {
-    uint8_t tile[2][MAX_SIDE * STICK] __attribute__((aligned(64)));
-} stages;
+enum {
+    RING = 16, /* tiles of which it is known where they begin: this one, the next one, and as far as lines are fetched */
+    MOST_HALVES = 16
+};
+_Static_assert(2 * STEPS(1) == MOST_HALVES && 2 * STEPS(4) == MOST_HALVES && AHEAD(16) + 3 <= RING, "too many");
 
-/* Lines and rows of a step are evenly spaced: its first ones say where it is. */
 typedef struct pipeline {
-    stages         s;
+    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64))); /* of this tile, of the next one, in turn */
     const uint8_t *line[RING];
     uint8_t       *row[RING];
-    int64_t        tile, count;  /* how many are known, of how many */
-    int64_t        o, c, r;      /* where the next one begins */
-    int64_t        steps, lines; /* of a tile; of a step */
 } pipeline;
 
-/* The steps of the tile that is turned, of the next one, and as far as lines are fetched. */
-_Static_assert(AHEAD / STEP_LINES(16) + 3 * STEPS(16) <= RING && AHEAD / STEP_LINES(8) + 3 * STEPS(8) <= RING &&
-                   AHEAD / STEP_LINES(4) + 3 * STEPS(4) <= RING,
-               "the ring is too small");
+/* What a step of it does besides turning. Stores go around the caches. */
+typedef enum journey {
+    EVEN_ROWS,   /* lines of a tile are evenly spaced, and rows; lines of a later one are fetched */
+    ROW_RUNS,    /* rows of half a step are; lines as before */
+    ALONG_LINES, /* rows and lines of half a step are; the next stick of lines that are copied is fetched */
+    IN_CACHES    /* the same, but nothing is fetched, and stores go into the caches */
+} journey;
 
-/* Sticks of which all lines are there. */
+/* Tiles of the sticks of a matrix of which all lines are there. */
+typedef struct matrix_tiles {
+    const matrix *a;
+    int64_t       tile, count; /* how many are known, of how many */
+    int64_t       o, c, r;     /* where the next one begins */
+    const uint8_t *last;       /* where lines of the one before do */
+    int64_t       first[RING]; /* rows */
+} matrix_tiles;
+
 static inline int64_t count_tiles(const matrix *a) {
     const int64_t side = STICK / a->width;
     return a->dst.n < side ? 0 : a->outer * (a->src.n / side) * tg_ceil_div(a->dst.n, side);
 }
 
-/* Are n lines, or rows, evenly spaced that begin at a multiple of n, or at any place if they all are? */
-static inline bool in_steps(const loops *l, int64_t n) { return l->inner == l->n || (l->inner | l->n) % n == 0; }
+/* Are n lines, or rows, evenly spaced that begin at a multiple of n, or anywhere if they all are? */
+static inline bool in_runs(const loops *l, int64_t n) { return l->inner == l->n || (l->inner | l->n) % n == 0; }
 
-static inline void pipeline_begin(pipeline *p, const matrix *a, int64_t steps, int64_t lines) {
-    p->tile = p->o = p->c = p->r = 0;
-    p->count = count_tiles(a);
-    p->steps = steps;
-    p->lines = lines;
+/* Where one more tile begins; behind the last one, where that does. */
+static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
+    const matrix *const a = t->a;
+    const int64_t       side = STICK / width, at = t->tile++ % RING;
+    p->line[at] = t->last;
+    if (t->tile > t->count) return;
+    const int64_t first = tg_min(t->r, a->dst.n - side);
+    t->first[at] = first;
+    p->line[at] = t->last = a->s + t->o * a->src_outer + line_offset(&a->src, t->c) + first * width;
+    p->row[at] = a->d + t->o * a->dst_outer + t->c * width;
+    if ((t->r += side) < a->dst.n) return;
+    t->r = 0;
+    if ((t->c += side) + side <= a->src.n) return;
+    t->c = 0;
+    t->o++;
 }
 
-/* Where the steps of one more tile begin; behind the last one, those of the last one again. */
-static inline void next_tile(pipeline *p, const matrix *a) {
-    const int64_t         side = STICK / a->width, at = p->tile * p->steps;
-    const uint8_t **const line = p->line + at % RING;
-    uint8_t **const       row = p->row + at % RING;
-    if (p->tile++ >= p->count) {
-        for (int64_t k = 0; k < p->steps; k++) line[k] = p->line[(at - p->steps + k) % RING];
-        return;
-    }
-    const int64_t        first = tg_min(p->r, a->dst.n - side);
-    const uint8_t *const s = a->s + p->o * a->src_outer + first * a->width;
-    uint8_t *const       d = a->d + p->o * a->dst_outer + p->c * a->width;
-    for (int64_t k = 0; k < p->steps; k++) {
-        line[k] = s + line_offset(&a->src, p->c + k * p->lines);
-        row[k] = d + line_offset(&a->dst, first + k * p->lines);
-    }
-    if ((p->r += side) < a->dst.n) return;
-    p->r = 0;
-    if ((p->c += side) + side <= a->src.n) return;
-    p->c = 0;
-    p->o++;
-}
-
-/* What a step of it does besides turning. */
-typedef enum journey {
-    LINES_AHEAD, /* fetches lines that it will copy later; stores around the caches */
-    ALONG_LINES, /* lines are listed, the next stick of those that it copies is fetched; stores around the caches */
-    IN_CACHES    /* lines are listed, none are fetched */
-} journey;
-
-/* ---- the same for tiles whose rows and lines are listed ---- */
-
-enum { LIST = 2 * MAX_SIDE }; /* lines and rows of two tiles of bytes; a power of two */
-
-/* Squares of a stick by a stick, of one tile after the other. */
+/* Squares of a stick by a stick, of one tile after the other whose rows and lines are listed. */
 typedef struct tile_squares {
-    stages         s;
-    const uint8_t *line[LIST];
-    uint8_t       *to[LIST];
     tg_tiles *tiles;
     tg_listed tile;
     int64_t   row, col; /* of the next one */
@@ -384,22 +364,25 @@ static inline void squares_begin(tile_squares *q, tg_tiles *tiles) {
     q->more = tiles->next(tiles, &q->tile);
 }
 
-/* Lines and rows of square number i, along dst and then on along the lines; the last one of either side begins a little
- * earlier. Behind the last one of all, lines that may be read; then false. */
-static inline bool next_square(tile_squares *q, int width, int64_t i) {
+/* Where half steps of one square begin. */
+typedef struct square_places {
+    const uint8_t *line[MOST_HALVES];
+    uint8_t       *row[MOST_HALVES];
+} square_places;
+
+/* Half steps of one more square, along dst and then on along the lines; the last one of either side begins a little
+ * earlier. Behind the last one of all they stay; then false. */
+static inline bool next_square(square_places *p, tile_squares *q, int width) {
     const int64_t          side = STICK / width;
-    const uint8_t **const  line = q->line + i * side % LIST;
-    uint8_t **const        row = q->to + i * side % LIST;
     const tg_listed *const t = &q->tile;
-    if (!q->more) {
-        for (int64_t k = 0; k < side; k++) line[k] = q->s.tile[0];
-        return false;
-    }
+    if (!q->more) return false;
     const int64_t        r = tg_min(q->row, t->rows - side), c = tg_min(q->col, t->cols - side);
     const uint8_t *const s = t->src + r * width;
     uint8_t *const       d = t->dst + c * width;
-    for (int64_t k = 0; k < side; k++) line[k] = s + t->line[c + k];
-    for (int64_t k = 0; k < side; k++) row[k] = d + t->row[r + k];
+    for (int64_t k = 0; k < 2 * STEPS(width); k++) {
+        p->line[k] = s + t->line[c + k * HALF(width)];
+        p->row[k] = d + t->row[r + k * HALF(width)];
+    }
     q->col += side;
     if (q->col < t->cols) return true;
     q->col = 0;
@@ -484,8 +467,8 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
                a->src.step == STICK && a->src.inner == a->src.n && a->dst.inner == a->dst.n &&
                a->dst.n * width == STICK && (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
     a->staged = m->staged && a->far && a->stream && a->lead == 0 && count_tiles(a) > 0 &&
-                in_steps(&a->src, STEP_LINES(width)) && in_steps(&a->dst, STEP_LINES(width));
-    a->near = m->few_streams && !is_crowded(a->src.step, AHEAD);
+                in_runs(&a->src, STICK / width) && in_runs(&a->dst, HALF(width));
+    a->near = m->few_streams && !is_crowded(a->src.step, AHEAD(width) * STICK / width);
 }
 
 /* ---- evenly spaced lines ---- */

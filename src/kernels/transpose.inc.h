@@ -588,7 +588,8 @@ INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint
     const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
-        V(pipeline)(width)(&all);
+        if (in_runs(&a.dst, STICK / width)) V(pipeline)(width)(&all);
+        else V(pipeline_runs)(width)(&all);
     }
     if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);

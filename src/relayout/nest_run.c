@@ -160,6 +160,9 @@ static int64_t least_of(const tg_box *box, const tg_loop *loop, tg_block_loop wh
     return most;
 }
 
+/* Of lines that so many loops count: `counts` is or-ed of those of the innermost loop and of all lines of any tile. */
+static int64_t run_of(int32_t nloops, int64_t counts) { return nloops == 1 ? TG_ONE_RUN : counts & -counts; }
+
 /* Not inline: no other box needs place for the lists. */
 __attribute__((noinline)) static void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
                                                  const uint8_t *src, int64_t first, int64_t end) {
@@ -184,6 +187,10 @@ __attribute__((noinline)) static void run_turned(const tg_plan_private *p, const
     for (int32_t i = 0; i < box->ncols; i++) lines |= cols[i].src;
     t.tiles.at_lines = tg_at_lines(dst + box->dst, places, (t.b.cols | t.tiles.least_cols) * box->width);
     t.tiles.line_step = lines & -lines;
+    t.tiles.line_run = run_of(box->ncols, cols[0].n | t.b.cols | t.tiles.least_cols);
+    t.tiles.line_by = cols[0].src;
+    t.tiles.row_run = run_of(box->nrows, rows[0].n | t.b.rows | t.tiles.least_rows);
+    t.tiles.row_by = rows[0].dst;
     mover->tiles(mover, &t.tiles);
 }
 

@@ -34,10 +34,17 @@ static bool next_of_list(tg_tiles *tiles, tg_listed *tile) {
     return true;
 }
 
-/* Multiples 0, 1, ... of the step, from a random one on. */
-static void turn_round(int64_t *list, int64_t n, int64_t step) {
-    const int64_t first = random_below(n);
+/* Multiples 0, 1, ... of the step, from a random one on, in runs of a power of two, which is returned. */
+static int64_t turn_round(int64_t *list, int64_t n, int64_t step) {
+    const int64_t most = n & -n, run = random_below(3) == 0 ? TG_ONE_RUN : most >> random_below(2) * (most > 1);
+    const int64_t first = run < n ? random_below(n / run) * run : 0;
     for (int64_t i = 0; i < n; i++) list[i] = (i + first) % n * step;
+    return run;
+}
+
+/* Fewer, but whole runs. */
+static int64_t fewer(int64_t n, int64_t run) {
+    return run == TG_ONE_RUN ? 1 + random_below(n) : run * (1 + random_below(n / run));
 }
 
 TG_UNCHECKED static void naive(const tg_listed *t, uint8_t *want, int64_t width) {
@@ -46,22 +53,28 @@ TG_UNCHECKED static void naive(const tg_listed *t, uint8_t *want, int64_t width)
             memcpy(want + t->row[r] + c * width, t->src + t->line[c] + r * width, (size_t)width);
 }
 
+/* Mostly a multiple of 8, so that there are runs. */
+static int64_t a_size(void) {
+    const int64_t n = 1 + random_below(MOST);
+    return n >= 8 && random_below(4) > 0 ? n / 8 * 8 : n;
+}
+
 /* Lines are whole pages apart, or anything; tiles lie one behind the other in dst, up to its end or from its beginning
  * on, and anywhere in src. */
 static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool pages) {
     int64_t       row[MOST], line[MOST];
-    const int64_t rows = 1 + random_below(MOST), cols = 1 + random_below(MOST);
+    const int64_t rows = a_size(), cols = a_size();
     const int64_t unit = random_below(2) == 0 ? 64 : width;
     const int64_t gap = random_below(2) == 0 ? 0 : random_below(100) / width * width;
     const int64_t pitch = (cols * width + gap + unit - 1) / unit * unit;
     const int64_t step = pages ? 4096 : rows * width + random_below(100), reach = (cols - 1) * step + rows * width;
     const int64_t all = rows * pitch * MOST_TILES, first = random_below(2) == 0 ? (ARENA - all) / 64 * 64 : 0;
-    tile_list     l = {
-            .tiles = {.next = next_of_list, .least_rows = rows, .least_cols = cols, .line_step = step & -step}};
+    tile_list     l = {.tiles = {.next = next_of_list, .least_rows = rows, .least_cols = cols,
+                                 .line_step = step & -step, .line_by = step, .row_by = pitch}};
     tg_mover      m;
     assert_true(reach <= ARENA && all <= ARENA);
-    turn_round(row, rows, pitch);
-    turn_round(line, cols, step);
+    l.tiles.row_run = turn_round(row, rows, pitch);
+    l.tiles.line_run = turn_round(line, cols, step);
     memset(dst_arena, 0x5a, ARENA);
     memset(want_arena, 0x5a, ARENA);
     l.n = 1 + (int32_t)random_below(MOST_TILES);
@@ -69,8 +82,8 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
         const int64_t at = first + i * rows * pitch;
         tg_listed    *t = &l.tile[i];
         *t = (tg_listed){dst_arena + at, src_arena + random_below(ARENA - reach + 1), rows, cols, row, line};
-        if (i > 0 && random_below(3) == 0) t->rows = 1 + random_below(rows);
-        if (i > 0 && random_below(3) == 0) t->cols = 1 + random_below(cols);
+        if (i > 0 && random_below(3) == 0) t->rows = fewer(rows, l.tiles.row_run);
+        if (i > 0 && random_below(3) == 0) t->cols = fewer(cols, l.tiles.line_run);
         if (t->rows < l.tiles.least_rows) l.tiles.least_rows = t->rows;
         if (t->cols < l.tiles.least_cols) l.tiles.least_cols = t->cols;
         l.tiles.at_lines = (i == 0 || l.tiles.at_lines) && t->cols * width % 64 == 0 && pitch % 64 == 0;
