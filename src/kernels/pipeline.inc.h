@@ -1,12 +1,13 @@
 /* Transposes as a pipeline, with vectors of VEC bytes; see transpose.c. */
 
 /* What one step works on: as many lines come in as sticks go out, half of them evenly spaced from the first place on,
- * half from the second one. All of it stays in registers: no calls in a loop of steps, nor lists if they can be spared. */
+ * half from the second one. All of it stays in registers: no calls in a loop of steps, and no lists that can be
+ * spared. */
 typedef struct V(step) {
-    const uint8_t *stage;        /* lines of this tile; PIECE bytes of each of them are turned now */
-    uint8_t       *fill;         /* for lines of the next tile */
-    const uint8_t *next, *next2; /* lines that come in */
-    const uint8_t *later;        /* lines that are fetched, journeys of even lines */
+    const uint8_t *stage;          /* lines of this tile; PIECE bytes of each of them are turned now */
+    uint8_t       *fill;           /* for lines of the next tile */
+    const uint8_t *next, *next2;   /* lines that come in */
+    const uint8_t *later, *later2; /* lines that are fetched */
     uint8_t       *row, *row2;
     int64_t        line_step, row_step;
     bool           near; /* lines are fetched into the first-level cache */
@@ -21,22 +22,22 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
 TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
     TG_UNROLL
     for (int j = first; j < end; j++) {
-        const bool           even = way == EVEN_ROWS || way == ROW_RUNS, low = even || j < HALF(width);
+        const bool           low = way == EVEN_ROWS || way == ROW_RUNS || j < HALF(width);
         const int64_t        at = (low ? j : j - HALF(width)) * t->line_step;
-        const uint8_t *const next = (low ? t->next : t->next2) + at, *const later = even ? t->later + at : next + STICK;
+        const uint8_t *const next = (low ? t->next : t->next2) + at;
+        const uint8_t *const later = way == ALONG_LINES ? next + STICK : (low ? t->later : t->later2) + at;
         V(copy_stick)(t->fill + j * STICK, next);
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK / 2 - 1, t->near);
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK - 1, t->near);
     }
 }
 
-/* 16 bytes of VEC / width lines become VEC bytes of as many sticks as fit; so many lines are carried meanwhile. */
-TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, int piece, int part,
-                                      int first, int end) {
-    const int            n = 16 / width;
-    const uint8_t *const from = t->stage + part * (VEC / width) * STICK + piece * 16;
-    const int            rounds = width == 1 ? 4 : width == 2 ? 3 : width == 4 ? 2 : width == 8 ? 1 : 0;
-    V(vec)               v[2][16];
+/* 16 bytes of VEC / width lines become VEC bytes of as many sticks; of bytes, of 8 of them, the high ones or the low
+ * ones, since there are no registers for 16. Lines [first, end) are carried meanwhile. */
+TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, const uint8_t *from,
+                                      bool high, int first, int end) {
+    const int n = 16 / width, rounds = width <= 2 ? 3 : width == 4 ? 2 : width == 8 ? 1 : 0, more = end - first;
+    V(vec)    v[2][16];
     TG_UNROLL
     for (int j = 0; j < n; j++) {
         const uint8_t *lane[LANES];
@@ -44,28 +45,33 @@ TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, con
         for (int l = 0; l < LANES; l++) lane[l] = from + (l * n + j) * STICK;
         v[0][j] = V(lanes)(lane);
     }
+    if (width == 1) V(half_round)(v[0], v[0], high);
     TG_UNROLL
     for (int r = 0; r < rounds; r++) {
-        V(carry)(width, way, t, first + (end - first) * r / (rounds + 1), first + (end - first) * (r + 1) / (rounds + 1));
-        V(round)(width, v[(r + 1) % 2], v[r % 2]);
+        V(carry)(width, way, t, first + more * r / (rounds + 1), first + more * (r + 1) / (rounds + 1));
+        if (width == 1) V(round_of_8)(v[(r + 1) % 2], v[r % 2]);
+        else V(round)(width, v[(r + 1) % 2], v[r % 2]);
     }
-    V(carry)(width, way, t, first + (end - first) * rounds / (rounds + 1), end);
+    V(carry)(width, way, t, first + more * rounds / (rounds + 1), end);
     TG_UNROLL
-    for (int i = 0; i < n; i++) out[i] = v[rounds % 2][i];
+    for (int i = 0; i < n && i < 8; i++) out[i] = v[rounds % 2][i];
 }
 
 /* Lines that are carried are spread over the shuffles: what comes in a burst is waited for. Sticks leave as a whole. */
 TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) {
-    const int parts = STICK / VEC, turns = PIECE(width) / 16 * parts, n = 16 / width, lines = 2 * HALF(width);
+    const int parts = STICK / VEC, n = width == 1 ? 8 : 16 / width, half = HALF(width), turns = 2 * half / n * parts;
     TG_UNROLL
     for (int i = 0; i < turns; i += parts) {
-        V(vec) v[STICK / VEC][16];
+        const int            piece = width == 1 ? 0 : i / parts;
+        const uint8_t *const from = t->stage + piece * 16;
+        V(vec)               v[STICK / VEC][8];
         TG_UNROLL
         for (int p = 0; p < parts; p++)
-            V(turn_staged)(width, way, v[p], t, i / parts, p, (i + p) * lines / turns, (i + p + 1) * lines / turns);
+            V(turn_staged)(width, way, v[p], t, from + p * (VEC / width) * STICK, width == 1 && i > 0,
+                           (i + p) * 2 * half / turns, (i + p + 1) * 2 * half / turns);
         TG_UNROLL
         for (int k = 0; k < n; k++) {
-            const int      r = i / parts * n + k, half = HALF(width);
+            const int      r = i / parts * n + k;
             const bool     low = way == EVEN_ROWS || r < half;
             uint8_t *const row = (low ? t->row : t->row2) + (low ? r : r - half) * t->row_step;
             TG_UNROLL
@@ -74,18 +80,20 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
     }
 }
 
-/* All steps of tile number `tile`, while lines of the next one are copied. Where half steps begin: rows of this tile, if
- * it is not said by t, and such lines of the next one. */
+/* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if t does
+ * not say it. */
 TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
-                                           uint8_t *const *row, const uint8_t *const *line) {
+                                           const half_places *h, const uint8_t *const *line) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
     t.stage = p->stage[tile % 2];
     t.fill = p->stage[(tile + 1) % 2];
     for (int k = 0; k < STEPS(width); k++) {
-        if (way != EVEN_ROWS) t.row = row[2 * k];
-        if (way != EVEN_ROWS) t.row2 = row[2 * k + 1];
+        if (way != EVEN_ROWS) t.row = h->row[2 * k];
+        if (way != EVEN_ROWS) t.row2 = h->row[2 * k + 1];
         if (!even) t.next = line[2 * k];
         if (!even) t.next2 = line[2 * k + 1];
+        if (way == LINE_RUNS) t.later = h->later[2 * k];
+        if (way == LINE_RUNS) t.later2 = h->later[2 * k + 1];
         V(make_step)(width, way, &t);
         t.stage += PIECE(width);
         t.fill += 2 * HALF(width) * STICK;
@@ -101,25 +109,26 @@ TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, 
 TG_NO_CHECKS INLINE void V(pipeline_of)(int width, journey way, const matrix *a) {
     matrix_tiles tiles = {.a = a, .count = count_tiles(a), .last = a->s};
     V(step)      t = {.line_step = a->src.step, .row_step = a->dst.step, .near = a->near};
-    uint8_t     *row[MOST_HALVES];
+    half_places  h;
     pipeline     p;
     for (int i = 0; i < 1 + AHEAD(width); i++) next_tile(&p, &tiles, width);
-    for (int i = 0; i < STICK / width; i++) V(copy_stick)(p.stage[0] + i * STICK, p.line[0] + i * t.line_step);
+    for (int i = 0; i < STICK / width; i++) V(copy_stick)(p.stage[0] + i * STICK, a->s + line_offset(&a->src, i));
     for (int64_t i = 0; i < tiles.count; i++) {
         next_tile(&p, &tiles, width);
-        const int64_t first = tiles.first[i % RING];
-        for (int k = 0; way == ROW_RUNS && k < 2 * STEPS(width); k++)
-            row[k] = p.row[i % RING] + line_offset(&a->dst, first + k * HALF(width));
+        if (way != EVEN_ROWS) list_rows(h.row, &p, &tiles, width, i);
+        if (way == LINE_RUNS) list_lines(h.line, &p, &tiles, width, i + 1);
+        if (way == LINE_RUNS) list_lines(h.later, &p, &tiles, width, i + 1 + AHEAD(width));
         t.next = p.line[(i + 1) % RING];
         t.later = p.line[(i + 1 + AHEAD(width)) % RING];
-        t.row = p.row[i % RING] + line_offset(&a->dst, first);
-        V(turn_tile_staged)(width, way, t, &p, i, row, NULL);
+        t.row = p.row[i % RING] + line_offset(&a->dst, tiles.first[i % RING]);
+        V(turn_tile_staged)(width, way, t, &p, i, &h, h.line);
     }
 }
 
-#define DEFINE_PIPELINE(width)                                                                              \
-    OUTLINE void V(pipeline_##width)(const matrix *a) { V(pipeline_of)(width, EVEN_ROWS, a); }              \
-    OUTLINE void V(pipeline_runs_##width)(const matrix *a) { V(pipeline_of)(width, ROW_RUNS, a); }
+#define DEFINE_PIPELINE(width)                                                                                       \
+    OUTLINE void V(pipeline_even_##width)(const matrix *a) { V(pipeline_of)(width, EVEN_ROWS, a); }                  \
+    OUTLINE void V(pipeline_rows_##width)(const matrix *a) { V(pipeline_of)(width, ROW_RUNS, a); }                   \
+    OUTLINE void V(pipeline_lines_##width)(const matrix *a) { V(pipeline_of)(width, LINE_RUNS, a); }
 DEFINE_PIPELINE(1)
 DEFINE_PIPELINE(2)
 DEFINE_PIPELINE(4)
@@ -128,15 +137,22 @@ DEFINE_PIPELINE(16)
 #undef DEFINE_PIPELINE
 
 typedef void V(pipeline_move)(const matrix *a);
-BY_WIDTH(V(pipeline_move), pipeline)
-BY_WIDTH(V(pipeline_move), pipeline_runs)
+BY_WIDTH(V(pipeline_move), pipeline_even)
+BY_WIDTH(V(pipeline_move), pipeline_rows)
+BY_WIDTH(V(pipeline_move), pipeline_lines)
+
+INLINE void V(pipeline)(int width, const matrix *a) {
+    if (!in_runs(&a->src, STICK / width)) V(pipeline_lines)(width)(a);
+    else if (!in_runs(&a->dst, STICK / width)) V(pipeline_rows)(width)(a);
+    else V(pipeline_even)(width)(a);
+}
 
 /* Tiles of whole sticks on both sides. */
 TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey way) {
     V(step)       t = {.line_step = tiles->line_by, .row_step = tiles->row_by};
     const int     half = HALF(width);
     tile_squares  q;
-    square_places known[2];
+    half_places known[2];
     pipeline      p;
     squares_begin(&q, tiles);
     if (!next_square(&known[0], &q, width)) return;
@@ -144,10 +160,10 @@ TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey w
         V(copy_stick)(p.stage[0] + i * STICK, known[0].line[i / half] + i % half * t.line_step);
     bool more = true;
     for (int64_t i = 0; more; i++) {
-        square_places *const now = &known[i % 2], *next = &known[(i + 1) % 2];
+        half_places *const now = &known[i % 2], *next = &known[(i + 1) % 2];
         more = next_square(next, &q, width);
         if (!more) next = now;
-        V(turn_tile_staged)(width, way, t, &p, i, now->row, next->line);
+        V(turn_tile_staged)(width, way, t, &p, i, now, next->line);
     }
 }
 

@@ -297,7 +297,7 @@ static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned sl
 #define AHEAD(width) ((width) <= 2 ? 1 : (width) / 2)
 
 enum {
-    RING = 16, /* tiles of which it is known where they begin: this one, the next one, and as far as lines are fetched */
+    RING = 16, /* tiles of which it is known where they begin, as far as lines are fetched */
     MOST_HALVES = 16
 };
 _Static_assert(2 * STEPS(1) == MOST_HALVES && 2 * STEPS(4) == MOST_HALVES && AHEAD(16) + 3 <= RING, "too many");
@@ -312,7 +312,8 @@ typedef struct pipeline {
 typedef enum journey {
     EVEN_ROWS,   /* lines of a tile are evenly spaced, and rows; lines of a later one are fetched */
     ROW_RUNS,    /* rows of half a step are; lines as before */
-    ALONG_LINES, /* rows and lines of half a step are; the next stick of lines that are copied is fetched */
+    LINE_RUNS,   /* rows and lines of half a step are; lines of a later tile are fetched */
+    ALONG_LINES, /* the same, but the next stick of lines that are copied is fetched */
     IN_CACHES    /* the same, but nothing is fetched, and stores go into the caches */
 } journey;
 
@@ -322,7 +323,7 @@ typedef struct matrix_tiles {
     int64_t       tile, count; /* how many are known, of how many */
     int64_t       o, c, r;     /* where the next one begins */
     const uint8_t *last;       /* where lines of the one before do */
-    int64_t       first[RING]; /* rows */
+    int64_t       col[RING], first[RING]; /* first column and row of known ones */
 } matrix_tiles;
 
 static inline int64_t count_tiles(const matrix *a) {
@@ -340,6 +341,7 @@ static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
     p->line[at] = t->last;
     if (t->tile > t->count) return;
     const int64_t first = tg_min(t->r, a->dst.n - side);
+    t->col[at] = t->c;
     t->first[at] = first;
     p->line[at] = t->last = a->s + t->o * a->src_outer + line_offset(&a->src, t->c) + first * width;
     p->row[at] = a->d + t->o * a->dst_outer + t->c * width;
@@ -348,6 +350,38 @@ static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
     if ((t->c += side) + side <= a->src.n) return;
     t->c = 0;
     t->o++;
+}
+
+/* Where half steps begin: rows of a tile, lines of the one behind it, and of one that is fetched. */
+typedef struct half_places {
+    const uint8_t *line[MOST_HALVES], *later[MOST_HALVES];
+    uint8_t       *row[MOST_HALVES];
+} half_places;
+
+/* How far from line 0 half steps begin, from line `first` on; divisions would take as long as moving them. */
+static inline void half_offsets(int64_t *out, const loops *l, int width, int64_t first) {
+    const bool ahead = first >= l->inner;
+    int64_t    in = ahead ? first % l->inner : first, at = ahead ? first / l->inner * l->outer : 0;
+    for (int k = 0; k < 2 * STEPS(width); k++) {
+        out[k] = at + in * l->step;
+        if ((in += HALF(width)) < l->inner) continue;
+        in = 0;
+        at += l->outer;
+    }
+}
+
+static inline void list_rows(uint8_t **out, const pipeline *p, const matrix_tiles *t, int width, int64_t tile) {
+    int64_t offset[MOST_HALVES];
+    half_offsets(offset, &t->a->dst, width, t->first[tile % RING]);
+    for (int k = 0; k < 2 * STEPS(width); k++) out[k] = p->row[tile % RING] + offset[k];
+}
+
+/* Behind the last tile, its own. */
+static inline void list_lines(const uint8_t **out, const pipeline *p, const matrix_tiles *t, int width, int64_t tile) {
+    const int64_t at = tg_min(tile, t->count - 1) % RING;
+    int64_t       offset[MOST_HALVES];
+    half_offsets(offset, &t->a->src, width, t->col[at]);
+    for (int k = 0; k < 2 * STEPS(width); k++) out[k] = p->line[at] + offset[k] - offset[0];
 }
 
 /* Squares of a stick by a stick, of one tile after the other whose rows and lines are listed. */
@@ -364,15 +398,9 @@ static inline void squares_begin(tile_squares *q, tg_tiles *tiles) {
     q->more = tiles->next(tiles, &q->tile);
 }
 
-/* Where half steps of one square begin. */
-typedef struct square_places {
-    const uint8_t *line[MOST_HALVES];
-    uint8_t       *row[MOST_HALVES];
-} square_places;
-
 /* Half steps of one more square, along dst and then on along the lines; the last one of either side begins a little
  * earlier. Behind the last one of all they stay; then false. */
-static inline bool next_square(square_places *p, tile_squares *q, int width) {
+static inline bool next_square(half_places *p, tile_squares *q, int width) {
     const int64_t          side = STICK / width;
     const tg_listed *const t = &q->tile;
     if (!q->more) return false;
@@ -467,7 +495,7 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
                a->src.step == STICK && a->src.inner == a->src.n && a->dst.inner == a->dst.n &&
                a->dst.n * width == STICK && (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
     a->staged = m->staged && a->far && a->stream && a->lead == 0 && count_tiles(a) > 0 &&
-                in_runs(&a->src, STICK / width) && in_runs(&a->dst, HALF(width));
+                in_runs(&a->src, HALF(width)) && in_runs(&a->dst, HALF(width));
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD(width) * STICK / width);
 }
 

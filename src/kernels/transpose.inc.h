@@ -60,6 +60,21 @@ TG_NO_CHECKS INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
     for (int j = 0; j < half; j++) V(unpack)(width, &out[2 * j], &out[2 * j + 1], in[j], in[j + half]);
 }
 
+/* Of bytes, what the first round leaves in even registers, or in odd ones; and another round of these 8. */
+TG_NO_CHECKS INLINE void V(half_round)(V(vec) *out, const V(vec) *in, bool odd) {
+    TG_UNROLL
+    for (int j = 0; j < 8; j++) {
+        V(vec) low, high;
+        V(unpack)(1, &low, &high, in[j], in[j + 8]);
+        out[j] = odd ? high : low;
+    }
+}
+
+TG_NO_CHECKS INLINE void V(round_of_8)(V(vec) *out, const V(vec) *in) {
+    TG_UNROLL
+    for (int j = 0; j < 4; j++) V(unpack)(1, &out[2 * j], &out[2 * j + 1], in[j], in[j + 4]);
+}
+
 /* n = 16 / width registers, in each of their 16-byte lanes: after as many rounds as the index of a register has bits,
  * registers and elements have changed places. */
 TG_NO_CHECKS INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
@@ -588,8 +603,7 @@ INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint
     const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
-        if (in_runs(&a.dst, STICK / width)) V(pipeline)(width)(&all);
-        else V(pipeline_runs)(width)(&all);
+        V(pipeline)(width, &all);
     }
     if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);
