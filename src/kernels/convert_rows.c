@@ -50,6 +50,7 @@ typedef struct grid {
     int64_t outer, rows, lines; /* 64-byte lines of dst in a row */
     int64_t dst_outer, dst_row, src_outer, src_row;
     int64_t ahead; /* if streamed, what lies so many bytes further on in src is fetched; 0: nothing */
+    bool    claims; /* if not, the line TG_CLAIMED bytes further on in dst is asked for */
 } grid;
 
 /* True if some value did not fit. stream: dst is at a line. */
@@ -94,7 +95,7 @@ static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t 
 static bool convert_short(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
                           int64_t groups) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
-    const grid    g = {1, n, 1, 0, dst_row, 0, need, 0};
+    const grid    g = {1, n, 1, 0, dst_row, 0, need, 0, false};
     uint8_t       in[BATCH * TG_LINE_BYTES * WIDEST];
     memset(in, 0, (size_t)(n * need));
     for (int64_t r = 0; r < n; r++) {
@@ -160,23 +161,30 @@ static int64_t streams_of(const tg_mover *m, bool stream) {
     return stream && m->few_streams ? 1 : m->sparing ? SPARING_STREAMS : RUN;
 }
 
+/* Are lines of dst asked for early (move.h)? Only if they are more than those of src: otherwise reading and converting
+ * take longer than storing. */
+static bool claims(const tg_mover *m, const pair *p) { return m->claims && p->dst > p->src; }
+
 /* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
- * Otherwise the rows lie apart in src: some rows, all of outer. */
+ * Otherwise the rows lie apart in src: some rows, all of outer. Where lines of dst are asked for it is walked from end
+ * to end, since what is asked for at the end of a run is for another time. */
 static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                        int64_t bytes, bool stream) {
-    const int64_t lines = bytes / TG_LINE_BYTES, ahead = ahead_of(m), streams = streams_of(m, stream);
+    const bool    all = claims(m, p);
+    const int64_t lines = bytes / TG_LINE_BYTES, ahead = ahead_of(m);
+    const int64_t run = all ? b->outer : RUN, streams = all ? b->rows : streams_of(m, stream);
     bool          bad = false;
     if (b->dst_outer == bytes) {
-        for (int64_t o = 0; o < b->outer; o += RUN) {
-            const grid g = {b->rows,    tg_min(RUN, b->outer - o), lines, b->dst_row, b->dst_outer,
-                            b->src_row, b->src_outer,            ahead};
+        for (int64_t o = 0; o < b->outer; o += run) {
+            const grid g = {b->rows,    tg_min(run, b->outer - o), lines, b->dst_row, b->dst_outer,
+                            b->src_row, b->src_outer,            ahead,  all};
             bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, stream);
         }
         return bad;
     }
     for (int64_t r = 0; r < b->rows; r += streams) {
         const grid g = {b->outer,     tg_min(streams, b->rows - r), lines, b->dst_outer, b->dst_row,
-                        b->src_outer, b->src_row,                ahead};
+                        b->src_outer, b->src_row,                ahead,  all};
         bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
     }
     return bad;
@@ -185,7 +193,8 @@ static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, cons
 static bool move_stored(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                         int64_t groups) {
     const int64_t bytes = groups * p->dst, last = TG_LINE_BYTES / p->dst; /* groups of the last line */
-    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row, 0};
+    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row, 0,
+              claims(m, p)};
     bool bad = false;
     if (g.lines > 0) {
         if (bytes % TG_LINE_BYTES == 0) return move_lines(m, dst, src, b, p, bytes, false);
@@ -214,7 +223,7 @@ static bool add_lines(tg_lines *l, const uint8_t *s, const pair *p, int64_t n, i
     while (n > 0) {
         const int64_t some = tg_min((TG_LINES_CAPACITY - l->to) / bytes, n);
         const bool    one = src_row == lines * (TG_LINE_BYTES / p->dst * p->src); /* src goes on as well */
-        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row, 0};
+        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row, 0, false};
         if (some == 0) {
             tg_lines_flush(l, p->copy);
             continue;
@@ -243,7 +252,7 @@ static bool add_row(tg_lines *l, const uint8_t *s, const pair *p, int64_t groups
 static bool add_rows(tg_lines *l, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
                        int64_t groups) {
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
-    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row, 0};
+    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row, 0, false};
     bool          bad = false;
     if (l->to + n * row_bytes > TG_LINES_CAPACITY) tg_lines_flush(l, p->copy);
     uint8_t *const d = l->bytes + l->to;
@@ -338,7 +347,7 @@ typedef struct joined {
 
 /* One line of which `from` to `to` is ours. */
 static bool convert_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to) {
-    const grid g = {1, 1, 1, 0, 0, 0, 0, 0};
+    const grid g = {1, 1, 1, 0, 0, 0, 0, 0, false};
     uint8_t    line[TG_LINE_BYTES];
     const bool bad = p->loop(line, s, &g, false);
     tg_stream_part(d + from, line + from, to - from);
@@ -360,7 +369,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
                       int64_t ahead) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src; /* a line, in src */
     const int64_t rest = (int64_t)((uintptr_t)d % TG_LINE_BYTES), before = rest / p->dst * p->src;
-    grid          g = {1, 1, (to - from) * j->bytes / TG_LINE_BYTES, 0, 0, 0, 0, 0};
+    grid          g = {1, 1, (to - from) * j->bytes / TG_LINE_BYTES, 0, 0, 0, 0, 0, false};
     uint8_t       run[TG_LINE_BYTES * WIDEST + JOINED_BYTES + TG_LINE_BYTES * WIDEST]; /* with a line at either end */
     uint8_t      *line = d + from * j->bytes - rest, *end = run + need;
     if (from > 0) memcpy(run, s + (from - 1) * j->src + j->row - need, (size_t)need);

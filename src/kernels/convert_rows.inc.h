@@ -403,8 +403,8 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 }
 
 /* The loops; PUT stores one vector, of which a row has so many. What lies AHEAD bytes further on in src is fetched, if
- * that is not 0. */
-#define LINES(NAME, STEP, VECTORS, PUT, AHEAD)                                                                        \
+ * that is not 0; if CLAIMS, lines of dst are asked for. */
+#define LINES(NAME, STEP, VECTORS, PUT, AHEAD, CLAIMS)                                                                \
     for (int64_t o = 0; o < g.outer; o++) {                                                                           \
         uint8_t       *d_row = dst + o * g.dst_outer;                                                                 \
         const uint8_t *s_row = src + o * g.src_outer;                                                                 \
@@ -413,6 +413,7 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
             const uint8_t *s = s_row;                                                                                 \
             for (int64_t n = VECTORS; n > 0; n--, d += VEC, s += STEP) {                                              \
                 for (int i = 0; (AHEAD) > 0 && i < STEP; i += TG_LINE_BYTES) TG_FETCH(s + (AHEAD) + i);               \
+                if (CLAIMS) TG_CLAIM(d + TG_CLAIMED);                                                                 \
                 PUT(d, V(one_##NAME)(s, &bad));                                                                       \
             }                                                                                                         \
         }                                                                                                             \
@@ -420,17 +421,20 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 
 /* In a cache, rows of one stick are the most frequent, and the shortest. */
 #if defined(TG_SANITIZED)
-#  define GRIDS(NAME, STEP) LINES(NAME, STEP, vectors, (stream ? V(stream) : V(store)), (stream ? g.ahead : 0))
+#  define GRIDS(NAME, STEP)                                                                                           \
+    LINES(NAME, STEP, vectors, (stream ? V(stream) : V(store)), (stream ? g.ahead : 0), claims)
 #else
-#  define GRIDS(NAME, STEP)                                                                                            \
-    if (stream && g.ahead > 0) {                                                                                       \
-      LINES(NAME, STEP, vectors, V(stream), g.ahead)                                                                   \
-    } else if (stream) {                                                                                               \
-      LINES(NAME, STEP, vectors, V(stream), 0)                                                                         \
-    } else if (vectors == STICK / VEC) {                                                                               \
-      LINES(NAME, STEP, STICK / VEC, V(store), 0)                                                                      \
-    } else {                                                                                                           \
-      LINES(NAME, STEP, vectors, V(store), 0)                                                                          \
+#  define GRIDS(NAME, STEP)                                                                                           \
+    if (stream && g.ahead > 0) {                                                                                      \
+        LINES(NAME, STEP, vectors, V(stream), g.ahead, false)                                                         \
+    } else if (stream) {                                                                                              \
+        LINES(NAME, STEP, vectors, V(stream), 0, false)                                                               \
+    } else if (claims) {                                                                                              \
+        LINES(NAME, STEP, vectors, V(store), 0, true)                                                                 \
+    } else if (vectors == STICK / VEC) {                                                                              \
+        LINES(NAME, STEP, STICK / VEC, V(store), 0, false)                                                            \
+    } else {                                                                                                          \
+        LINES(NAME, STEP, vectors, V(store), 0, false)                                                                \
     }
 #endif
 
@@ -444,6 +448,7 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
     static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
         const grid    g = *grid_; /* a copy, since stores might change the other */                                   \
         const int64_t vectors = g.lines * (TG_LINE_BYTES / VEC);                                                      \
+        const bool    claims = (DST) > (SRC) && g.claims;                                                             \
         V(vec)        bad = {0};                                                                                      \
         GRIDS(NAME, VEC * (SRC) / (DST))                                                                              \
         return V(nonzero)(bad);                                                                                       \

@@ -189,8 +189,8 @@ TG_NO_CHECKS INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d
 }
 
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
-TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
-                                       int64_t n, int64_t ahead, bool near, bool stream) {
+TG_NO_CHECKS INLINE void V(turns_of)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
+                                     int64_t n, int64_t ahead, bool near, bool stream, bool claims) {
     const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
     int64_t       i = 0;
@@ -203,10 +203,17 @@ TG_NO_CHECKS INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *
         }
         V(turns)(width, ways, back, w, v);
         TG_UNROLL
-        for (int k = 0; k < ways; k++)
+        for (int k = 0; k < ways; k++) {
+            if (claims) TG_CLAIM(d + k * d_step + TG_CLAIMED);
             V(put)(d + k * d_step, w[k], stream);
+        }
     }
     if (i < n) V(take_rest)(width, ways, back, d, s, row, (n - i) * width);
+}
+
+INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
+                          int64_t ahead, bool near, bool stream) {
+    V(turns_of)(width, ways, back, d, s, row, n, ahead, near, stream, false);
 }
 
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
@@ -238,6 +245,9 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
     else if (stream)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, ahead, near, true);
+    else if (m->claims)
+        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
+            V(turns_of)(width, ways, back, d, s, row, n, 0, false, false, true);
     else
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, 0, false, false);

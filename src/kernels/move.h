@@ -83,6 +83,7 @@ struct tg_mover {
     bool           sparing;   /* tg_cpu_sparing */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* tg_cpu_few_streams */
+    bool           claims;      /* dst is stored into the second-level cache, and tg_cpu_claims; false until set */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;
@@ -106,6 +107,10 @@ bool tg_cpu_sparing(void);
 /* Whether memory is read fastest in one long walk, wherever its pieces are to be written, or else with fetches into the
  * first-level cache; and the second-level cache is written so, wherever the pieces come from. */
 bool tg_cpu_few_streams(void);
+
+/* Whether stores into the second-level cache wait for their lines, unless these were asked for before, to be written
+ * (TG_CLAIM). */
+bool tg_cpu_claims(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

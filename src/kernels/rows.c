@@ -20,6 +20,10 @@
  * In the second-level cache shorter bands are better, of four rows, and a block whose rows all end with a shorter piece
  * is moved row by row, or by four rows of sticks, from end to end.
  *
+ * Where stores into the second-level cache wait for their lines (move.h: claims), dst is walked from end to end instead,
+ * and each of its lines is asked for some stores before its own. Then it no longer matters that a row begins inside of
+ * a line, and every other order is slower.
+ *
  * Rows of less than a line, as those of small tiles, are moved by one load and one store each, which is more than they
  * are: rows of a run are written upwards, so that what is too much of one is overwritten by the next one.
  *
@@ -45,7 +49,8 @@ enum {
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches */
     SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
-    SMALL = 16 << 10 /* bytes of a block that the first-level cache holds */
+    SMALL = 16 << 10, /* bytes of a block that the first-level cache holds */
+    SMALL_CLAIMED = 4 << 10 /* of one that is worth the order of its lines where there are others */
 };
 
 #define INLINE TG_INLINE
@@ -105,6 +110,7 @@ typedef struct walk {
     bool    runs;          /* it goes on */
     int64_t ahead;         /* in src, in the direction of `across`: bytes to fetch early, or 0 */
     bool    near;          /* into the first-level cache */
+    bool    claims;        /* lines of dst, which goes on */
 } walk;
 
 INLINE void fetch_stick(const uint8_t *p, bool near) {
@@ -119,7 +125,7 @@ static inline int64_t pages_of(const walk *w) { return w->across.n + 2 * (w->acr
  * their pages can be written in turn, or the processor likes few streams, src is walked from end to end, or nearly. */
 static inline int64_t band_of(const walk *w, const tg_mover *m) {
     const bool one_walk = m->few_streams && !m->far && !m->stream; /* in the second-level cache: of dst */
-    if (w->across.n == 1 || one_walk) return w->along.n;
+    if (w->across.n == 1 || one_walk || w->claims) return w->along.n;
     const int64_t left = w->along.src - w->across.n * w->across.src;
     const bool    goes_on = left >= 0 && left < w->across.src; /* a ragged end, or none */
     if (!m->stream && !m->far) return NEAR_BAND;
@@ -133,7 +139,8 @@ static inline walk walk_of(const tg_mover *m, const tg_block *b) {
     const int64_t total = b->cols + b->tail;
     const loop    outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
     const bool    swap = b->dst_outer == total && b->dst_row != total;
-    walk          w = {swap ? outer : rows, swap ? rows : outer, 0, swap || b->dst_row == total, 0, m->few_streams};
+    const bool    runs = swap || b->dst_row == total;
+    walk          w = {swap ? outer : rows, swap ? rows : outer, 0, runs, 0, m->few_streams, m->claims && runs};
     const int64_t step = w.across.src;
     w.band = band_of(&w, m);
     if (m->far && step > 0 && w.band > 1) w.ahead = step < reach ? reach / step * step : step;

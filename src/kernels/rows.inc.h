@@ -3,18 +3,29 @@
 
 /* ---- one row ---- */
 
+/* A vector of a walk of dst. `claims`: what is written some vectors later is asked for. */
+INLINE void V(copy_vector)(uint8_t *d, const uint8_t *s, bool claims) {
+    if (claims) TG_CLAIM(d + TG_CLAIMED);
+    V(store)(d, V(load)(s));
+}
+
 /* n bytes at any address: the last vector overlaps the one before it. */
-static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) {
+INLINE void V(copy_on)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
     if (n < VEC) {
         tg_copy_short(d, s, n);
         return;
     }
     int64_t i = 0;
-    for (; n - i > 4 * VEC; i += 4 * VEC)
-        for (int k = 0; k < 4; k++) V(store)(d + i + k * VEC, V(load)(s + i + k * VEC));
-    for (; n - i > VEC; i += VEC) V(store)(d + i, V(load)(s + i));
-    V(store)(d + n - VEC, V(load)(s + n - VEC));
+    for (; n - i >= 4 * VEC; i += 4 * VEC) {
+        TG_UNROLL
+        for (int k = 0; k < 4; k++) V(copy_vector)(d + i + k * VEC, s + i + k * VEC, claims);
+    }
+    if (i == n) return;
+    for (; n - i > VEC; i += VEC) V(copy_vector)(d + i, s + i, claims);
+    V(copy_vector)(d + n - VEC, s + n - VEC, claims);
 }
+
+static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) { V(copy_on)(d, s, n, false); }
 
 /* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `near`: into the
  * first-level cache. */
@@ -31,6 +42,12 @@ INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
     for (int k = 0; k < STICK / VEC; k++) v[k] = V(load)(s + k * VEC);
     TG_UNROLL
     for (int k = 0; k < STICK / VEC; k++) V(put)(d + k * VEC, v[k], stream);
+}
+
+/* The lines of a stick further on in dst, wherever it begins in one. */
+INLINE void V(claim_stick)(const uint8_t *d) {
+    TG_CLAIM(d + TG_CLAIMED);
+    TG_CLAIM(d + TG_CLAIMED + TG_LINE_BYTES);
 }
 
 /* A long row around the caches. */
@@ -136,9 +153,22 @@ INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, b
     }
 }
 
+/* dst from end to end. */
+INLINE void V(claimed_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
+    for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t i = w->along.n; i > 0; i--, to += STICK, from += w->along.src) {
+            V(claim_stick)(to);
+            V(stick)(to, from, false);
+        }
+    }
+}
+
 ALONE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
     const walk w = *v;
-    if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
+    if (w.claims) V(claimed_sticks)(d, s, &w);
+    else if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
     else if (stream && w.ahead > 0) V(bands)(d, s, &w, true, true, false);
     else if (stream) V(bands)(d, s, &w, true, false, false);
     else V(bands)(d, s, &w, false, false, false);
@@ -240,6 +270,7 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
             const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(pad, some, 0)
                                           : _mm512_mask_loadu_epi8(pad, in_low, from));
             const V(vec) c = (V(vec))(few ? pad : _mm512_mask_loadu_epi8(pad, in_high, from + 64));
+            if (w->claims) V(claim_stick)(to);
             V(put)(to, a, stream);
             V(put)(to + 64, c, stream);
         }
@@ -313,7 +344,10 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
             uint8_t       *to = d + o * w->across.dst + i * w->along.dst;
             const uint8_t *from = s + o * w->across.src + i * w->along.src;
             for (int64_t k = 0; k < n; k++) V(some_bytes)(sticks + k * STICK, from + k * w->along.src, b->cols);
-            for (int64_t k = 0; k < n; k++) V(stick)(to + k * w->along.dst, sticks + k * STICK, stream);
+            for (int64_t k = 0; k < n; k++) {
+                if (w->claims) V(claim_stick)(to + k * w->along.dst);
+                V(stick)(to + k * w->along.dst, sticks + k * STICK, stream);
+            }
         }
 }
 #endif
@@ -340,7 +374,7 @@ INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
 }
 
 /* A row with padding behind it, which is written first: whole vectors of both overlap. */
-INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad) {
+INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad, bool claims) {
     const int64_t total = n + tail;
     if (tail > 0 && total >= VEC) {
         const V(vec) v = V(load)(pad); /* any element of it is the pad element */
@@ -349,7 +383,7 @@ INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tai
     } else if (tail > 0) {
         tg_copy_short(d + n, pad, tail);
     }
-    V(copy)(d, s, n);
+    V(copy_on)(d, s, n, claims);
 }
 
 /* ---- ragged blocks ---- */
@@ -367,17 +401,22 @@ INLINE V(ragged) V(ragged_of)(const tg_block *b) {
     return r;
 }
 
-ALONE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+INLINE void V(ragged_rows_of)(uint8_t *d, const uint8_t *s, const tg_block *b, bool claims) {
     V(ragged)            r = V(ragged_of)(b);
     const int64_t        cols = b->cols;
     const uint8_t *const pad = b->pad;
     for (; r.beside.n > 0; r.beside.n--, d += r.beside.dst, s += r.beside.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
-        for (int64_t k = 1; k < r.on.n; k++, to += r.on.dst, from += r.on.src) V(copy)(to, from, cols);
-        V(copy_and_pad)(to, from, r.last, r.tail, pad);
+        for (int64_t k = 1; k < r.on.n; k++, to += r.on.dst, from += r.on.src)
+            V(copy_on)(to, from, cols, claims);
+        V(copy_and_pad)(to, from, r.last, r.tail, pad, claims);
     }
 }
+
+ALONE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(ragged_rows_of)(d, s, b, false); }
+
+ALONE void V(claimed_ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(ragged_rows_of)(d, s, b, true); }
 
 /* A stick with fewer columns: with the padding that fills it up, or nothing behind them. */
 typedef struct V(short_stick) {
@@ -412,8 +451,45 @@ INLINE void V(put_short_stick)(uint8_t *d, const uint8_t *s, const V(short_stick
         _mm512_mask_storeu_epi8(d + VEC, e->high, c);
     }
 #else
-    V(copy_and_pad)(d, s, e->cols, padded ? STICK - e->cols : 0, e->pad);
+    V(copy_and_pad)(d, s, e->cols, padded ? STICK - e->cols : 0, e->pad, false);
 #endif
+}
+
+/* dst from end to end, which goes on along each row. */
+INLINE void V(claimed_along)(uint8_t *d, const uint8_t *s, const V(ragged) *r, const V(short_stick) *e, bool padded) {
+    for (int64_t i = r->beside.n; i > 0; i--, d += r->beside.dst, s += r->beside.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t k = 1; k < r->on.n; k++, to += STICK, from += r->on.src) {
+            V(claim_stick)(to);
+            V(stick)(to, from, false);
+        }
+        V(claim_stick)(to);
+        V(put_short_stick)(to, from, e, padded);
+    }
+}
+
+/* The same where it goes on from row to row. */
+INLINE void V(claimed_across)(uint8_t *d, const uint8_t *s, const V(ragged) *r, const V(short_stick) *e, bool padded) {
+    for (int64_t k = 1; k <= r->on.n; k++, d += r->on.dst, s += r->on.src) {
+        uint8_t       *to = d;
+        const uint8_t *from = s;
+        for (int64_t i = r->beside.n; i > 0; i--, to += r->beside.dst, from += r->beside.src) {
+            V(claim_stick)(to);
+            if (k < r->on.n) V(stick)(to, from, false);
+            else V(put_short_stick)(to, from, e, padded);
+        }
+    }
+}
+
+ALONE void V(claimed_ragged)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const V(ragged)      r = V(ragged_of)(b);
+    const V(short_stick) e = V(short_stick_of)(b->last, b->pad, b->tail > 0);
+    const bool           along = r.on.dst == STICK;
+    if (along && b->tail == 0) V(claimed_along)(d, s, &r, &e, false);
+    else if (along) V(claimed_along)(d, s, &r, &e, true);
+    else if (b->tail == 0) V(claimed_across)(d, s, &r, &e, false);
+    else V(claimed_across)(d, s, &r, &e, true);
 }
 
 /* n rows side by side. */
@@ -447,8 +523,17 @@ ALONE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_block *
     V(ragged_sticks)(d, s, b, false);
 }
 
-ALONE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+/* Does dst go on along the rows of a block, or from one to the next? */
+INLINE bool V(goes_on)(const tg_block *b) {
+    const V(ragged) r = V(ragged_of)(b);
+    return r.on.dst == b->cols || r.beside.dst == b->cols;
+}
+
+ALONE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
+    const bool claims = m->claims && !small && V(goes_on)(b), sticks = b->cols == STICK;
     if (m->stream) in_two(m, d, s, b);
+    else if (claims && sticks && (b->tail == 0 || b->last + b->tail == STICK)) V(claimed_ragged)(d, s, b);
+    else if (claims) V(claimed_ragged_rows)(d, s, b);
     else if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);
     else if (b->cols == STICK && b->last + b->tail == STICK) V(ragged_sticks_and_padding)(d, s, b);
     else V(ragged_rows)(d, s, b);
@@ -469,7 +554,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
                 else if (m->stream)
                     V(stream_row)(to, from, b->cols, m->far);
                 else
-                    V(copy)(to, from, b->cols);
+                    V(copy_on)(to, from, b->cols, w.claims);
                 if (b->tail > 0) V(pad)(to + b->cols, b->tail, b->pad, m->stream);
             }
 }
@@ -562,7 +647,7 @@ INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, const tg_block *block, b
         for (int64_t r = 0; r < b.rows; r++) {
             uint8_t *const       to = d + o * b.dst_outer + r * b.dst_row;
             const uint8_t *const from = s + o * b.src_outer + r * b.src_row;
-            V(copy_and_pad)(to, from, b.cols, padded ? b.tail : 0, b.pad);
+            V(copy_and_pad)(to, from, b.cols, padded ? b.tail : 0, b.pad, false);
         }
 }
 
@@ -602,9 +687,10 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
 }
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const bool small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= SMALL;
+    const int64_t most = m->claims ? SMALL_CLAIMED : SMALL;
+    const bool    small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= most;
     if (b->ragged != TG_RAGGED_NOT)
-        V(ragged_block)(m, d, s, b);
+        V(ragged_block)(m, d, s, b, small);
     else if (!m->stream && b->cols <= TG_LINE_BYTES && b->tail == 0)
         V(short_rows)(m, d, s, b, small);
     else if (small && b->cols == STICK && b->tail == 0)

@@ -20,7 +20,10 @@
 #include "kernels/stream.h"
 #include "relayout/box.h"
 
-enum { FEW_LINES = 16 };
+enum {
+    FEW_LINES = 16,
+    FIRST_LEVEL = 40 << 10 /* bytes of both sides that stay in the first-level cache */
+};
 
 /* ---- movers ---- */
 
@@ -167,6 +170,14 @@ static bool choose_bytes_movers(tg_draft *d) {
            (!spreads || find_spread(d, &box->in, false)) && (!joins || find_spread(d, &box->out, true));
 }
 
+/* Into the second-level cache, from there. Movers have claims only where they write dst and no stage. */
+static bool claim_lines(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
+    m->claims = !m->stream && !p->far && p->bytes > FIRST_LEVEL && tg_cpu_claims();
+    return true;
+}
+
 bool tg_draft_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
@@ -177,11 +188,12 @@ bool tg_draft_route(tg_draft *d) {
     if (d->ncols > 0) return box->route == TG_ROUTE_TILE ? choose_tile_movers(d) : find_tiles(d);
     box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
-    case TG_ROUTE_MOVE: return find_own(d, &box->mover, around);
-    case TG_ROUTE_CONVERT: return find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far);
+    case TG_ROUTE_MOVE: return find_own(d, &box->mover, around) && claim_lines(d);
+    case TG_ROUTE_CONVERT:
+        return find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far) && claim_lines(d);
     case TG_ROUTE_NARROW:
         return find_convert(d, &box->in, p->dst_encoding, p->src_encoding, false, p->far) &&
-               find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, around, false);
+               find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, around, false) && claim_lines(d);
     case TG_ROUTE_GATHER:
         return find_own(d, &box->in, false) &&
                find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, around, false);
