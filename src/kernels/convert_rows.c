@@ -490,8 +490,11 @@ TG_BEGIN_AVX512
 #  define VEC 64
 #  define SET "avx512"
 #  include "kernels/convert_rows.inc.h"
-#  undef VEC
 #  undef SET
+TG_END
+TG_BEGIN_AVX512_BF16
+#  include "kernels/convert_bf16.inc.h"
+#  undef VEC
 TG_END
 #elif TG_HAVE_NEON
 #  define VEC 16
@@ -520,6 +523,16 @@ static uint32_t find_pair(uint32_t key) {
     return found;
 }
 
+/* The loop of a pair, or the one with the instruction that not all processors with these vectors have. */
+static const entry *entry_of(const entry *table, uint32_t index, tg_encoding dst, tg_encoding src, uint32_t cpu) {
+#if TG_HAVE_X86
+    const bool straight = dst.kind == TG_KIND_BF16 && src.kind == TG_KIND_F32;
+    if (straight && (cpu & TG_CPU_BF16) != 0 && table == table_64) return &bf16_straight_64;
+#endif
+    (void)dst, (void)src, (void)cpu;
+    return &table[index];
+}
+
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far) {
     const entry *const table = table_for(cpu);
     const uint32_t     found = table == NULL ? 0 : find_pair(side_of(dst) << 16 | side_of(src));
@@ -530,7 +543,8 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
                       .few_streams = tg_cpu_few_streams(), .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
     if (found == 0) return true;
-    out->move = table[found - 1].move;
-    out->name = table[found - 1].name;
+    const entry *const e = entry_of(table, found - 1, dst, src, cpu);
+    out->move = e->move;
+    out->name = e->name;
     return true;
 }

@@ -568,8 +568,10 @@ PAIR(bits_from_bools, 8, 1, 3, V(pack_1)(s, true))
 static const entry V(table)[] = {PAIRS(ENTRY)};
 
 #undef ENTRY
-#undef ROUND_BF16
-#undef PAIR
-#undef GRIDS
-#undef LINES
 #undef FLOATS
+#if VEC != 64 /* convert_bf16.inc.h goes on with them */
+#  undef ROUND_BF16
+#  undef PAIR
+#  undef GRIDS
+#  undef LINES
+#endif

@@ -13,6 +13,7 @@ static uint32_t features_x86(void) {
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
         __builtin_cpu_supports("avx512vbmi"))
         cpu |= TG_CPU_AVX512;
+    if ((cpu & TG_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16")) cpu |= TG_CPU_BF16;
     return cpu;
 }
 #endif

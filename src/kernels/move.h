@@ -93,7 +93,10 @@ static inline const uint8_t *tg_mover_run(const tg_mover *mover, uint8_t *dst, c
     return mover->move(mover, dst, src, b);
 }
 
-/* What the processor can do, as TG_CPU_* bits of tegula.h. */
+/* The instruction that makes bfloat16 of float32: a bit behind those of tegula.h, which counts where AVX-512 does. */
+enum { TG_CPU_BF16 = 1 << 8 };
+
+/* What the processor can do, as TG_CPU_* bits. */
 uint32_t tg_cpu_features(void);
 
 /* From how many bytes on, read and written together, stores around the caches win; `alone`: of one thread. After

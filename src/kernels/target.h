@@ -22,6 +22,8 @@
 
 #define TG_BEGIN_AVX2   TG_BEGIN("avx2,fma,f16c,bmi,bmi2,prfchw")
 #define TG_BEGIN_AVX512 TG_BEGIN("avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,fma,f16c,bmi,bmi2,prfchw")
+#define TG_BEGIN_AVX512_BF16 \
+    TG_BEGIN("avx512bf16,avx512bw,avx512dq,avx512vl,avx512vbmi,avx2,fma,f16c,bmi,bmi2,prfchw")
 
 /* Into the second-level cache. Into the first one is slower for more than a few streams: it has fewer places for
  * lines on their way. A Zen 5 has enough of them for eight. */

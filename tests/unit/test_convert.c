@@ -16,7 +16,8 @@
 
 #include <cmocka.h>
 
-static const uint32_t sets[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
+static const uint32_t sets[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512,
+                                TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_BF16, TG_CPU_NEON};
 enum { SETS = sizeof sets / sizeof sets[0] };
 
 static bool has(uint32_t set) { return (tg_cpu_features() & set) == set; }
