@@ -163,7 +163,7 @@ static int64_t streams_of(const tg_mover *m, bool stream) {
 
 /* Are lines of dst asked for early (move.h)? Only if they are more than those of src: otherwise reading and converting
  * take longer than storing. */
-static bool claims(const tg_mover *m, const pair *p) { return m->claims && p->dst > p->src; }
+static bool claims(const tg_mover *m, const pair *p) { return m->claims && !m->stream && p->dst > p->src; }
 
 /* dst goes on along outer, so that the sources of one row lie apart: 8 of them, for all rows, then the next 8.
  * Otherwise the rows lie apart in src: some rows, all of outer. Where lines of dst are asked for it is walked from end

@@ -83,7 +83,8 @@ struct tg_mover {
     bool           sparing;   /* tg_cpu_sparing */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* tg_cpu_few_streams */
-    bool           claims;      /* dst is stored into the second-level cache, and tg_cpu_claims; false until set */
+    bool           claims;      /* tg_cpu_claims, of what writes dst itself, into the second-level cache or around the
+                                 * caches (parts of lines); false until set */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;

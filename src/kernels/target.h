@@ -30,7 +30,7 @@
 #define TG_FETCH(p)           __builtin_prefetch((p), 0, 2)
 #define TG_FETCH_NEAR(p)      __builtin_prefetch((p), 0, 3)
 #define TG_FETCH_AS(p, near)  ((near) ? TG_FETCH_NEAR(p) : TG_FETCH(p))
-/* A line that is written soon, into the first-level cache. Where a processor with AVX2 lacks prfchw, nothing happens. */
+/* A line that is written soon, into the first-level cache. A processor with AVX2 that lacks prfchw does nothing. */
 #define TG_CLAIM(p) __builtin_prefetch((p), 1, 3)
 /* So many bytes before it is written: 128 to 2048 are the same. */
 #define TG_CLAIMED 256

@@ -174,7 +174,7 @@ static bool choose_bytes_movers(tg_draft *d) {
 static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
-    m->claims = !m->stream && !p->far && p->bytes > FIRST_LEVEL && tg_cpu_claims();
+    m->claims = (m->stream || (!p->far && p->bytes > FIRST_LEVEL)) && tg_cpu_claims();
     return true;
 }
 

@@ -116,8 +116,8 @@ static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool 
 
 static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
     fail_msg(
-        "%s stream %d far %d sparing %d few streams %d claims %d: %lld x %lld x %lld + %lld (ragged %d, last %lld), dst %lld "
-        "%lld %lld, src %lld %lld %lld: byte %lld",
+        "%s stream %d far %d sparing %d few streams %d claims %d: %lld x %lld x %lld + %lld (ragged %d, last %lld), "
+        "dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
         m->name, m->stream, m->far, m->sparing, m->few_streams, m->claims, (long long)b->outer, (long long)b->rows,
         (long long)b->cols, (long long)b->tail, (int)b->ragged, (long long)b->last, (long long)b->dst_outer,
         (long long)b->dst_row, (long long)b->dst_col, (long long)b->src_outer, (long long)b->src_row,
@@ -162,7 +162,7 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             m.few_streams = (kind & 8) != 0;
             m.claims = (kind & 16) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
-            if (m.claims && (m.stream || m.far)) continue;
+            if (m.claims && m.far && !m.stream) continue;
             assert_int_equal(m.dst_width, size);
             check_mover(&m, &b, align);
         }
@@ -211,6 +211,11 @@ static void check_named(int32_t width) {
          ROWS,
          {17, 3, e, e, 17 * e, 1, C + e / 2, e, 1, e - e / 2, NULL, TG_RAGGED_ROWS, e / 2}},
         {"ragged unstick", ROWS, {40, 3, e, C + e - 1, e, 1, e, 40 * e, 1, 0, NULL, TG_RAGGED_ROWS, e - 1}},
+        {"ragged unstick, long", ROWS, {9, 20, e, 19 * e + 1, e, 1, e, 9 * e, 1, 0, NULL, TG_RAGGED_ROWS, 1}},
+        {"ragged unstick, more than a line",
+         ROWS, {9, 10, e, 9 * e + e / 2 + 1, e, 1, e, 9 * e, 1, 0, NULL, TG_RAGGED_ROWS, e / 2 + 1}},
+        {"unstick to few runs", ROWS, {35, 3, e, e, 40 * e, 1, 3 * e, e, 1, 0, NULL, 0, 0}},
+        {"tiles of long rows", ROWS, {3, 17, 4 * e, 17 * 4 * e, 4 * e, 1, 4 * e, 12 * e, 1, 0, NULL, 0, 0}},
         {"ragged unstick, one element", ROWS, {5, 2, e, e + 1, e, 1, e, 5 * e, 1, 0, NULL, TG_RAGGED_ROWS, 1}},
         {"ragged T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 119, NULL, TG_RAGGED_OUTER, 9}},
         {"ragged, no tail", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 0, NULL, TG_RAGGED_OUTER, 9}},
