@@ -3,29 +3,20 @@
 
 /* ---- one row ---- */
 
-/* A vector of a walk of dst. `claims`: what is written some vectors later is asked for. */
-INLINE void V(copy_vector)(uint8_t *d, const uint8_t *s, bool claims) {
-    if (claims) TG_CLAIM(d + TG_CLAIMED);
-    V(store)(d, V(load)(s));
-}
-
 /* n bytes at any address: the last vector overlaps the one before it. */
-INLINE void V(copy_on)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
+INLINE void V(copy_here)(uint8_t *d, const uint8_t *s, int64_t n) {
+    int64_t i = 0;
     if (n < VEC) {
         tg_copy_short(d, s, n);
         return;
     }
-    int64_t i = 0;
-    for (; n - i >= 4 * VEC; i += 4 * VEC) {
-        TG_UNROLL
-        for (int k = 0; k < 4; k++) V(copy_vector)(d + i + k * VEC, s + i + k * VEC, claims);
-    }
-    if (i == n) return;
-    for (; n - i > VEC; i += VEC) V(copy_vector)(d + i, s + i, claims);
-    V(copy_vector)(d + n - VEC, s + n - VEC, claims);
+    for (; n - i > 4 * VEC; i += 4 * VEC)
+        for (int k = 0; k < 4; k++) V(store)(d + i + k * VEC, V(load)(s + i + k * VEC));
+    for (; n - i > VEC; i += VEC) V(store)(d + i, V(load)(s + i));
+    V(store)(d + n - VEC, V(load)(s + n - VEC));
 }
 
-static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) { V(copy_on)(d, s, n, false); }
+static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) { V(copy_here)(d, s, n); }
 
 /* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `near`: into the
  * first-level cache. */
@@ -48,6 +39,15 @@ INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
 INLINE void V(claim_stick)(const uint8_t *d) {
     TG_CLAIM(d + TG_CLAIMED);
     TG_CLAIM(d + TG_CLAIMED + TG_LINE_BYTES);
+}
+
+/* n bytes; `claims`: dst goes on behind them. */
+INLINE void V(copy_on)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
+    for (; claims && n >= STICK; n -= STICK, d += STICK, s += STICK) {
+        V(claim_stick)(d);
+        V(stick)(d, s, false);
+    }
+    if (n > 0) V(copy_here)(d, s, n);
 }
 
 /* A long row around the caches. */
@@ -588,7 +588,7 @@ INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s, co
 #if VEC == 64
     const V(ragged) r = V(ragged_of)(b);
     walk            w = {r.on, r.beside, 0, true, 0, m->few_streams, false, false};
-    if (!m->stream || b->tail > 0 || b->cols % TG_LINE_BYTES != 0 || b->cols == TG_LINE_BYTES || r.on.dst != b->cols ||
+    if (b->tail > 0 || b->cols % TG_LINE_BYTES != 0 || b->cols == TG_LINE_BYTES || r.on.dst != b->cols ||
         r.on.n == 1)
         return false;
     w.along.n--;
@@ -607,12 +607,20 @@ INLINE bool V(goes_on)(const tg_block *b) {
     return r.on.dst == b->cols || r.beside.dst == b->cols;
 }
 
+ALONE void V(claimed_block)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const bool sticks = b->cols == STICK && (b->tail == 0 || b->last + b->tail == STICK);
+    if (!V(goes_on)(b)) V(ragged_rows)(d, s, b);
+    else if (sticks) V(claimed_ragged)(d, s, b);
+    else V(claimed_ragged_rows)(d, s, b);
+}
+
+ALONE void V(ragged_lines)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (!V(joined_ragged)(m, d, s, b)) in_two(m, d, s, b);
+}
+
 ALONE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
-    const bool claims = m->claims && !small && V(goes_on)(b), sticks = b->cols == STICK;
-    if (V(joined_ragged)(m, d, s, b)) return;
-    if (m->stream) in_two(m, d, s, b);
-    else if (claims && sticks && (b->tail == 0 || b->last + b->tail == STICK)) V(claimed_ragged)(d, s, b);
-    else if (claims) V(claimed_ragged_rows)(d, s, b);
+    if (m->stream) V(ragged_lines)(m, d, s, b);
+    else if (m->claims && !small) V(claimed_block)(d, s, b);
     else if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);
     else if (b->cols == STICK && b->last + b->tail == STICK) V(ragged_sticks_and_padding)(d, s, b);
     else V(ragged_rows)(d, s, b);
@@ -734,7 +742,12 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
     for (int64_t o = 0; o < b.outer; o++, d += b.dst_outer, s += b.src_outer) {
         uint8_t       *to = d;
         const uint8_t *from = s;
-        for (int64_t r = b.rows; r > 0; r--, to += b.dst_row, from += b.src_row) V(stick)(to, from, false);
+        int64_t        r = b.rows;
+        for (; r > 1; r -= 2, to += 2 * b.dst_row, from += 2 * b.src_row) {
+            V(stick)(to, from, false);
+            V(stick)(to + b.dst_row, from + b.src_row, false);
+        }
+        if (r > 0) V(stick)(to, from, false);
     }
 }
 
@@ -784,8 +797,8 @@ ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_
 }
 
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int64_t most = m->claims ? SMALL_CLAIMED : SMALL;
-    const bool    small = !m->stream && b->outer * b->rows * (b->cols + b->tail) <= most;
+    const int64_t bytes = b->outer * b->rows * (b->cols + b->tail);
+    const bool    small = !m->stream && (bytes <= SMALL_CLAIMED || (bytes <= SMALL && !m->claims));
     if (b->ragged != TG_RAGGED_NOT)
         V(ragged_block)(m, d, s, b, small);
     else if (!m->stream && b->cols <= TG_LINE_BYTES && b->tail == 0)
