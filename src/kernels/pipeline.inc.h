@@ -36,7 +36,7 @@ TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int 
  * ones, since there are no registers for 16. Lines [first, end) are carried meanwhile. */
 TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, const uint8_t *from,
                                       bool high, int first, int end) {
-    const int n = 16 / width, rounds = width <= 2 ? 3 : width == 4 ? 2 : width == 8 ? 1 : 0, more = end - first;
+    const int n = 16 / width, rounds = width == 1 ? 3 : ROUNDS(width), more = end - first;
     V(vec)    v[2][16];
     TG_UNROLL
     for (int j = 0; j < n; j++) {

@@ -41,6 +41,12 @@
         TG_FETCH_AS(p, near);                 \
     } while (0)
 
+#define TG_CLAIM_HERE(p)                      \
+    do {                                      \
+        __asm__ volatile("" ::: "memory");    \
+        __builtin_prefetch((p), 1, 3);        \
+    } while (0)
+
 /* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define TG_SANITIZED 1

@@ -16,9 +16,10 @@
  * Whole cache lines are loaded, each once for a square: lines are often a power of two apart, and would push each
  * other out of the first-level cache before their next use. Squares make tiles of a stick (128 bytes) of columns, by
  * another stick where lines are evenly spaced and stores go into a cache, else by 64 rows, or 128 of one byte; half
- * squares read lines of which a whole square's share too few sets of the cache. 16 bytes of a line are the least, a
- * strip. The last tile begins a little earlier where that helps, and writes some rows twice. Where columns are
- * missing, lines of padding are read instead, or any, and what is too much is not written.
+ * squares read lines of which a whole square's share too few sets of the cache. (Intel's processors want whole ones,
+ * and fetches between shuffles: ahead_avx512.inc.h.) 16 bytes of a line are the least, a strip. The last tile begins a
+ * little earlier where that helps, and writes some rows twice. Where columns are missing, lines of padding are read
+ * instead, or any, and what is too much is not written.
  *
  * From far, the lines of a later tile are fetched meanwhile: 64 lines at a time are too many for the prefetchers of the
  * processor, and to fetch them all at once holds up the loads behind them. Around the caches each store of a square is
@@ -92,6 +93,9 @@
 #define INLINE TG_INLINE
 
 enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
+
+/* Rounds of shuffles that turn 16 bytes of each of 16 / width lines. */
+#define ROUNDS(width) ((width) == 1 ? 4 : (width) == 2 ? 3 : (width) == 4 ? 2 : (width) == 8 ? 1 : 0)
 
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
@@ -199,6 +203,7 @@ typedef struct matrix {
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
+    bool           ahead;    /* evenly spaced ones are fetched from a cache, and so are rows: ahead_avx512.inc.h */
     bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
@@ -489,6 +494,7 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
+    a->ahead = m->claims && !a->far;
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&

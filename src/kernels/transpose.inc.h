@@ -411,17 +411,27 @@ INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, 
     }
 }
 
+#if VEC == 64
+#  include "kernels/ahead_avx512.inc.h"
+#endif
+
 /* As many whole sticks as there are. */
 INLINE void V(run_even)(int width, matrix *a) {
     const int     side = STICK / width;
     const int64_t sticks = a->src.n / side, squares = a->dst.n * width / VEC * VEC / width;
     if (a->dst.n < 16 / width) return;
+#if VEC == 64
+    if (a->ahead && sticks > 0 && squares > 0) run_ahead(width, a, sticks, squares);
+    const bool done = a->ahead;
+#else
+    const bool done = false;
+#endif
     for (int64_t o = 0; o < a->outer; o++)
         for (int64_t i = 0; i < sticks; i++) {
             const even_stick k = {a->d + o * a->dst_outer + i * STICK,
                                   a->s + o * a->src_outer + i * side * a->src.step, sticks - i};
-            if (a->far) V(run_even_stick)(width, true, a, &k, squares);
-            else V(run_even_stick)(width, false, a, &k, squares);
+            if (!done && a->far) V(run_even_stick)(width, true, a, &k, squares);
+            else if (!done) V(run_even_stick)(width, false, a, &k, squares);
             if (squares < a->dst.n) V(run_even_strips)(width, a, &k, squares);
         }
     a->first = sticks * side;
