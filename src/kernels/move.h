@@ -85,6 +85,7 @@ struct tg_mover {
     bool           few_streams; /* tg_cpu_few_streams */
     bool           claims;      /* tg_cpu_claims, of what writes dst itself, into the second-level cache or around the
                                  * caches (parts of lines); false until set */
+    bool           at_hand;     /* such a one, where both sides are in the first-level cache; then it does not claim */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;

@@ -639,6 +639,9 @@ DEFINE_MATRICES(16)
 BY_WIDTH(V(turn_narrow_move), matrices)
 
 INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+#if VEC == 64
+    if (moved_at_hand(width, m, d, s, b)) return NULL;
+#endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
 #if VEC == 64
     if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;

@@ -170,11 +170,14 @@ static bool choose_bytes_movers(tg_draft *d) {
            (!spreads || find_spread(d, &box->in, false)) && (!joins || find_spread(d, &box->out, true));
 }
 
-/* Into the second-level cache, from there. Movers have claims only where they write dst and no stage. */
+/* Into the second-level cache, from there, or in the first one. Movers have claims only where they write dst and no
+ * stage. */
 static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
-    m->claims = (m->stream || (!p->far && p->bytes > FIRST_LEVEL)) && tg_cpu_claims();
+    const bool             claims = tg_cpu_claims(), small = p->bytes <= FIRST_LEVEL;
+    m->claims = claims && (m->stream || (!p->far && !small));
+    m->at_hand = claims && small;
     return true;
 }
 

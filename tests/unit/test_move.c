@@ -116,12 +116,12 @@ static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool 
 
 static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
     fail_msg(
-        "%s stream %d far %d sparing %d few streams %d claims %d: %lld x %lld x %lld + %lld (ragged %d, last %lld), "
-        "dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
-        m->name, m->stream, m->far, m->sparing, m->few_streams, m->claims, (long long)b->outer, (long long)b->rows,
-        (long long)b->cols, (long long)b->tail, (int)b->ragged, (long long)b->last, (long long)b->dst_outer,
-        (long long)b->dst_row, (long long)b->dst_col, (long long)b->src_outer, (long long)b->src_row,
-        (long long)b->src_col, (long long)at);
+        "%s stream %d far %d sparing %d few streams %d claims %d at hand %d: %lld x %lld x %lld + %lld (ragged %d, "
+        "last %lld), dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
+        m->name, m->stream, m->far, m->sparing, m->few_streams, m->claims, m->at_hand, (long long)b->outer,
+        (long long)b->rows, (long long)b->cols, (long long)b->tail, (int)b->ragged, (long long)b->last,
+        (long long)b->dst_outer, (long long)b->dst_row, (long long)b->dst_col, (long long)b->src_outer,
+        (long long)b->src_row, (long long)b->src_col, (long long)at);
 }
 
 static void check_mover(const tg_mover *m, const tg_block *b, int64_t align) {
@@ -154,13 +154,14 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
     const extent de = dst_extent(&b, size), se = src_extent(&b, size);
     if (de.high - de.low > ARENA - 512 || se.high - se.low > ARENA - 512) return;
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
-        for (int kind = 0; kind < 32; kind++) {
+        for (int kind = 0; kind <= 32; kind++) {
             tg_mover m;
             if ((masks[i] & ~tg_cpu_features()) != 0) continue;
             assert_true(make_mover(&m, f, width, masks[i], (kind & 1) != 0, (kind & 2) != 0));
             m.sparing = m.staged = (kind & 4) != 0; /* whatever this processor is */
             m.few_streams = (kind & 8) != 0;
             m.claims = (kind & 16) != 0;
+            m.at_hand = (kind & 32) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
             if (m.claims && m.far && !m.stream) continue;
             assert_int_equal(m.dst_width, size);
