@@ -57,9 +57,13 @@ int64_t tg_chain_bound(const tg_layout *l, int32_t i);
 
 /* ---- in a hurry (quick.c) ---- */
 
-/* All offsets lie in [low, high], and how many coordinates there are. */
+/* All offsets lie in [low, high]; how many coordinates there are; from which chain position on modes have no axis; and
+ * dense as tg_layout_dense has it, if that is seen at once. */
 typedef struct tg_extent {
     int64_t low, high, numel;
+    int32_t first_other;
+    bool    dense;
+    int64_t dense_span;
 } tg_extent;
 
 /* True if l is valid, has no folds, at least one element, all its offsets lie in [0, span), and the storage is less

@@ -76,8 +76,22 @@ static void break_layout(tg_layout *l) {
     }
 }
 
+/* How far positions go that begin at 0 and follow each other; 0 if some do not. */
+static int64_t end_of_positions(const tg_layout *l) {
+    int64_t end = 1;
+    bool    used[TG_MAX_MODES] = {false};
+    for (int32_t n = 0; n < l->nmodes; n++) {
+        int32_t i = 0;
+        while (i < l->nmodes && (used[i] || (l->mode[i].size > 1 && l->mode[i].stride != end))) i++;
+        if (i == l->nmodes) return 0;
+        used[i] = true;
+        end *= l->mode[i].size;
+    }
+    return l->offset == 0 ? end : 0;
+}
+
 static void check(const tg_layout *l) {
-    tg_extent e = {0, 0, 0};
+    tg_extent e;
     tg_error  err;
     int64_t   low, high;
     if (!tg_layout_quick(&e, l)) return;
@@ -86,6 +100,8 @@ static void check(const tg_layout *l) {
     assert_true(e.low <= low && high <= e.high && e.high < l->span && e.low >= 0);
     assert_true(l->span <= INT64_MAX / 2 && l->span <= INT64_MAX / l->elem_bits);
     assert_int_equal(e.numel, tg_layout_numel(l));
+    if (e.dense) assert_int_equal(e.dense_span, end_of_positions(l));
+    for (int32_t i = 0; i < l->nmodes; i++) assert_int_equal(l->mode[l->chain[i]].axis < 0, i >= e.first_other);
 }
 
 static void test_broken_layouts_are_not_called_good(void **unused) {
