@@ -9,30 +9,31 @@
 
 #include <stddef.h>
 
-typedef struct encoding_row {
-    tg_dtype  dtype;
-    tg_format format;
-    tg_kind   kind;
-    int32_t   bits;
-} encoding_row;
+/* How elements are stored in a device format, and of which types. */
+typedef struct format_row {
+    tg_kind  kind;
+    int32_t  bits;
+    uint64_t dtypes; /* bit t: type t */
+} format_row;
 
-static const encoding_row rows[] = {
-    {TG_F16, TG_IEEE_FP16, TG_KIND_F16, 16},        {TG_F16, TG_SEN169_FP16, TG_KIND_DLF16, 16},
-    {TG_F16, TG_IEEE_FP32, TG_KIND_F32, 32},        {TG_F16, TG_BFLOAT16, TG_KIND_BF16, 16},
-    {TG_BF16, TG_BFLOAT16, TG_KIND_BF16, 16},       {TG_BF16, TG_SEN169_FP16, TG_KIND_DLF16, 16},
-    {TG_BF16, TG_IEEE_FP32, TG_KIND_F32, 32},       {TG_BF16, TG_IEEE_FP16, TG_KIND_F16, 16},
-    {TG_F32, TG_IEEE_FP32, TG_KIND_F32, 32},        {TG_F32, TG_SEN169_FP16, TG_KIND_DLF16, 16},
-    {TG_F32, TG_BFLOAT16, TG_KIND_BF16, 16},        {TG_F32, TG_IEEE_FP16, TG_KIND_F16, 16},
-    {TG_F32, TG_SEN143_FP8, TG_KIND_F8E4M3FN, 8},   {TG_F8E4M3FN, TG_SEN143_FP8, TG_KIND_F8E4M3FN, 8},
-    {TG_F8E5M2FNUZ, TG_SEN152_FP8, TG_KIND_BITS, 8},
-    {TG_PRED, TG_BOOL, TG_KIND_BOOL, 8},            {TG_PRED, TG_SEN169_FP16, TG_KIND_DLF16, 16},
-    {TG_PRED, TG_IEEE_FP32, TG_KIND_F32, 32},
-    {TG_S64, TG_IEEE_INT64, TG_KIND_SINT, 64},      {TG_S64, TG_IEEE_INT32, TG_KIND_SINT, 32},
-    {TG_S64, TG_SENUINT32, TG_KIND_UINT, 32},       {TG_S32, TG_IEEE_INT32, TG_KIND_SINT, 32},
-    {TG_S32, TG_IEEE_INT64, TG_KIND_SINT, 64},      {TG_U32, TG_SENUINT32, TG_KIND_UINT, 32},
-    {TG_U8, TG_SENUINT32, TG_KIND_UINT, 32},        {TG_S16, TG_SENINT16, TG_KIND_SINT, 16},
-    {TG_S8, TG_SENINT8, TG_KIND_SINT, 8},           {TG_S4, TG_SENINT4, TG_KIND_SINT, 4},
-    {TG_S2, TG_SENINT2, TG_KIND_SINT, 2},           {TG_U2, TG_SENUINT2, TG_KIND_UINT, 2},
+#define BIT(dtype) ((uint64_t)1 << (dtype))
+
+static const format_row formats[] = {
+    [TG_SEN169_FP16] = {TG_KIND_DLF16, 16, BIT(TG_F16) | BIT(TG_BF16) | BIT(TG_F32) | BIT(TG_PRED)},
+    [TG_IEEE_FP16] = {TG_KIND_F16, 16, BIT(TG_F16) | BIT(TG_BF16) | BIT(TG_F32)},
+    [TG_BFLOAT16] = {TG_KIND_BF16, 16, BIT(TG_F16) | BIT(TG_BF16) | BIT(TG_F32)},
+    [TG_IEEE_FP32] = {TG_KIND_F32, 32, BIT(TG_F16) | BIT(TG_BF16) | BIT(TG_F32) | BIT(TG_PRED)},
+    [TG_SEN143_FP8] = {TG_KIND_F8E4M3FN, 8, BIT(TG_F32) | BIT(TG_F8E4M3FN)},
+    [TG_SEN152_FP8] = {TG_KIND_BITS, 8, BIT(TG_F8E5M2FNUZ)},
+    [TG_BOOL] = {TG_KIND_BOOL, 8, BIT(TG_PRED)},
+    [TG_IEEE_INT64] = {TG_KIND_SINT, 64, BIT(TG_S64) | BIT(TG_S32)},
+    [TG_IEEE_INT32] = {TG_KIND_SINT, 32, BIT(TG_S64) | BIT(TG_S32)},
+    [TG_SENUINT32] = {TG_KIND_UINT, 32, BIT(TG_S64) | BIT(TG_U32) | BIT(TG_U8)},
+    [TG_SENINT16] = {TG_KIND_SINT, 16, BIT(TG_S16)},
+    [TG_SENINT8] = {TG_KIND_SINT, 8, BIT(TG_S8)},
+    [TG_SENINT4] = {TG_KIND_SINT, 4, BIT(TG_S4)},
+    [TG_SENINT2] = {TG_KIND_SINT, 2, BIT(TG_S2)},
+    [TG_SENUINT2] = {TG_KIND_UINT, 2, BIT(TG_U2)},
 };
 
 static tg_kind native_kind(tg_dtype dtype) {
@@ -61,18 +62,20 @@ static tg_kind kind_in_bits(tg_dtype dtype, int32_t elem_bits) {
     return fits ? native_kind(dtype) : TG_KIND_NONE;
 }
 
-static const encoding_row *find_row(tg_dtype dtype, tg_format format, int32_t elem_bits) {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        const encoding_row *r = &rows[i];
-        if (r->dtype == dtype && r->format == format && r->bits == elem_bits) return r;
-    }
-    return NULL;
+static bool is_stored(const format_row *row, tg_dtype dtype, int32_t elem_bits) {
+    return row->bits == elem_bits && (uint32_t)dtype < 64 && (row->dtypes >> dtype & 1) != 0;
 }
 
 void tg_encoding_find(tg_encoding *out, tg_dtype dtype, tg_format format, int32_t elem_bits) {
-    const bool          native = format == TG_FORMAT_NATIVE;
-    const encoding_row *row = native ? NULL : find_row(dtype, format, elem_bits);
     out->bits = elem_bits;
-    out->kind = native ? kind_in_bits(dtype, elem_bits) : row != NULL ? row->kind : TG_KIND_NONE;
-    out->value_bits = native ? tg_dtype_bits(dtype) : row == NULL ? 0 : row->kind == TG_KIND_BOOL ? 1 : row->bits;
+    if (format == TG_FORMAT_NATIVE) {
+        out->kind = kind_in_bits(dtype, elem_bits);
+        out->value_bits = tg_dtype_bits(dtype);
+    } else if ((size_t)format < sizeof formats / sizeof formats[0] && is_stored(&formats[format], dtype, elem_bits)) {
+        out->kind = formats[format].kind;
+        out->value_bits = out->kind == TG_KIND_BOOL ? 1 : elem_bits;
+    } else {
+        out->kind = TG_KIND_NONE;
+        out->value_bits = 0;
+    }
 }
