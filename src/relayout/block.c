@@ -95,8 +95,8 @@ static void take_rows(tg_draft *d) {
     const tg_loop *rows = first ? a : b, *outer = first ? b : a;
     set_rows(d, rows);
     set_outer(d, outer);
-    if (rows->chunks_of != TG_NO_LOOP) d->box->block.ragged = TG_RAGGED_ROWS;
-    if (outer->chunks_of != TG_NO_LOOP) d->box->block.ragged = TG_RAGGED_OUTER;
+    if (TG_RARELY(rows->chunks_of != TG_NO_LOOP)) d->box->block.ragged = TG_RAGGED_ROWS;
+    if (TG_RARELY(outer->chunks_of != TG_NO_LOOP)) d->box->block.ragged = TG_RAGGED_OUTER;
 }
 
 /* Bytes of all columns, where a loop counts chunks of them. */
@@ -111,11 +111,11 @@ static void choose_rows(tg_draft *d) {
     tg_box       *box = d->box;
     const int64_t n = tg_max(d->run, 1);
     box->family = TG_FAMILY_ROWS;
-    if (d->loose) {
+    if (TG_RARELY(d->loose)) {
         box->width = 1;
         box->block.tail = d->tail;
         set_cols(d, n, 1, 1);
-    } else if (d->converts) {
+    } else if (TG_RARELY(d->converts)) {
         box->width = d->src_width;
         box->block.tail = d->tail;
         set_cols(d, n, d->dst_width, d->src_width);
@@ -125,7 +125,7 @@ static void choose_rows(tg_draft *d) {
         box->block.tail = tg_bytes_for(d->tail, bits);
         set_cols(d, tg_bytes_for(n, bits), 1, 1);
         box->block.last = tg_bytes_for(d->last, bits);
-        if (d->last > 0) box->total[TG_BLOCK_COLS] = all_columns(d);
+        if (TG_RARELY(d->last > 0)) box->total[TG_BLOCK_COLS] = all_columns(d);
     }
     take_rows(d);
 }
@@ -311,7 +311,8 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
 /* Short runs that are converted, as one unit each. */
 static bool choose_units(tg_draft *d) {
     const int64_t from = tg_bytes_for(d->run, d->plan->src_bits), to = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (!d->converts || d->tail > 0 || !is_width(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
+    if (TG_MOSTLY(!d->converts || d->tail > 0)) return false;
+    if (!is_width(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
     const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
     if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
     d->unit = d->run;
@@ -405,7 +406,7 @@ void tg_draft_block(tg_draft *d) {
     d->box->route = TG_ROUTE_MOVE; /* route.c decides, unless it is a tile */
     d->box->block.ragged = TG_RAGGED_NOT;
     d->box->block.last = 0;
-    if (d->fill) choose_fill(d);
+    if (TG_RARELY(d->fill)) choose_fill(d);
     else if (d->run == 0) choose_move(d);
     else if (d->loose || (!choose_wide(d) && !choose_units(d))) choose_rows(d);
 }

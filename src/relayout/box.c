@@ -29,7 +29,7 @@ enum {
 /* Do both sides walk a and b, which is inside, like one loop? */
 static bool goes_on(const tg_loop *a, const tg_loop *b) {
     int64_t dst, src;
-    if (a->chunks_of != TG_NO_LOOP || b->chunks_of != TG_NO_LOOP) return false;
+    if (TG_RARELY(a->chunks_of != TG_NO_LOOP || b->chunks_of != TG_NO_LOOP)) return false;
     return tg_mul(&dst, b->n, b->dst) && dst == a->dst && tg_mul(&src, b->n, b->src) && src == a->src;
 }
 
@@ -38,11 +38,11 @@ static void fuse(tg_draft *d) {
     for (int32_t i = 1; i < d->n; i++) {
         tg_loop       *high = &d->loop[last];
         const tg_loop *low = &d->loop[i];
-        if (goes_on(high, low)) {
+        if (TG_RARELY(goes_on(high, low))) {
             high->n *= low->n; /* fits: positions of dst */
             high->dst = low->dst;
             high->src = low->src;
-        } else if (++last < i) {
+        } else if (TG_RARELY(++last < i)) {
             d->loop[last] = *low;
         }
     }
@@ -52,7 +52,7 @@ static void fuse(tg_draft *d) {
 /* No two loops of a unique dst take the same steps, so it is the last one. */
 static void take_run(tg_draft *d) {
     d->run = 0;
-    if (d->n == 0) return;
+    if (TG_RARELY(d->n == 0)) return;
     const tg_loop *l = &d->loop[d->n - 1];
     if (l->dst != d->dst_unit || (l->src != d->src_unit && !d->fill)) return;
     d->run = l->n;
@@ -170,24 +170,25 @@ static bool keep_loops(tg_draft *d) {
     tg_nest       *nest = &d->plan->as.nest;
     tg_box        *box = d->box;
     tg_loop *const keep = &nest->loop[nest->nloops];
+    const int32_t  most = TG_PLAN_LOOPS - nest->nloops - d->ncols - d->nrows;
     int32_t        n = 0;
-    if (nest->nloops + d->ncols + d->nrows + __builtin_popcountll(d->left) > TG_PLAN_LOOPS) return false;
+    if (TG_RARELY(most < 0)) return false;
     box->blocks = 1;
-    for (uint64_t left = d->left; left != 0; left &= left - 1) {
-        const int32_t i = __builtin_ctzll(left);
-        const tg_loop l = d->loop[i];
-        int32_t       at = n++;
-        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], &l); at--)
+    for (uint64_t left = d->left; TG_RARELY(left != 0); left &= left - 1) {
+        const tg_loop *const l = &d->loop[__builtin_ctzll(left)];
+        if (n == most) return false;
+        int32_t at = n++;
+        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], l); at--)
             keep[at] = keep[at - 1]; /* chunks came last */
-        keep[at] = l;
-        box->blocks *= l.n; /* fits: positions of dst */
+        keep[at] = *l;
+        box->blocks *= l->n; /* fits: positions of dst */
     }
     box->first = nest->nloops;
     box->nloops = n;
     box->ncols = (int16_t)d->ncols;
     box->nrows = (int16_t)d->nrows;
-    for (int32_t i = 0; i < d->ncols; i++) keep[n++] = d->cols[i];
-    for (int32_t i = 0; i < d->nrows; i++) keep[n++] = d->rows[i];
+    for (int32_t i = 0; TG_RARELY(i < d->ncols); i++) keep[n++] = d->cols[i];
+    for (int32_t i = 0; TG_RARELY(i < d->nrows); i++) keep[n++] = d->rows[i];
     nest->nloops += n;
     return true;
 }
@@ -195,7 +196,7 @@ static bool keep_loops(tg_draft *d) {
 bool tg_nest_add_box(tg_draft *d) {
     tg_plan_private *plan = d->plan;
     tg_nest         *nest = &plan->as.nest;
-    if (nest->nboxes == TG_PLAN_BOXES) return false;
+    if (TG_RARELY(nest->nboxes == TG_PLAN_BOXES)) return false;
     d->box = &nest->box[nest->nboxes];
     d->converts = plan->dst_encoding.kind != TG_KIND_NONE && !d->fill;
     d->ncols = d->nrows = 0;
@@ -204,18 +205,18 @@ bool tg_nest_add_box(tg_draft *d) {
     take_run(d);
     d->left = ((uint64_t)1 << d->n) - 1;
     d->loose = d->by_bytes = false;
-    if ((d->dst_width == 0 || d->src_width == 0) && !place_packed(d)) {
+    if (TG_RARELY(d->dst_width == 0 || d->src_width == 0) && !place_packed(d)) {
         plan->why = "packed elements begin inside a byte, and are converted or between others";
         return false;
     }
     d->box->dst = d->dst;
     d->box->src = d->src;
     d->box->loose = d->loose;
-    if (!d->by_bytes) tg_draft_block(d);
-    if (!tg_draft_route(d)) return false;
-    tg_draft_chunks(d);
-    if (!keep_loops(d)) return false;
-    if (d->box->nloops > 0 || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
+    if (TG_MOSTLY(!d->by_bytes)) tg_draft_block(d);
+    if (TG_RARELY(!tg_draft_route(d))) return false;
+    if (!tg_stays_near(d)) tg_draft_chunks(d);
+    if (TG_RARELY(!keep_loops(d))) return false;
+    if (TG_RARELY(d->box->nloops > 0) || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
     nest->nboxes++;
     return true;
 }

@@ -44,7 +44,7 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->fill = fill;
     d->dst_width = plan->dst_bits / 8;
     d->src_width = plan->src_bits / 8;
-    const bool packed = d->dst_width == 0 || d->src_width == 0;
+    const bool packed = TG_RARELY(d->dst_width == 0 || d->src_width == 0);
     d->dst_unit = packed ? 1 : d->dst_width;
     d->src_unit = packed ? 1 : d->src_width;
     d->dst = dst * d->dst_unit; /* this fits, and so do the steps below: storage in bytes does */
@@ -75,9 +75,9 @@ static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
 
 /* One more loop, steps in elements: by decreasing dst, which is walked upwards. */
 static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src, int32_t chunks_of) {
-    int64_t dst_step = dst * d->dst_unit, src_step = d->fill ? 0 : src * d->src_unit;
+    int64_t dst_step = dst * d->dst_unit, src_step = TG_RARELY(d->fill) ? 0 : src * d->src_unit;
     int32_t i = d->n++;
-    if (dst_step < 0) {
+    if (TG_RARELY(dst_step < 0)) {
         d->dst += (n - 1) * dst_step;
         d->src += (n - 1) * src_step;
         dst_step = -dst_step;
@@ -110,7 +110,7 @@ static inline int32_t tg_draft_find_src(const tg_draft *d, int64_t step) {
 
 /* From one element to its neighbour. */
 static inline int64_t tg_element_step(const tg_draft *d, int32_t width) {
-    return d->loose ? 1 : width == 0 ? TG_PACKED_STEP : width;
+    return TG_RARELY(d->loose) ? 1 : TG_RARELY(width == 0) ? TG_PACKED_STEP : width;
 }
 
 /* Elements on either side of a tile, so that it fits into the stage. */
@@ -124,6 +124,10 @@ void tg_draft_block(tg_draft *d);
 /* route.c: false if there are too many movers, or none. */
 bool tg_draft_route(tg_draft *d);
 /* chunk.c */
+
+/* Does all of the move stay in the first-level cache? Then nothing is cut. */
+static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
+
 void tg_draft_chunks(tg_draft *d);
 
 #endif

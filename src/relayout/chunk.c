@@ -121,7 +121,6 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
     if (d->ncols > 0 || d->by_bytes) return; /* loops have been cut */
-    if (d->plan->bytes <= t->block_bytes_min) return; /* stays in the first-level cache */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     const int64_t room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);

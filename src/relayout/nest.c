@@ -23,6 +23,7 @@
  * line. Gaps between strides of dst are boxes as well where these nest: a loop of 100 steps of 160 around one of 150
  * elements leaves 10 behind each but the last. */
 #include "base/checked.h"
+#include "base/error.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
 #include "relayout/refine.h"
@@ -74,7 +75,7 @@ typedef struct refinement {
     loop             loops[MAX_LOOPS]; /* of segments */
 } refinement;
 
-static bool refuse(refinement *r, const char *why) {
+TG_COLD static bool refuse(refinement *r, const char *why) {
     r->why = why;
     return false;
 }
@@ -82,7 +83,7 @@ static bool refuse(refinement *r, const char *why) {
 /* ---- segments ---- */
 
 static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
-    if (r->nsegments == MAX_SEGMENTS) {
+    if (TG_RARELY(r->nsegments == MAX_SEGMENTS)) {
         refuse(r, "there are too many ragged edges");
         return NULL;
     }
@@ -96,7 +97,7 @@ static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
 }
 
 static bool add_loop(refinement *r, segment *s, int64_t n, int64_t dst, int64_t src) {
-    if (n == 1) return true;
+    if (TG_RARELY(n == 1)) return true;
     if (r->nloops == MAX_LOOPS) return refuse(r, "there are too many loops");
     loop *l = &r->loops[r->nloops++];
     l->n = n;
@@ -109,8 +110,8 @@ static bool add_loop(refinement *r, segment *s, int64_t n, int64_t dst, int64_t 
 /* Where coordinate c is. */
 static void place(int64_t *dst, int64_t *src, const tg_both_digits *g, int64_t c) {
     *dst = *src = 0;
-    for (int32_t i = 0; i < g->n && c > 0; i++) {
-        const int64_t w = g->at[i].weight, q = w == 1 ? c : c / w;
+    for (int32_t i = 0; TG_RARELY(c > 0) && i < g->n; i++) {
+        const int64_t w = g->at[i].weight, q = tg_div(c, w);
         c -= q * w;
         *dst += q * g->at[i].dst; /* fits: these are offsets of coordinates */
         *src += q * g->at[i].src;
@@ -119,7 +120,7 @@ static void place(int64_t *dst, int64_t *src, const tg_both_digits *g, int64_t c
 
 /* How often digit i counts where `above` coordinates are to be counted. */
 static int64_t count_of(const tg_both_digits *g, int32_t i, int64_t above) {
-    return g->at[i].weight == 1 ? above : above / g->at[i].weight;
+    return tg_div(above, g->at[i].weight);
 }
 
 /* Coordinates [begin, end), whole steps of digit `level`, with all that is below it. */
@@ -127,9 +128,9 @@ static bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int6
     int64_t dst, src, above = end - begin;
     place(&dst, &src, g, begin);
     segment *s = add_segment(r, dst, src);
-    if (s == NULL) return false;
+    if (TG_RARELY(s == NULL)) return false;
     for (int32_t i = level; i < g->n; i++) {
-        if (!add_loop(r, s, count_of(g, i, above), g->at[i].dst, g->at[i].src)) return false;
+        if (TG_RARELY(!add_loop(r, s, count_of(g, i, above), g->at[i].dst, g->at[i].src))) return false;
         above = g->at[i].weight;
     }
     return true;
@@ -138,12 +139,12 @@ static bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int6
 /* [begin, end), not empty, which a digit above `level` does not divide any further. */
 static bool cut(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
     if (level + 1 == g->n) return add_data(r, g, level, begin, end);
-    const int64_t w = g->at[level].weight, last = end / w * w;
+    const int64_t w = g->at[level].weight, last = tg_div(end, w) * w;
     int64_t       first = 0;
-    if (begin > 0 && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
-    if (first > last) return cut(r, g, level + 1, begin, end);
-    if (begin < first && !cut(r, g, level + 1, begin, first)) return false;
-    if (first < last && !add_data(r, g, level, first, last)) return false;
+    if (TG_RARELY(begin > 0) && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
+    if (TG_RARELY(first > last)) return cut(r, g, level + 1, begin, end);
+    if (TG_RARELY(begin < first) && !cut(r, g, level + 1, begin, first)) return false;
+    if (first < last && TG_RARELY(!add_data(r, g, level, first, last))) return false;
     return last == end || cut(r, g, level + 1, last, end);
 }
 
@@ -178,7 +179,7 @@ static bool add_padding(refinement *r, const pad_walk *w, int32_t level, int64_t
 static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, int64_t at) {
     if (level == w->dst->n) return true;
     const tg_both_digit *g = &w->dst->at[level];
-    const int64_t        whole = g->weight == 1 ? bound : bound / g->weight, rest = bound - whole * g->weight;
+    const int64_t        whole = tg_div(bound, g->weight), rest = bound - whole * g->weight;
     const int64_t        used = whole + (rest > 0);
     const bool           is_tail = w->has_tail && w->nouter == 0 && level + 1 == w->dst->n;
     if (g->size > used && !is_tail && !add_padding(r, w, level, g->size - used, at + used * g->dst)) return false;
@@ -198,7 +199,7 @@ static int64_t tail_of(const refinement *r, const dim *d) {
     const tg_both_digit *g = &dst->at[dst->n - 1];
     const segment       *s = &r->segments[d->data + d->ndata - 1];
     if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && r->loops[s->first].dst != 1)) return 0;
-    const int64_t used = dst->n > 1 ? d->size % g[-1].weight : d->size;
+    const int64_t used = dst->n > 1 ? d->size - tg_div(d->size, g[-1].weight) * g[-1].weight : d->size;
     const int64_t tail = used == 0 ? 0 : g->size - used;
     return tail > MAX_TAIL ? 0 : tail;
 }
@@ -234,7 +235,7 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
     for (int32_t i = 0; i < g->n; i++) {
         const int64_t n = count_of(g, i, above);
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
-        if (n > 1) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
+        if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
         above = g->at[i].weight;
     }
     return true;
@@ -245,7 +246,7 @@ static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int
     tg_draft *d = &r->common;
     if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
     tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
-    if (end - begin > 1) tg_draft_loop(d, end - begin, dst, src, TG_NO_LOOP);
+    if (TG_MOSTLY(end - begin > 1)) tg_draft_loop(d, end - begin, dst, src, TG_NO_LOOP);
     return true;
 }
 
@@ -254,7 +255,7 @@ static void join(refinement *r, dim *d, const tg_both_digits *g) {
     const tg_plan_private *p = r->plan;
     const int64_t          w = g->at[0].weight, width = p->dst_bits / 8;
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
-    if (d->ndata != 2 || g->n != 2 || (d->begin > 0 && d->begin % w != 0) || high->dst <= 0 || low->dst != 1 ||
+    if (d->ndata != 2 || g->n != 2 || !tg_is_multiple(d->begin, w) || high->dst <= 0 || low->dst != 1 ||
         low->src != 1)
         return;
     if (p->dst_encoding.kind != TG_KIND_NONE || width == 0) return;
@@ -279,7 +280,7 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->positions = positions;
     d->dst = &r->dst[r->ndims++];
     d->data = r->nsegments;
-    if (begin < end && !cut(r, both, 0, begin, end)) return false;
+    if (TG_MOSTLY(begin < end) && TG_RARELY(!cut(r, both, 0, begin, end))) return false;
     d->ndata = r->nsegments - d->data;
     d->pads = r->nsegments;
     d->npads = 0;
@@ -290,30 +291,23 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     return true;
 }
 
-static bool add_uneven(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size,
-                       int64_t positions) {
-    tg_both_digits both;
-    if (!tg_refine(&both, &r->dst[r->ndims], src)) return refuse(r, "the tiles of both sides do not nest");
-    const int64_t w = both.at[0].weight;
-    const bool    whole = w == 1 || ((begin == 0 || begin % w == 0) && end % w == 0);
-    return whole && positions == size && begin < end ? add_common(r, &both, begin, end)
-                                                     : add_segments(r, &both, begin, end, size, positions);
-}
-
-/* The next dimension; its digits in dst are the next of r->dst. Most dimensions are one segment without padding. */
+/* The next dimension; its digits in dst are the next of r->dst. */
 static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
     const tg_both_digits *dst = &r->dst[r->ndims];
     const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
-    if (positions == size && begin < end && tg_is_even(dst) && tg_is_even(src))
-        return add_even(r, tg_even_step(dst), tg_even_step(src), begin, end);
-    return add_uneven(r, src, begin, end, size, positions);
+    tg_both_digits        both;
+    if (!tg_refine(&both, dst, src)) return refuse(r, "the tiles of both sides do not nest");
+    const int64_t w = both.at[0].weight;
+    const bool    whole = tg_is_multiple(begin, w) && tg_is_multiple(end, w);
+    return TG_MOSTLY(whole && positions == size && begin < end) ? add_common(r, &both, begin, end)
+                                                     : add_segments(r, &both, begin, end, size, positions);
 }
 
 /* Paddings and copies, which no coordinate names; only copies hold data. */
 static bool make_synthetic(refinement *r, const tg_mode *mode) {
     static const tg_both_digits none = {.n = 0};
     const bool                  copy = mode->axis == TG_AXIS_COPY;
-    if (mode->size <= 1 || (!copy && !r->pair->pad)) return true;
+    if (TG_MOSTLY(mode->size <= 1 || (!copy && !r->pair->pad))) return true;
     if (r->ndims == MAX_DIMS) return refuse(r, "there are too many dimensions");
     tg_both_digits     *dst = &r->dst[r->ndims];
     const tg_both_digit g = {1, mode->stride, 0, mode->size};
@@ -322,18 +316,33 @@ static bool make_synthetic(refinement *r, const tg_mode *mode) {
     return add_dim(r, &none, 0, copy ? mode->size : 1, copy ? mode->size : 1);
 }
 
+/* Most dimensions are one step on either side, for all of their coordinates. */
+static bool make_dim(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_src) {
+    const tg_pair *p = r->pair;
+    const int64_t  begin = p->begin[d], end = p->end[d], size = p->dst->shape[d];
+    int32_t        i = *at_dst, j = *at_src;
+    tg_both_digit  to, from;
+    tg_both_digits src;
+    const bool     one_dst = tg_single_mode(&to, p->dst, d, &i, true);
+    const bool     one_src = tg_single_mode(&from, p->src, d, &j, false);
+    if (one_dst) *at_dst = i;
+    if (one_src) *at_src = j;
+    if (TG_MOSTLY(one_dst && one_src && begin < end) && TG_MOSTLY(to.size == size || end < size || !p->pad))
+        return add_even(r, to.dst, from.dst, begin, end);
+    if (one_dst) tg_one_digit(&r->dst[r->ndims], &to);
+    else if (!tg_collect(&r->dst[r->ndims], p->dst, d, at_dst, true)) return refuse(r, "it has too many digits");
+    if (one_src) tg_one_digit(&src, &from);
+    else if (!tg_collect(&src, p->src, d, at_src, false)) return refuse(r, "it has too many digits");
+    return add_dim(r, &src, begin, end, size);
+}
+
 static bool make_dims(refinement *r) {
-    const tg_pair   *p = r->pair;
-    const tg_layout *dst = p->dst, *src = p->src;
-    tg_both_digits   b;
+    const tg_layout *dst = r->pair->dst;
     int32_t          i = 0, j = 0;
-    for (int32_t d = 0; d < dst->ndim; d++) {
-        if (!tg_collect(&r->dst[r->ndims], dst, d, &i, true) || !tg_collect(&b, src, d, &j, false))
-            return refuse(r, "it has too many digits");
-        if (!add_dim(r, &b, p->begin[d], p->end[d], dst->shape[d])) return false;
-    }
+    for (int32_t d = 0; d < dst->ndim; d++)
+        if (TG_RARELY(!make_dim(r, d, &i, &j))) return false;
     for (; i < dst->nmodes; i++)
-        if (!make_synthetic(r, &dst->mode[dst->chain[i]])) return false;
+        if (TG_RARELY(!make_synthetic(r, &dst->mode[dst->chain[i]]))) return false;
     return true;
 }
 
@@ -344,7 +353,8 @@ typedef struct choice {
 } choice;
 
 static bool draft_box(refinement *r, tg_draft *d) {
-    return tg_nest_add_box(d) || refuse(r, r->plan->why != NULL ? r->plan->why : "there are too many ragged edges");
+    if (TG_MOSTLY(tg_nest_add_box(d))) return true;
+    return refuse(r, r->plan->why != NULL ? r->plan->why : "there are too many ragged edges");
 }
 
 static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
@@ -352,7 +362,7 @@ static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
     tg_draft_again(d, &r->common);
     for (int32_t i = 0; i < r->ndims; i++) {
         const segment *s = &r->segments[chosen[i].at];
-        if (d->n + s->nloops > MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
+        if (TG_RARELY(d->n + s->nloops > MAX_BOX_LOOPS)) return refuse(r, "there are too many loops");
         tg_draft_shift(d, s->dst, s->src);
         tail += s->tail;
         last += s->last;
@@ -374,7 +384,7 @@ static bool add_boxes(refinement *r, tg_draft *draft, choice *c) {
         c[d].at = c[d].first;
     }
     for (;;) {
-        if (!add_box(r, draft, c)) return false;
+        if (TG_RARELY(!add_box(r, draft, c))) return false;
         int32_t d = n;
         while (d-- > 0) {
             if (++c[d].at < c[d].first + c[d].n) break;
@@ -446,7 +456,7 @@ static bool better_apart(const refinement *r, const segment *joined) {
 static bool make_boxes(refinement *r) {
     choice   data[MAX_DIMS];
     tg_draft draft;
-    if (r->ndims == 0) return draft_box(r, &r->common);
+    if (TG_MOSTLY(r->ndims == 0)) return draft_box(r, &r->common);
     for (int32_t d = 0; d < r->ndims; d++) {
         const int32_t j = r->dims[d].joined;
         const bool    all = j != NONE && !better_apart(r, &r->segments[j]);
@@ -558,9 +568,9 @@ bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair) {
     plan->as.nest.single = true;
     plan->why = NULL;
     bool done = make_dims(&r);
-    if (done && pair->pad) put_tail_last(&r);
+    if (TG_RARELY(pair->pad) && done) put_tail_last(&r);
     done = done && make_boxes(&r) && (!pair->pad || add_rest(&r));
-    if (done && plan->fill_first) fill_gaps(&r);
+    if (TG_RARELY(done && plan->fill_first)) fill_gaps(&r);
     plan->why = r.why;
     return done;
 }

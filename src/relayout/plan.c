@@ -2,7 +2,11 @@
  *
  * Nothing here allocates and nothing is cleared that need not be: a plan for a few kilobytes must not take longer than
  * moving them. So the common case is checked in one pass (tg_layout_quick), and only what that cannot say is asked
- * again, slowly and with an error text. */
+ * again, slowly and with an error text.
+ *
+ * A plan is some 2000 instructions, each of them once. What they cost is fetching them: hints (TG_RARELY) keep what
+ * most plans do in a line, here and in the files that make boxes, and that alone takes a quarter of the time away. They
+ * stand where a condition nearly always goes one way, as a profile of the workloads of bench/ says. */
 #include "relayout/plan.h"
 
 #include "base/checked.h"
@@ -33,19 +37,6 @@ const tg_tuning tg_default_tuning = {
 
 /* ---- checks ---- */
 
-static tg_status check_slowly(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
-    tg_error        why;
-    const tg_status s = tg_layout_validate(l, &why);
-    if (s != TG_OK) return tg_fail_dim(err, s, why.dim, "plan: %s: %s", name, why.message);
-    out->numel = tg_layout_numel(l);
-    if (out->numel == 0) return TG_OK;
-    tg_layout_bounds(l, &out->low, &out->high);
-    if (out->low < 0 || out->high >= l->span)
-        return tg_fail(err, TG_ERR_ARGUMENT, "plan: offsets of %s run from %d to %d, outside its storage [0, %d)", name,
-                       out->low, out->high, l->span);
-    return TG_OK;
-}
-
 /* A loop's count times its step is less than twice the storage: so it always fits. */
 static tg_status check_storage(const tg_layout *l, const char *name, tg_error *err) {
     if (l->span <= INT64_MAX / 2 / tg_max(l->elem_bits / 8, 1)) return TG_OK;
@@ -54,20 +45,36 @@ static tg_status check_storage(const tg_layout *l, const char *name, tg_error *e
                    (int64_t)l->elem_bits);
 }
 
-static tg_status check_layout(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
+TG_COLD static tg_status check_slowly(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
     if (l == NULL) return tg_fail(err, TG_ERR_ARGUMENT, "plan: %s is NULL", name);
-    if (tg_layout_quick(out, l)) return TG_OK;
-    const tg_status s = check_slowly(out, l, name, err);
-    return s != TG_OK ? s : check_storage(l, name, err);
+    tg_error        why;
+    const tg_status s = tg_layout_validate(l, &why);
+    if (s != TG_OK) return tg_fail_dim(err, s, why.dim, "plan: %s: %s", name, why.message);
+    out->numel = tg_layout_numel(l);
+    out->dense = false; /* not known yet */
+    out->first_other = l->nmodes;
+    while (out->first_other > 0 && l->mode[l->chain[out->first_other - 1]].axis < 0) out->first_other--;
+    if (out->numel == 0) return check_storage(l, name, err);
+    tg_layout_bounds(l, &out->low, &out->high);
+    if (out->low < 0 || out->high >= l->span)
+        return tg_fail(err, TG_ERR_ARGUMENT, "plan: offsets of %s run from %d to %d, outside its storage [0, %d)", name,
+                       out->low, out->high, l->span);
+    return check_storage(l, name, err);
 }
 
-static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool convert, tg_error *err) {
+static inline tg_status check_layout(tg_extent *out, const tg_layout *l, const char *name, tg_error *err) {
+    if (TG_MOSTLY(l != NULL && tg_layout_quick(out, l))) return TG_OK;
+    return check_slowly(out, l, name, err);
+}
+
+static tg_status check_pair(const tg_layout *dst, int32_t first_other, const tg_layout *src, bool convert,
+                            tg_error *err) {
     bool same = dst->ndim == src->ndim;
     for (int32_t d = 0; same && d < dst->ndim; d++) same = dst->shape[d] == src->shape[d];
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    for (int32_t i = dst->nmodes; i-- > 0 && dst->mode[dst->chain[i]].axis < 0;) { /* modes without an axis are last */
+    for (int32_t i = first_other; i < dst->nmodes; i++) {
         const int32_t m = dst->chain[i];
         if (dst->mode[m].axis == TG_AXIS_COPY && dst->mode[m].size < 1)
             return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
@@ -81,10 +88,12 @@ static tg_status check_pair(const tg_layout *dst, const tg_layout *src, bool con
 static const int64_t zeros[TG_MAX_NDIM];
 
 static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *err) {
-    p->begin = params->begin != NULL ? params->begin : zeros;
-    p->end = params->end != NULL ? params->end : p->dst->shape;
+    p->begin = zeros;
+    p->end = p->dst->shape;
     p->whole = true;
-    if (params->begin == NULL && params->end == NULL) return TG_OK;
+    if (TG_MOSTLY(params->begin == NULL && params->end == NULL)) return TG_OK;
+    if (params->begin != NULL) p->begin = params->begin;
+    if (params->end != NULL) p->end = params->end;
     bool empty = false;
     p->numel = 1;
     for (int32_t d = 0; d < p->dst->ndim; d++) {
@@ -101,25 +110,27 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
 }
 
 /* How many positions hold data, as a dense layout has it: the elements and their copies. */
-static int64_t filled(const tg_layout *l, int64_t numel) {
-    for (int32_t i = l->nmodes; i-- > 0 && l->mode[l->chain[i]].axis < 0;)
-        if (l->mode[l->chain[i]].axis == TG_AXIS_COPY) numel *= l->mode[l->chain[i]].size; /* fits: a dense span does */
-    return numel;
+static int64_t filled(const tg_layout *l, const tg_extent *e) {
+    int64_t n = e->numel;
+    for (int32_t i = e->first_other; i < l->nmodes; i++)
+        if (l->mode[l->chain[i]].axis == TG_AXIS_COPY) n *= l->mode[l->chain[i]].size; /* fits: a dense span does */
+    return n;
 }
 
 /* Checks that dst is unique, and decides who fills the padding: the boxes, a pass before all else, or nobody because
  * there is none. */
-static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, int64_t numel, tg_error *err) {
+static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, const tg_extent *dst, tg_error *err) {
     bool      unique = true, exhaustive = false;
     tg_status s = TG_OK;
     plan->fill_first = false;
-    p->dense = tg_layout_dense(&p->dense_span, p->dst);
-    if (p->dense) exhaustive = filled(p->dst, numel) == p->dst->span;
+    p->dense_span = dst->dense_span;
+    p->dense = TG_MOSTLY(dst->dense) || tg_layout_dense(&p->dense_span, p->dst);
+    if (TG_MOSTLY(p->dense)) exhaustive = filled(p->dst, dst) == p->dst->span;
     else s = tg_layout_coverage(&unique, &exhaustive, NULL, p->dst, err);
     if (s != TG_OK) return s;
     if (!unique) return tg_fail(err, TG_ERR_ARGUMENT, "plan: dst is not unique: two coordinates share an offset");
     p->pad = p->pad && !exhaustive;
-    if (!p->pad || (p->dense && numel > 0 && p->dst->naxes == p->dst->ndim)) return TG_OK;
+    if (TG_MOSTLY(!p->pad || (p->dense && dst->numel > 0 && p->dst->naxes == p->dst->ndim))) return TG_OK;
     if (!p->whole)
         return tg_fail(err, TG_ERR_UNSUPPORTED,
                        "plan: the padding of dst cannot be shared out to boxes: it lies between "
@@ -152,14 +163,15 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
     plan->dst_bits = d->elem_bits;
     plan->src_bits = s->elem_bits;
     if (d->dtype == s->dtype && d->format == s->format && d->elem_bits == s->elem_bits) {
-        if (tg_bits_movable(d->elem_bits)) return TG_OK;
+        if (TG_MOSTLY(tg_bits_movable(d->elem_bits))) return TG_OK;
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: elements of %d bits cannot be moved", (int64_t)d->elem_bits);
     }
     tg_encoding to, from;
     tg_encoding_find(&to, d->dtype, d->format, d->elem_bits);
     tg_encoding_find(&from, s->dtype, s->format, s->elem_bits);
     const bool bits = d->dtype != s->dtype && (to.kind == TG_KIND_BITS || from.kind == TG_KIND_BITS);
-    if (!bits && tg_encoding_same(to, from) && tg_bits_movable(d->elem_bits) && to.kind != TG_KIND_NONE) return TG_OK;
+    if (TG_MOSTLY(!bits && tg_encoding_same(to, from) && tg_bits_movable(d->elem_bits) && to.kind != TG_KIND_NONE))
+        return TG_OK;
     tg_kernel kernel;
     if (bits || !tg_kernel_convert(&kernel, to, from)) return fail_conversion(d, s, err);
     plan->dst_encoding = to;
@@ -171,7 +183,7 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
 
 /* Bytes that n elements take, if they fit. */
 static bool bytes_of(int64_t *out, int64_t n, int32_t bits) {
-    if (bits >= 8) return tg_mul(out, n, bits / 8);
+    if (TG_MOSTLY(bits >= 8)) return tg_mul(out, n, bits / 8);
     *out = tg_ceil_div(n, 8 / bits);
     return true;
 }
@@ -185,21 +197,21 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     const bool    alone = plan->threads <= 1;
-    const int64_t limit = p->tuning->stream_bytes >= 0 ? p->tuning->stream_bytes : tg_cpu_stream_bytes(alone);
+    const int64_t given = p->tuning->stream_bytes, limit = TG_RARELY(given >= 0) ? given : tg_cpu_stream_bytes(alone);
     const int64_t turned = alone ? limit / 2 : limit; /* several threads share what memory takes, not their caches */
     const bool    never = p->hint == TG_HINT_CACHED, always = p->hint == TG_HINT_DEVICE;
-    plan->stream = always || (plan->bytes >= limit && !never);
-    plan->stream_turned = always || (plan->bytes >= turned && !never);
+    plan->stream = TG_RARELY(always || (plan->bytes >= limit && !never));
+    plan->stream_turned = TG_RARELY(always || (plan->bytes >= turned && !never));
     plan->far = plan->bytes >= p->tuning->far_bytes;
 }
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
-    const int64_t most = plan->way == TG_WAY_WALK ? plan->as.walk.units : INT64_MAX;
+    const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
     const int64_t size = tg_max(tg_min(plan->bytes / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
     plan->groups = plan->groups_per_step = plan->steps = 1;
     plan->task_bytes = t->task_bytes;
     plan->shared_bytes = t->shared_bytes;
-    if (plan->bytes < 2 * size) return;
+    if (TG_MOSTLY(plan->bytes < 2 * size)) return;
     plan->groups = tg_max(tg_min(plan->bytes / size, most), 1);
     const bool shared = plan->threads > 1 && plan->groups > plan->threads;
     if (shared) plan->groups -= plan->groups % plan->threads; /* each thread as many */
@@ -208,7 +220,8 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
 }
 
 static bool is_direct(const tg_plan_private *p) {
-    return p->way == TG_WAY_NEST && !p->fill_first && !p->stream_turned && p->groups == 1 && p->as.nest.single;
+    return TG_MOSTLY(p->way == TG_WAY_NEST && !p->fill_first && !p->stream_turned && p->groups == 1) &&
+           p->as.nest.single;
 }
 
 /* ---- init ---- */
@@ -252,13 +265,13 @@ static void repeat_pad(uint8_t *pattern, const void *element, int32_t bits) {
 
 static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *err) {
     plan->why = NULL;
-    if (p->numel == 0 && !p->pad) {
+    if (TG_RARELY(p->numel == 0 && !p->pad)) {
         plan->way = TG_WAY_NOTHING;
         return TG_OK;
     }
     const bool folds = p->dst->naxes != p->dst->ndim || p->src->naxes != p->src->ndim;
     plan->way = TG_WAY_NEST;
-    if (!folds && tg_nest_make(plan, p)) return TG_OK;
+    if (TG_MOSTLY(!folds && tg_nest_make(plan, p))) return TG_OK;
     if (folds) plan->why = "digits are folded into each other";
     plan->way = TG_WAY_WALK;
     if (p->pad && !p->whole)
@@ -272,8 +285,8 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     tg_extent dst, src;
     tg_status s = check_layout(&dst, params->dst, "dst", err);
     if (s == TG_OK) s = check_layout(&src, params->src, "src", err);
-    if (s == TG_OK) s = check_pair(params->dst, params->src, params->convert, err);
-    if (s != TG_OK) return s;
+    if (s == TG_OK) s = check_pair(params->dst, dst.first_other, params->src, params->convert, err);
+    if (TG_RARELY(s != TG_OK)) return s;
     p.tuning = tuning;
     p.dst = params->dst;
     p.src = params->src;
@@ -282,9 +295,9 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     p.cpu = tg_cpu_features() & ~params->without;
     p.hint = params->hint;
     s = check_box(&p, params, err);
-    if (s == TG_OK) s = check_coverage(plan, &p, dst.numel, err);
+    if (s == TG_OK) s = check_coverage(plan, &p, &dst, err);
     if (s == TG_OK) s = choose_conversion(plan, &p, err);
-    if (s != TG_OK) return s;
+    if (TG_RARELY(s != TG_OK)) return s;
     if (!count_bytes(&plan->bytes, &p))
         return tg_fail(err, TG_ERR_OVERFLOW, "plan: the bytes of %v do not fit 63 bits", p.dst->shape,
                        (int)p.dst->ndim);
@@ -296,7 +309,7 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     if (p.pad || plan->fill_first) repeat_pad(plan->pad, params->pad, plan->dst_bits);
     choose_stores(plan, &p);
     s = choose_way(plan, &p, err);
-    if (s != TG_OK) return s;
+    if (TG_RARELY(s != TG_OK)) return s;
     make_groups(plan, tuning);
     plan->direct = is_direct(plan);
     return TG_OK;
@@ -314,7 +327,7 @@ tg_status tg_plan_tuned(tg_plan *out, const tg_plan_params *params, const tg_tun
     tg_plan_private *const plan = (void *)out;
     tg_status              s = check_params(out, params, err);
     if (s == TG_OK) s = fill_in(plan, params, tuning, err);
-    if (s != TG_OK && plan != NULL) be_nothing(plan);
+    if (TG_RARELY(s != TG_OK) && plan != NULL) be_nothing(plan);
     return s;
 }
 

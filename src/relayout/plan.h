@@ -12,6 +12,7 @@
 #ifndef TG_RELAYOUT_PLAN_H
 #define TG_RELAYOUT_PLAN_H
 
+#include "base/checked.h"
 #include "kernels/kernels.h"
 #include "kernels/move.h"
 #include "relayout/side.h"
@@ -155,7 +156,9 @@ static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (
 static inline int64_t tg_magnitude(int64_t x) { return x < 0 ? -x : x; } /* validated strides: not INT64_MIN */
 
 /* Bytes of n elements, of whole bytes if they are packed; n * bits would not always fit. */
-static inline int64_t tg_bytes_for(int64_t n, int32_t bits) { return bits < 8 ? n / (8 / bits) : n * (bits / 8); }
+static inline int64_t tg_bytes_for(int64_t n, int32_t bits) {
+    return TG_RARELY(bits < 8) ? n / (8 / bits) : n * (bits / 8);
+}
 
 /* Do so many elements fill bytes? */
 static inline bool tg_is_whole(int64_t n, int32_t bits) { return bits >= 8 || n % (8 / bits) == 0; }

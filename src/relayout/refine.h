@@ -31,7 +31,7 @@ typedef struct tg_both_digits {
 
 /* Does a digit below `high` walk on where one step of that ends? Then both are one. */
 static inline bool tg_merge_digit(tg_both_digit *high, int64_t weight, int64_t stride, int64_t size) {
-    const int64_t ratio = weight == 1 ? high->weight : high->weight / weight;
+    const int64_t ratio = tg_div(high->weight, weight);
     int64_t       step, whole;
     if (size != ratio || ratio * weight != high->weight) return false;
     if (!tg_mul(&step, stride, ratio) || step != high->dst || !tg_mul(&whole, high->size, ratio)) return false;
@@ -48,23 +48,43 @@ static inline bool tg_collect(tg_both_digits *out, const tg_layout *l, int32_t a
     int32_t        i = *at;
     for (; weight != 1 && i < l->nmodes; i++) {
         const tg_mode *m = &l->mode[l->chain[i]];
-        if (m->axis != axis) break;
+        if (TG_RARELY(m->axis != axis)) break;
         const int64_t size = padded ? m->size : m->count; /* src's own padding is nobody's */
         weight = m->weight;
         if (size <= 1 || (g > out->at && tg_merge_digit(g - 1, weight, m->stride, size))) continue;
-        if (g == out->at + TG_BOTH_DIGITS) return false;
+        if (TG_RARELY(g == out->at + TG_BOTH_DIGITS)) return false;
         g->weight = weight;
         g->dst = m->stride;
         g->size = size;
         g++;
     }
-    if (g > out->at && g[-1].weight != 1) { /* one coordinate, with padding above it: it has a step all the same */
+    if (TG_RARELY(g > out->at && g[-1].weight != 1)) { /* one coordinate, with padding above it: it has a step too */
         if (g == out->at + TG_BOTH_DIGITS) return false;
         *g++ = (tg_both_digit){.weight = 1, .size = 1};
     }
     out->n = (int32_t)(g - out->at);
     *at = i;
     return true;
+}
+
+/* Most dimensions are a single mode, or none, on either side; *at goes on behind it. False if there are more modes. */
+static inline bool tg_single_mode(tg_both_digit *out, const tg_layout *l, int32_t axis, int32_t *at, bool padded) {
+    out->weight = out->size = 1;
+    out->dst = 0;
+    if (TG_RARELY(*at == l->nmodes)) return true;
+    const tg_mode *m = &l->mode[l->chain[*at]];
+    if (TG_RARELY(m->axis != axis)) return true;
+    out->dst = m->stride;
+    out->size = padded ? m->size : m->count;
+    ++*at;
+    return TG_MOSTLY(m->weight == 1);
+}
+
+static inline void tg_one_digit(tg_both_digits *out, const tg_both_digit *single) {
+    out->n = single->size > 1;
+    out->at[0].weight = 1;
+    out->at[0].dst = single->dst;
+    out->at[0].size = single->size;
 }
 
 /* Most sides are a single walk. */
@@ -79,8 +99,8 @@ static inline bool tg_refine_even(tg_both_digits *out, const tg_both_digits *cut
     out->n = cut->n;
     for (int32_t i = 0; i < cut->n; i++) {
         const int64_t w = cut->at[i].weight;
-        int64_t       steps = step;
-        if (w != 1 && ((i > 0 && cut->at[i - 1].weight % w != 0) || !tg_mul(&steps, step, w))) return false;
+        int64_t       steps;
+        if ((i > 0 && TG_RARELY(!tg_is_multiple(cut->at[i - 1].weight, w))) || !tg_mul(&steps, step, w)) return false;
         out->at[i].weight = w;
         out->at[i].dst = cut_is_dst ? cut->at[i].dst : steps;
         out->at[i].src = cut_is_dst ? steps : cut->at[i].dst;
@@ -93,21 +113,21 @@ static inline bool tg_step_at(int64_t *out, const tg_both_digits *side, int32_t 
     *out = 0;
     if (at == side->n) return true;
     const tg_both_digit *g = &side->at[at];
-    return g->weight == w ? (*out = g->dst, true) : tg_mul(out, g->dst, g->weight == 1 ? w : w / g->weight);
+    return g->weight == w ? (*out = g->dst, true) : tg_mul(out, g->dst, tg_div(w, g->weight));
 }
 
 /* All weights of both sides, at least one; false if they do not nest. */
 static inline bool tg_refine(tg_both_digits *out, const tg_both_digits *dst, const tg_both_digits *src) {
     static const tg_both_digits nowhere = {.n = 1, .at[0] = {.weight = 1}};
     int32_t                     i = 0, j = 0;
-    if (tg_is_even(src)) return tg_refine_even(out, dst->n > 0 ? dst : &nowhere, src, true);
+    if (TG_MOSTLY(tg_is_even(src))) return tg_refine_even(out, dst->n > 0 ? dst : &nowhere, src, true);
     if (tg_is_even(dst)) return tg_refine_even(out, src, dst, false);
     out->n = 0;
     while (i < dst->n || j < src->n) {
         const int64_t a = i < dst->n ? dst->at[i].weight : 0, b = j < src->n ? src->at[j].weight : 0;
         const int64_t w = tg_max(a, b);
         tg_both_digit *g = &out->at[out->n];
-        if (out->n == TG_BOTH_DIGITS || (out->n > 0 && w != 1 && g[-1].weight % w != 0)) return false;
+        if (out->n == TG_BOTH_DIGITS || (out->n > 0 && !tg_is_multiple(g[-1].weight, w))) return false;
         g->weight = w;
         if (!tg_step_at(&g->dst, dst, i, w) || !tg_step_at(&g->src, src, j, w)) return false;
         i += a == w;

@@ -44,7 +44,7 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     tg_mover *const m = &nest->mover[i];
     nest->family[i] = family;
     nest->width[i] = width;
-    if (d->plan->bytes >= d->pair->tuning->memory_bytes) return;
+    if (TG_RARELY(d->plan->bytes >= d->pair->tuning->memory_bytes)) return;
     m->staged = m->staged && m->sparing;
     m->sparing = false;
 }
@@ -59,7 +59,8 @@ static bool find_mover(tg_draft *d, int32_t *out, tg_family family, int32_t widt
     }
     *out = i;
     if (i < nest->nmovers) return true;
-    if (i == TG_PLAN_MOVERS || !make_mover(&nest->mover[i], family, width, d->pair->cpu, stream, far)) return false;
+    if (TG_RARELY(i == TG_PLAN_MOVERS)) return false;
+    if (!make_mover(&nest->mover[i], family, width, d->pair->cpu, stream, far)) return false;
     keep_mover(d, family, width);
     return true;
 }
@@ -124,7 +125,7 @@ static bool find_tiles(tg_draft *d) {
 
 static tg_route route_of(const tg_draft *d) {
     const tg_box *box = d->box;
-    if (!d->converts) return TG_ROUTE_MOVE;
+    if (TG_MOSTLY(!d->converts)) return TG_ROUTE_MOVE;
     if (box->family == TG_FAMILY_ROWS) return TG_ROUTE_CONVERT;
     if (box->family == TG_FAMILY_TRANSPOSE && d->dst_width <= d->src_width) return TG_ROUTE_NARROW;
     return box->block.dst_col == d->dst_width ? TG_ROUTE_GATHER : TG_ROUTE_SCATTER;
@@ -187,9 +188,9 @@ bool tg_draft_route(tg_draft *d) {
     const bool             turned = box->family == TG_FAMILY_TRANSPOSE || box->family == TG_FAMILY_PACKED;
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
-    if (d->by_bytes) return choose_bytes_movers(d);
-    if (d->ncols > 0) return box->route == TG_ROUTE_TILE ? choose_tile_movers(d) : find_tiles(d);
-    box->route = d->fill ? TG_ROUTE_FILL : d->loose ? TG_ROUTE_SHIFT : route_of(d);
+    if (TG_RARELY(d->by_bytes)) return choose_bytes_movers(d);
+    if (TG_RARELY(d->ncols > 0)) return box->route == TG_ROUTE_TILE ? choose_tile_movers(d) : find_tiles(d);
+    box->route = TG_RARELY(d->fill) ? TG_ROUTE_FILL : TG_RARELY(d->loose) ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around) && claim_lines(d);
     case TG_ROUTE_CONVERT:
