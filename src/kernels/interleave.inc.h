@@ -216,18 +216,26 @@ INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint
     V(turns_of)(width, ways, back, d, s, row, n, ahead, near, stream, false);
 }
 
+/* n bytes of lines of which others write the rest: whole lines, and less than one. `claims`: by a plain store (rows.c). */
+INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
+    const int64_t whole = n / TG_LINE_BYTES * TG_LINE_BYTES;
+    tg_stream_copy(d, s, (size_t)whole);
+    if (claims) memcpy(d + whole, s + whole, (size_t)(n - whole));
+    else tg_stream_part(d + whole, s + whole, n - whole);
+}
+
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
  * end, comes out of a buffer. */
 TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
-                                        int64_t ahead, bool near) {
+                                        int64_t ahead, bool near, bool claims) {
     const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
     const int64_t rest = (n - lead) % each, first = tg_max(each, TG_LINE_BYTES / unit); /* whole vectors */
     uint8_t       out[MOST_TURNS * TG_LINE_BYTES] __attribute__((aligned(64)));
     V(take_turns)(width, ways, false, out, s, row, first, 0, false, false);
-    tg_stream_part(d, out, lead * unit);
+    V(put_end)(d, out, lead * unit, claims);
     V(take_turns)(width, ways, false, d + lead * unit, s + lead * width, row, n - lead - rest, ahead, near, true);
     V(take_turns)(width, ways, false, out, s + (n - each) * width, row, each, 0, false, false);
-    tg_stream_copy(d + (n - rest) * unit, out + (each - rest) * unit, (size_t)(rest * unit));
+    V(put_end)(d + (n - rest) * unit, out + (each - rest) * unit, rest * unit, claims);
 }
 
 INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
@@ -240,8 +248,11 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
     const bool inside = m->stream && !stream && !back && ways != 3 && (uintptr_t)d % (uintptr_t)(ways * width) == 0 &&
                         (run | d_outer) % TG_LINE_BYTES == 0 && run >= FEW_LINES * TG_LINE_BYTES && n >= VEC / width;
     if (inside)
-        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
-            V(turn_inside)(width, ways, d, s, row, n, ahead, near);
+        for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer) {
+            if (m->claims) TG_CLAIM(d + 4 * d_outer);
+            if (m->claims) TG_CLAIM(d + 4 * d_outer + run);
+            V(turn_inside)(width, ways, d, s, row, n, ahead, near, m->claims);
+        }
     else if (stream)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, ahead, near, true);
