@@ -216,7 +216,7 @@ INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint
     V(turns_of)(width, ways, back, d, s, row, n, ahead, near, stream, false);
 }
 
-/* n bytes of lines of which others write the rest: whole lines, and less than one. `claims`: by a plain store (rows.c). */
+/* n bytes: whole lines, and less than one, of which others write the rest. `claims`: by a plain store (rows.c). */
 INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
     const int64_t whole = n / TG_LINE_BYTES * TG_LINE_BYTES;
     tg_stream_copy(d, s, (size_t)whole);

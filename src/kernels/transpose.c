@@ -79,6 +79,7 @@
  * ahead have left the caches when they are needed; what pays is the next stick of those lines that are copied, whose
  * pages of memory are open. */
 #include "base/checked.h"
+#include "kernels/pipeline.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
 #include "kernels/unaligned.h"
@@ -89,10 +90,6 @@
 #if TG_HAVE_X86
 #  include <immintrin.h>
 #endif
-
-#define INLINE TG_INLINE
-
-enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 
 /* Rounds of shuffles that turn 16 bytes of each of 16 / width lines. */
 #define ROUNDS(width) ((width) == 1 ? 4 : (width) == 2 ? 3 : (width) == 4 ? 2 : (width) == 8 ? 1 : 0)
@@ -177,38 +174,7 @@ INLINE void plain_tile(int width, const tg_listed *t) {
     }
 }
 
-/* ---- lines ----
- *
- * The lines of one side count through outer and the inner loop where these make one run on the other side. */
-
-typedef struct loops {
-    int64_t n, inner, step, outer; /* line i begins at i / inner * outer + i % inner * step */
-} loops;
-
-typedef struct matrix {
-    uint8_t       *d;
-    const uint8_t *s;
-    int64_t        width;
-    loops          src, dst; /* src.n columns, each a line of src; dst.n rows */
-    int64_t        cols;     /* src.n and the padding */
-    int64_t        outer, dst_outer, src_outer; /* so many matrices */
-    int64_t        first;    /* columns before this one are done, or are the seam's */
-    const uint8_t *pad;      /* as long as a tile is deep */
-    bool           stream;   /* around the caches: rows begin at cache lines, or are cut there: */
-    int64_t        lead;     /* columns before the first cache line of a row */
-    int64_t        group_rows; /* of so many rows each is followed by the next one */
-    bool carried; /* around the caches: rows begin anywhere, and some go on from stick to stick in a buffer */
-    bool           far;      /* src must be fetched early */
-    bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */
-    int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
-    bool           halves;   /* and squares' lines crowd each other: by half squares */
-    bool           crowded;  /* lines of a stick do */
-    bool           ahead;    /* evenly spaced ones are fetched from a cache, and so are rows: ahead_avx512.inc.h */
-    bool           solid;    /* far; src is one piece of memory, its lines are sticks */
-    bool           between;  /* around the caches, later lines are fetched between stores */
-    bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
-    bool           near;     /* which fetches into the first-level cache */
-} matrix;
+/* ---- lines ---- */
 
 /* The columns of one stick, or fewer. */
 typedef struct stick {
@@ -233,10 +199,6 @@ typedef struct work {
     uint8_t       *row[MAX_SIDE + 1], *to[MAX_SIDE]; /* in dst, with the one after them; or in out */
     int64_t        o, c; /* where the stick begins that is not yet known */
 } work;
-
-INLINE int64_t line_offset(const loops *l, int64_t i) {
-    return i < l->inner ? i * l->step : i / l->inner * l->outer + i % l->inner * l->step;
-}
 
 /* Addresses of lines [first, first + n). */
 #define DEFINE_ADDRESSES(name, POINTER)                                                                        \
@@ -288,142 +250,6 @@ static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned sl
     for (unsigned i = 0; i < STICKS - 1 && at >= end; i++, slot++) at = (at - end) / depth * depth;
     const stick *const s = &w->stick[slot % STICKS];
     return (source_tile){s->line, s->lines, at, end, a->between};
-}
-
-/* ---- a pipeline of tiles, a stick by a stick ---- */
-
-/* Bytes of each line that one step turns: 4 sticks or more. */
-#define PIECE(width) ((width) <= 4 ? 16 : (width) * 4)
-/* Of a tile. */
-#define STEPS(width) (STICK / PIECE(width))
-/* Lines that come in with half a step, and sticks that go out. */
-#define HALF(width) (PIECE(width) / (width) / 2)
-/* From the tile that is copied to the one whose lines are fetched: 64 lines, or a tile of bytes. */
-#define AHEAD(width) ((width) <= 2 ? 1 : (width) / 2)
-
-enum {
-    RING = 16, /* tiles of which it is known where they begin, as far as lines are fetched */
-    MOST_HALVES = 16
-};
-_Static_assert(2 * STEPS(1) == MOST_HALVES && 2 * STEPS(4) == MOST_HALVES && AHEAD(16) + 3 <= RING, "too many");
-
-typedef struct pipeline {
-    uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64))); /* of this tile, of the next one, in turn */
-    const uint8_t *line[RING];
-    uint8_t       *row[RING];
-} pipeline;
-
-/* What a step of it does besides turning. Stores go around the caches. */
-typedef enum journey {
-    EVEN_ROWS,   /* lines of a tile are evenly spaced, and rows; lines of a later one are fetched */
-    ROW_RUNS,    /* rows of half a step are; lines as before */
-    LINE_RUNS,   /* rows and lines of half a step are; lines of a later tile are fetched */
-    ALONG_LINES, /* the same, but the next stick of lines that are copied is fetched */
-    IN_CACHES    /* the same, but nothing is fetched, and stores go into the caches */
-} journey;
-
-/* Tiles of the sticks of a matrix of which all lines are there. */
-typedef struct matrix_tiles {
-    const matrix *a;
-    int64_t       tile, count; /* how many are known, of how many */
-    int64_t       o, c, r;     /* where the next one begins */
-    const uint8_t *last;       /* where lines of the one before do */
-    int64_t       col[RING], first[RING]; /* first column and row of known ones */
-} matrix_tiles;
-
-static inline int64_t count_tiles(const matrix *a) {
-    const int64_t side = STICK / a->width;
-    return a->dst.n < side ? 0 : a->outer * (a->src.n / side) * tg_ceil_div(a->dst.n, side);
-}
-
-/* Are n lines, or rows, evenly spaced that begin at a multiple of n, or anywhere if they all are? */
-static inline bool in_runs(const loops *l, int64_t n) { return l->inner == l->n || (l->inner | l->n) % n == 0; }
-
-/* Where one more tile begins; behind the last one, where that does. */
-static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
-    const matrix *const a = t->a;
-    const int64_t       side = STICK / width, at = t->tile++ % RING;
-    p->line[at] = t->last;
-    if (t->tile > t->count) return;
-    const int64_t first = tg_min(t->r, a->dst.n - side);
-    t->col[at] = t->c;
-    t->first[at] = first;
-    p->line[at] = t->last = a->s + t->o * a->src_outer + line_offset(&a->src, t->c) + first * width;
-    p->row[at] = a->d + t->o * a->dst_outer + t->c * width;
-    if ((t->r += side) < a->dst.n) return;
-    t->r = 0;
-    if ((t->c += side) + side <= a->src.n) return;
-    t->c = 0;
-    t->o++;
-}
-
-/* Where half steps begin: rows of a tile, lines of the one behind it, and of one that is fetched. */
-typedef struct half_places {
-    const uint8_t *line[MOST_HALVES], *later[MOST_HALVES];
-    uint8_t       *row[MOST_HALVES];
-} half_places;
-
-/* How far from line 0 half steps begin, from line `first` on; divisions would take as long as moving them. */
-static inline void half_offsets(int64_t *out, const loops *l, int width, int64_t first) {
-    const bool ahead = first >= l->inner;
-    int64_t    in = ahead ? first % l->inner : first, at = ahead ? first / l->inner * l->outer : 0;
-    for (int k = 0; k < 2 * STEPS(width); k++) {
-        out[k] = at + in * l->step;
-        if ((in += HALF(width)) < l->inner) continue;
-        in = 0;
-        at += l->outer;
-    }
-}
-
-static inline void list_rows(uint8_t **out, const pipeline *p, const matrix_tiles *t, int width, int64_t tile) {
-    int64_t offset[MOST_HALVES];
-    half_offsets(offset, &t->a->dst, width, t->first[tile % RING]);
-    for (int k = 0; k < 2 * STEPS(width); k++) out[k] = p->row[tile % RING] + offset[k];
-}
-
-/* Behind the last tile, its own. */
-static inline void list_lines(const uint8_t **out, const pipeline *p, const matrix_tiles *t, int width, int64_t tile) {
-    const int64_t at = tg_min(tile, t->count - 1) % RING;
-    int64_t       offset[MOST_HALVES];
-    half_offsets(offset, &t->a->src, width, t->col[at]);
-    for (int k = 0; k < 2 * STEPS(width); k++) out[k] = p->line[at] + offset[k] - offset[0];
-}
-
-/* Squares of a stick by a stick, of one tile after the other whose rows and lines are listed. */
-typedef struct tile_squares {
-    tg_tiles *tiles;
-    tg_listed tile;
-    int64_t   row, col; /* of the next one */
-    bool      more;     /* there is one */
-} tile_squares;
-
-static inline void squares_begin(tile_squares *q, tg_tiles *tiles) {
-    q->tiles = tiles;
-    q->row = q->col = 0;
-    q->more = tiles->next(tiles, &q->tile);
-}
-
-/* Half steps of one more square, along dst and then on along the lines; the last one of either side begins a little
- * earlier. Behind the last one of all they stay; then false. */
-static inline bool next_square(half_places *p, tile_squares *q, int width) {
-    const int64_t          side = STICK / width;
-    const tg_listed *const t = &q->tile;
-    if (!q->more) return false;
-    const int64_t        r = tg_min(q->row, t->rows - side), c = tg_min(q->col, t->cols - side);
-    const uint8_t *const s = t->src + r * width;
-    uint8_t *const       d = t->dst + c * width;
-    for (int64_t k = 0; k < 2 * STEPS(width); k++) {
-        p->line[k] = s + t->line[c + k * HALF(width)];
-        p->row[k] = d + t->row[r + k * HALF(width)];
-    }
-    q->col += side;
-    if (q->col < t->cols) return true;
-    q->col = 0;
-    q->row += side;
-    if (q->row < t->rows) return true;
-    q->row = 0;
-    q->more = q->tiles->next(q->tiles, &q->tile);
-    return true;
 }
 
 /* ---- matrices ---- */

@@ -1,0 +1,122 @@
+/* Rows of one stick, partly padding, with vectors of VEC bytes; see rows.c. */
+
+#if VEC == 64
+/* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
+INLINE __m512i V(moved_up)(int64_t n) {
+    static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
+}
+
+/* The padding of any line of a row, where it belongs: it begins behind the columns. */
+INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
+    return _mm512_permutexvar_epi8(V(moved_up)(cols), _mm512_loadu_si512(pad)); /* of a place the low six bits count */
+}
+
+/* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
+ * those of a whole line nearly always do. */
+INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few, bool stream) {
+    const __m512i   pad = V(pad_line)(b->pad, b->cols);
+    const __m128i   first = _mm512_castsi512_si128(pad);
+    const uint64_t  all = ~(uint64_t)0;
+    const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
+                    in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
+    for (int64_t o = 0; o < w->across.n; o++) {
+        uint8_t       *to = d + o * w->across.dst;
+        const uint8_t *from = s + o * w->across.src;
+        for (int64_t i = 0; i < w->along.n; i++, to += w->along.dst, from += w->along.src) {
+            const __m128i some = _mm_mask_loadu_epi8(first, (__mmask16)in_low, from);
+            const V(vec) a = (V(vec))(few ? _mm512_inserti32x4(pad, some, 0)
+                                          : _mm512_mask_loadu_epi8(pad, in_low, from));
+            const V(vec) c = (V(vec))(few ? pad : _mm512_mask_loadu_epi8(pad, in_high, from + 64));
+            if (w->claims) V(claim_stick)(to);
+            V(put)(to, a, stream);
+            V(put)(to + 64, c, stream);
+        }
+    }
+}
+
+/* Sticks side by side that begin anywhere in a line: do their columns, 16 bytes at most, lie in one line each? */
+INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const walk *w) {
+    const int64_t at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
+}
+
+/* Such sticks, around the caches: lines with columns and lines without take turns. */
+ALONE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+    const walk      w = *v;
+    const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    const __m512i   pad = V(pad_line)(b->pad, at + b->cols), places = V(moved_up)(at);
+    const __mmask16 cols = (__mmask16)((1u << b->cols) - 1);
+    const __mmask64 mask = (__mmask64)cols << at;
+    uint8_t         line[TG_LINE_BYTES];
+    for (int64_t o = 0; o < w.across.n; o++) {
+        uint8_t       *to = d - at + o * w.across.dst;
+        const uint8_t *from = s + o * w.across.src;
+        for (int64_t i = 0; i < w.along.n; i++, to += STICK, from += w.along.src) {
+            const __m512i some = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(cols, from));
+            const __m512i all = _mm512_mask_permutexvar_epi8(pad, mask, places, some);
+            _mm512_storeu_si512(line, all);
+            if (i == 0) tg_stream_part(to + at, line + at, TG_LINE_BYTES - at);
+            else V(stream)(to, (V(vec))all);
+            V(stream)(to + TG_LINE_BYTES, (V(vec))pad);
+        }
+        _mm512_storeu_si512(line, pad);
+        tg_stream_part(to, line, at);
+    }
+}
+
+INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    if (b->cols <= 16)
+        V(padded_sticks_of)(d, s, b, w, true, stream);
+    else
+        V(padded_sticks_of)(d, s, b, w, false, stream);
+}
+#else
+/* The padding where it belongs; twice as long as a stick, so that two whole patterns have place behind any columns. */
+INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
+    memset(stick, 0, STICK);
+    memcpy(stick + b->cols, b->pad, TG_PAD_PATTERN);
+    memcpy(stick + b->cols + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
+}
+
+INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
+    switch (n) {
+    case 1: *d = *s; break;
+    case 2: memcpy(d, s, 2); break;
+    case 4: memcpy(d, s, 4); break;
+    case 8: memcpy(d, s, 8); break;
+    case 16: memcpy(d, s, 16); break;
+    default: V(copy)(d, s, n);
+    }
+}
+
+/* The padding is written once into sticks on the stack. */
+INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    enum { STICKS = 16 };
+    uint8_t sticks[STICKS * STICK] __attribute__((aligned(64))), p[2 * STICK];
+    V(padded_stick)(p, b);
+    for (int k = 0; k < STICKS; k++) memcpy(sticks + k * STICK, p, STICK);
+    for (int64_t o = 0; o < w->across.n; o++)
+        for (int64_t i = 0; i < w->along.n; i += STICKS) {
+            const int64_t  n = w->along.n - i < STICKS ? w->along.n - i : STICKS;
+            uint8_t       *to = d + o * w->across.dst + i * w->along.dst;
+            const uint8_t *from = s + o * w->across.src + i * w->along.src;
+            for (int64_t k = 0; k < n; k++) V(some_bytes)(sticks + k * STICK, from + k * w->along.src, b->cols);
+            for (int64_t k = 0; k < n; k++) {
+                if (w->claims) V(claim_stick)(to + k * w->along.dst);
+                V(stick)(to + k * w->along.dst, sticks + k * STICK, stream);
+            }
+        }
+}
+#endif
+
+ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
+    const walk w = *v;
+    if (stream)
+        V(padded_sticks)(d, s, b, &w, true);
+    else
+        V(padded_sticks)(d, s, b, &w, false);
+}
