@@ -18,7 +18,9 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
     for (int k = 0; k < STICK; k += VEC) V(store)(d + k, V(load)(s + k));
 }
 
-/* Lines [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. */
+/* Lines [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. Of bytes, both
+ * stages are most of the first-level cache: where the next step puts its lines is asked for (an Emerald Rapids, restick:
+ * 1.04 times as fast; narrower stages gain nothing). */
 TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
     TG_UNROLL
     for (int j = first; j < end; j++) {
@@ -26,6 +28,8 @@ TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int 
         const int64_t        at = (low ? j : j - HALF(width)) * t->line_step;
         const uint8_t *const next = (low ? t->next : t->next2) + at;
         const uint8_t *const later = way == ALONG_LINES ? next + STICK : (low ? t->later : t->later2) + at;
+        if (width == 1) TG_CLAIM(t->fill + (j + 2 * HALF(1)) * STICK);
+        if (width == 1) TG_CLAIM(t->fill + (j + 2 * HALF(1)) * STICK + TG_LINE_BYTES);
         V(copy_stick)(t->fill + j * STICK, next);
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK / 2 - 1, t->near);
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK - 1, t->near);
