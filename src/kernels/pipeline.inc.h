@@ -19,8 +19,8 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
 }
 
 /* Lines [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. Of bytes, both
- * stages are most of the first-level cache: where the next step puts its lines is asked for (an Emerald Rapids, restick:
- * 1.04 times as fast; narrower stages gain nothing). */
+ * stages are most of the first-level cache: where the next step puts its lines is asked for (an Emerald Rapids,
+ * restick: 1.04 times as fast; smaller stages gain nothing). */
 TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
     TG_UNROLL
     for (int j = first; j < end; j++) {
