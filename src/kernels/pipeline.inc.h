@@ -18,11 +18,18 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
     for (int k = 0; k < STICK; k += VEC) V(store)(d + k, V(load)(s + k));
 }
 
+/* Of the shortest vectors a stick has so many that some loops over parts are too long, and some over lines empty. */
+#if VEC > 16
+#  define UNROLL_FEW TG_UNROLL
+#else
+#  define UNROLL_FEW
+#endif
+
 /* Lines [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. Of bytes, both
  * stages are most of the first-level cache: where the next step puts its lines is asked for (an Emerald Rapids,
  * restick: 1.04 times as fast; smaller stages gain nothing). */
 TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
-    TG_UNROLL
+    UNROLL_FEW
     for (int j = first; j < end; j++) {
         const bool           low = way == EVEN_ROWS || way == ROW_RUNS || j < HALF(width);
         const int64_t        at = (low ? j : j - HALF(width)) * t->line_step;
@@ -58,13 +65,13 @@ TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, con
     }
     V(carry)(width, way, t, first + more * rounds / (rounds + 1), end);
     TG_UNROLL
-    for (int i = 0; i < n && i < 8; i++) out[i] = v[rounds % 2][i];
+    for (int i = 0; i < (width == 1 ? 8 : n); i++) out[i] = v[rounds % 2][i];
 }
 
 /* Lines that are carried are spread over the shuffles: what comes in a burst is waited for. Sticks leave as a whole. */
 TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) {
     const int parts = STICK / VEC, n = width == 1 ? 8 : 16 / width, half = HALF(width), turns = 2 * half / n * parts;
-    TG_UNROLL
+    UNROLL_FEW
     for (int i = 0; i < turns; i += parts) {
         const int            piece = width == 1 ? 0 : i / parts;
         const uint8_t *const from = t->stage + piece * 16;
@@ -185,3 +192,4 @@ DEFINE_STAGE_TILES(16)
 
 typedef void V(stage_tiles_move)(tg_tiles *tiles, bool stream);
 BY_WIDTH(V(stage_tiles_move), stage_tiles)
+#undef UNROLL_FEW
