@@ -64,8 +64,9 @@ TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, con
         else V(round)(width, v[(r + 1) % 2], v[r % 2]);
     }
     V(carry)(width, way, t, first + more * rounds / (rounds + 1), end);
-    TG_UNROLL
-    for (int i = 0; i < (width == 1 ? 8 : n); i++) out[i] = v[rounds % 2][i];
+    UNROLL_FEW
+    for (int i = 0; i < 8; i++)
+        if (i < n) out[i] = v[rounds % 2][i];
 }
 
 /* Lines that are carried are spread over the shuffles: what comes in a burst is waited for. Sticks leave as a whole. */
