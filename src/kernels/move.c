@@ -41,6 +41,11 @@ static const char *const spread_names[3][4] = {NAMES("bytes from 1 bit"), NAMES(
 static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2 bits from bytes"),
                                              NAMES("4 bits from bytes")};
 
+static const char *const align_names[3][4] = {NAMES("1 bit aligned"), NAMES("2 bits aligned"),
+                                              NAMES("4 bits aligned")};
+static const char *const insert_names[3][4] = {NAMES("1 bit shifted"), NAMES("2 bits shifted"),
+                                               NAMES("4 bits shifted")};
+
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
@@ -97,6 +102,20 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
     fill_mover(out, tg_join_for(cpu, dst.bits), join_names[dst.bits / 2][set_of(cpu)], 1, false, false);
     out->dst = dst;
     out->src = src;
+    return true;
+}
+
+bool tg_mover_align(tg_mover *out, int32_t bits, uint32_t cpu) {
+    if (bits > 4 || !tg_bits_movable(bits)) return false;
+    fill_mover(out, tg_align_for(cpu), align_names[bits / 2][set_of(cpu)], 1, false, false);
+    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
+    return true;
+}
+
+bool tg_mover_insert(tg_mover *out, int32_t bits, uint32_t cpu) {
+    if (bits > 4 || !tg_bits_movable(bits)) return false;
+    fill_mover(out, tg_insert_for(cpu), insert_names[bits / 2][set_of(cpu)], 1, false, false);
+    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 

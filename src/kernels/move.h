@@ -134,6 +134,11 @@ bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, boo
  * are bools. */
 bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
 bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
+/* Lines of packed elements to where bytes begin, and back. Counted as above; the other side's steps are bytes, and its
+ * lines are whole bytes, whose last bits mean nothing. Aligning writes, and inserting reads, up to TG_SPREAD_BEHIND
+ * bytes from the beginning of a line or behind its end, inserting also one byte before it. */
+bool tg_mover_align(tg_mover *out, int32_t bits, uint32_t cpu);
+bool tg_mover_insert(tg_mover *out, int32_t bits, uint32_t cpu);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
 /* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */

@@ -31,6 +31,10 @@ enum {
     AHEAD = 128        /* bytes at least from what is read to what is fetched, or a piece */
 };
 
+#if TG_HAVE_X86
+#  include <immintrin.h>
+#endif
+
 #define INLINE TG_INLINE
 
 typedef struct packed_matrix {

@@ -27,13 +27,29 @@ INLINE void V(swap_fields)(int bits, V(fields) *v) {
     }
 }
 
+/* Less than a vector. */
+INLINE void V(exchange_part)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n) {
+#if VEC == 64
+    const __mmask64 part = ((__mmask64)1 << n) - 1;
+    const int       per = 8 / bits;
+    V(fields)       v[8];
+    TG_UNROLL
+    for (int k = 0; k < per; k++) v[k] = (V(fields))_mm512_maskz_loadu_epi8(part, s + k * s_step);
+    V(swap_fields)(bits, v);
+    TG_UNROLL
+    for (int k = 0; k < per; k++) _mm512_mask_storeu_epi8(d + k * d_step, part, (__m512i)v[k]);
+#else
+    exchange_bytes(bits, d, d_step, s, s_step, n);
+#endif
+}
+
 /* n bytes of each of 8 / bits lines. What lies `ahead` of them is fetched, if not 0. */
 INLINE void V(exchange)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n,
                         int64_t ahead, bool stream) {
     const int per = 8 / bits;
     int64_t   i = 0;
     if (n < VEC) {
-        exchange_bytes(bits, d, d_step, s, s_step, n);
+        V(exchange_part)(bits, d, d_step, s, s_step, n);
         return;
     }
     for (;;) {

@@ -12,5 +12,7 @@ tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
+tg_block_move *tg_align_for(uint32_t cpu);
+tg_block_move *tg_insert_for(uint32_t cpu);
 
 #endif

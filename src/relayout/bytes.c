@@ -37,6 +37,7 @@ typedef struct choice {
     int32_t   run; /* the loop of neighbours in dst, or NONE */
     int64_t   take[TG_BOX_LOOPS]; /* steps of loop[i] in the block, or 0 */
     chain     dst, src;
+    bool      turned; /* stays packed */
 } choice;
 
 static int64_t step_of(const choice *c, const chain *s, int32_t i) {
@@ -65,8 +66,20 @@ static int64_t lines_of(const choice *c, const chain *s) {
     return lines;
 }
 
+/* Lines of src are read by whole bytes of dst. */
+static bool fits_turned(const choice *c) {
+    enum { WHOLE_BYTES = 8 };
+    const int32_t bits = c->d->plan->dst_bits;
+    const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
+    const int64_t lines = tg_ceil_div(lines_of(c, &c->src), WHOLE_BYTES) * WHOLE_BYTES;
+    return dst <= TG_TURNED_BYTES && src <= TG_TURNED_BYTES &&
+           lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_TURNED_BYTES &&
+           lines * tg_turned_pitch(src, bits) <= TG_TURNED_BYTES;
+}
+
 static bool fits(const choice *c) {
     const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
+    if (c->turned) return fits_turned(c);
     return dst <= TG_STAGE_BYTES && src <= TG_STAGE_BYTES && c->n <= TG_TILE_LOOPS &&
            lines_of(c, &c->dst) * tg_bytes_pitch(dst) <= TG_STAGE_BYTES &&
            lines_of(c, &c->src) * tg_bytes_pitch(src) <= TG_STAGE_BYTES;
@@ -264,32 +277,65 @@ static bool lines_are_apart(const choice *c) {
     return true;
 }
 
+/* ---- matrices that stay packed ---- */
+
+/* Is a line on either side one loop, and nothing else in the block? */
+static bool is_matrix(const choice *c) {
+    const int32_t cols = c->dst.top, rows = c->src.top;
+    return c->n == 2 && cols != NONE && rows != NONE && cols != rows && !c->dst.gaps && !c->src.gaps &&
+           c->dst.in == (uint64_t)1 << cols && c->src.in == (uint64_t)1 << rows && c->d->loop[cols].dst == 1 &&
+           c->d->loop[rows].src == 1 && c->take[cols] >= FIRST_LINE && c->take[rows] >= FIRST_LINE;
+}
+
 bool tg_can_spread(const tg_plan_private *p) {
     const tg_encoding *dst = &p->dst_encoding, *src = &p->src_encoding;
     if (p->dst_bits > 8 || p->src_bits > 8) return false;
     return dst->kind == TG_KIND_NONE || (dst->kind == src->kind && dst->value_bits == src->value_bits);
 }
 
-bool tg_draft_bytes(tg_draft *d) {
-    static const tg_block none = {.outer = 1, .rows = 1, .cols = 1};
-    choice  c = {.d = d, .run = NONE, .dst = {0, NONE, true, false}, .src = {0, NONE, false, false}};
-    int32_t order[TG_TILE_LOOPS + 1];
-    if (!tg_can_spread(d->plan)) return false;
-    if (d->run > 0) d->loop[d->n++] = (tg_loop){d->run, 1, 1, TG_NO_LOOP}; /* where it was */
-    d->run = 0;
-    d->left = ((uint64_t)1 << d->n) - 1;
+static choice choice_of(tg_draft *d, bool turned) {
+    choice c = {.d = d, .run = NONE, .dst = {0, NONE, true, false}, .src = {0, NONE, false, false}, .turned = turned};
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == 1) c.run = i;
-    if (!fits(&c)) return false;
-    for (int64_t length = FIRST_LINE; length <= TG_STAGE_BYTES; length *= 2) {
-        grow(&c, &c.dst, length);
-        grow(&c, &c.src, length);
+    return c;
+}
+
+static void grow_lines(choice *c) {
+    for (int64_t length = FIRST_LINE; length <= TG_TURNED_BYTES; length *= 2) {
+        grow(c, &c->dst, length);
+        grow(c, &c->src, length);
     }
+}
+
+/* Those of the same bits, where all rows and columns are lines. */
+static bool draft_matrix(tg_draft *d) {
+    choice        c = choice_of(d, true);
+    const int32_t bits = d->plan->dst_bits;
+    if (bits != d->plan->src_bits || d->tail > 0) return false;
+    grow_lines(&c);
+    if (!is_matrix(&c)) return false;
+    const int32_t order[] = {c.dst.top, c.src.top};
+    const bool    whole = is_whole(&c);
+    d->ncols = 2;
+    d->box->family = TG_FAMILY_PACKED;
+    d->box->width = 1;
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_row = tg_turned_pitch(c.take[order[0]], bits),
+                               .src_row = tg_turned_pitch(c.take[order[1]], bits)};
+    d->box->gaps = false;
+    if (!whole) d->plan->serial = true;
+    return keep_order(&c, order);
+}
+
+static bool draft_lines(tg_draft *d) {
+    choice  c = choice_of(d, false);
+    int32_t order[TG_TILE_LOOPS + 1];
+    if (!fits(&c)) return false;
+    grow_lines(&c);
     if (d->tail > 0 && !has_tail(&c, &c.dst)) return false;
     add_lines(&c);
     even_chunks(&c);
     if (!lines_are_apart(&c)) return false;
-    d->box->block = none;
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1};
     order_loops(&c, order);
     const bool whole = is_whole(&c);
     d->box->block.tail = d->tail;
@@ -298,6 +344,15 @@ bool tg_draft_bytes(tg_draft *d) {
     d->box->gaps = c.dst.gaps;
     if (!keep_order(&c, order)) return false;
     if (d->dst_width == 0 && !whole) d->plan->serial = true;
+    return true;
+}
+
+bool tg_draft_bytes(tg_draft *d) {
+    if (!tg_can_spread(d->plan)) return false;
+    if (d->run > 0) d->loop[d->n++] = (tg_loop){d->run, 1, 1, TG_NO_LOOP}; /* where it was */
+    d->run = 0;
+    d->left = ((uint64_t)1 << d->n) - 1;
+    if (!draft_matrix(d) && !draft_lines(d)) return false;
     d->box->route = TG_ROUTE_BYTES;
     d->loose = true;
     return true;

@@ -12,6 +12,14 @@ static inline int64_t tg_bytes_pitch(int64_t length) {
     return (length + 2 * TG_SPREAD_BEFORE + UNIT - 1) / UNIT * UNIT;
 }
 
+/* The same of lines that stay packed (bytes.c). */
+static inline int64_t tg_turned_pitch(int64_t length, int32_t bits) {
+    enum { UNIT = 32 };
+    return tg_ceil_div(tg_ceil_div(length, 8 / bits), UNIT) * UNIT;
+}
+
+enum { TG_TURNED_BYTES = 20 << 10 }; /* of each of their two stages */
+
 static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
     return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;
 }

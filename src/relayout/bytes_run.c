@@ -154,8 +154,33 @@ static uint8_t pad_byte(const tg_plan_private *p) {
     return p->dst_bits == 8 ? p->pad[0] : (uint8_t)tg_get_packed(p->pad, 0, p->dst_bits);
 }
 
-void tg_bytes_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
-                    int64_t src_at, const tg_block *b) {
+/* ---- matrices that stay packed ---- */
+
+typedef struct turned_stage {
+    _Alignas(64) uint8_t src[TG_TURNED_BYTES + MARGIN];
+    _Alignas(64) uint8_t dst[MARGIN + TG_TURNED_BYTES + MARGIN];
+} turned_stage;
+
+/* Not inline: no other block needs its stage as well. The block's first loop is columns, its second one rows. */
+__attribute__((noinline)) static void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
+                                                 int64_t dst_at, const uint8_t *src, int64_t src_at,
+                                                 const tg_block *b) {
+    const tg_loop *const loop = &p->as.nest.loop[box->first + box->nloops];
+    const int64_t        cols = count_of(&loop[0], b), rows = count_of(&loop[1], b), per = 8 / p->dst_bits;
+    const tg_block       in = {.outer = 1, .rows = cols, .cols = rows, .dst_row = box->block.src_row,
+                               .src_outer = src_at, .src_row = loop[0].src};
+    const tg_block       turn = {.outer = 1, .rows = rows, .cols = tg_ceil_div(cols, per) * per,
+                                 .dst_row = box->block.dst_row, .src_col = box->block.src_row};
+    const tg_block       out = {.outer = 1, .rows = rows, .cols = cols, .dst_outer = dst_at, .dst_row = loop[1].dst,
+                                .src_row = box->block.dst_row};
+    turned_stage         s;
+    (void)tg_mover_run(mover_at(p, box->in), s.src, src, &in);
+    (void)tg_mover_run(mover_at(p, box->mover), s.dst + MARGIN, s.src, &turn);
+    (void)tg_mover_run(mover_at(p, box->out), dst, s.dst + MARGIN, &out);
+}
+
+static void spread_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
+                         int64_t src_at, const tg_block *b) {
     const bool      from_stage = p->src_bits < 8, to_stage = p->dst_bits < 8 || box->block.tail > 0;
     const loops     k = loops_of(p, box, b, to_stage, from_stage);
     const uint32_t  all = (1u << k.n) - 1;
@@ -178,4 +203,10 @@ void tg_bytes_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, i
     }
     move_bytes(mover_at(p, box->mover), box, &k, to, from);
     if (to_stage) move_lines(&out, NULL, dst);
+}
+
+void tg_bytes_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
+                    int64_t src_at, const tg_block *b) {
+    if (box->family == TG_FAMILY_PACKED) turn_block(p, box, dst, dst_at, src, src_at, b);
+    else spread_block(p, box, dst, dst_at, src, src_at, b);
 }

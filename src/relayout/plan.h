@@ -62,6 +62,8 @@ typedef enum tg_family {
     TG_FAMILY_PACKED,
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
+    TG_FAMILY_ALIGN,  /* packed elements to where bytes begin */
+    TG_FAMILY_INSERT, /* and back */
     TG_FAMILY_CONVERT,
     TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;

@@ -11,8 +11,8 @@
  *       both sides, long runs
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
- *     packed elements that begin inside  spread to bytes, moved, joined                       bytes
- *       of bytes
+ *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
+ *       of bytes                           shifted to where bytes begin, transposed, shifted
  *     long runs of these                 shifted                                              shift
  *
  * Boxes share their movers. */
@@ -81,12 +81,20 @@ static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding
     return true;
 }
 
-/* What spreads packed elements of either side to bytes, or joins them. */
-static bool find_spread(tg_draft *d, int32_t *out, bool join) {
+static bool make_lines(tg_mover *out, tg_family family, tg_encoding packed, tg_encoding bytes, uint32_t cpu) {
+    switch (family) {
+    case TG_FAMILY_SPREAD: return tg_mover_spread(out, bytes, packed, cpu);
+    case TG_FAMILY_JOIN: return tg_mover_join(out, packed, bytes, cpu);
+    case TG_FAMILY_ALIGN: return tg_mover_align(out, packed.bits, cpu);
+    default: return tg_mover_insert(out, packed.bits, cpu);
+    }
+}
+
+/* What moves lines of packed elements of either side: spreads them to bytes, joins them, or shifts them. */
+static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     const tg_plan_private *p = d->plan;
     tg_nest               *nest = &d->plan->as.nest;
     const int32_t          bits = (int32_t)tg_min(p->dst_bits, p->src_bits);
-    const tg_family        family = join ? TG_FAMILY_JOIN : TG_FAMILY_SPREAD;
     const tg_kind          kind = p->dst_encoding.kind == TG_KIND_NONE ? TG_KIND_BITS : p->dst_encoding.kind;
     const tg_encoding      packed = {kind, bits, bits}, bytes = {kind, 8, bits};
     int32_t                i = 0;
@@ -94,9 +102,7 @@ static bool find_spread(tg_draft *d, int32_t *out, bool join) {
     *out = i;
     if (i < nest->nmovers) return true;
     if (i == TG_PLAN_MOVERS) return false;
-    if (!(join ? tg_mover_join(&nest->mover[i], packed, bytes, d->pair->cpu)
-               : tg_mover_spread(&nest->mover[i], bytes, packed, d->pair->cpu)))
-        return false;
+    if (!make_lines(&nest->mover[i], family, packed, bytes, d->pair->cpu)) return false;
     keep_mover(d, family, bits);
     return true;
 }
@@ -166,9 +172,13 @@ static bool choose_tile_movers(tg_draft *d) {
 
 static bool choose_bytes_movers(tg_draft *d) {
     tg_box    *box = d->box;
+    if (box->family == TG_FAMILY_PACKED)
+        return find_mover(d, &box->mover, box->family, d->plan->dst_bits, false, false) &&
+               find_lines(d, &box->in, TG_FAMILY_ALIGN) && find_lines(d, &box->out, TG_FAMILY_INSERT);
     const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;
     return find_mover(d, &box->mover, box->family, box->width, false, false) &&
-           (!spreads || find_spread(d, &box->in, false)) && (!joins || find_spread(d, &box->out, true));
+           (!spreads || find_lines(d, &box->in, TG_FAMILY_SPREAD)) &&
+           (!joins || find_lines(d, &box->out, TG_FAMILY_JOIN));
 }
 
 /* Into the second-level cache, from there, or in the first one. Movers have claims only where they write dst and no

@@ -1,4 +1,4 @@
-/* Transposes of packed elements, and lines of them as bytes, against the definition, element by element, for every
+/* Transposes of packed elements, and lines of them as bytes or where bytes begin, against the definition, element by element, for every
  * processor mask, between guard pages. */
 #define _GNU_SOURCE
 #include "kernels/move.h"
@@ -232,6 +232,61 @@ static void test_join(void **state) {
     }
 }
 
+/* Of packed elements, to where bytes begin: whole ones, whose last bits mean nothing. */
+static void test_align(void **state) {
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        lines l = random_lines();
+        if (chance(4)) l.step = l.n / 2; /* lines may overlap */
+        const int64_t  whole = (l.n * l.bits + 7) / 8, pitch = whole + random_below(70);
+        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .dst_row = pitch, .src_outer = l.at,
+                            .src_row = l.step};
+        uint8_t *const       d = dst_arena + 64 + random_below(64);
+        const uint8_t *const s = chance(2) ? place_lines(src_arena, &l) : src_arena;
+        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+            tg_mover m;
+            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_align(&m, l.bits, sets[k]));
+            memset(dst_arena, 0xa5, 1 << 16);
+            assert_null(m.move(&m, d, s, &b));
+            for (int64_t r = 0; r < l.count; r++)
+                for (int64_t c = 0; c < l.n; c++)
+                    if (get(d + r * pitch, c, l.bits) != get(s, l.at + r * l.step + c, l.bits))
+                        fail_msg("%s: element %d of line %d, %d each from %d", m.name, (int)c, (int)r, (int)l.n,
+                                 (int)l.at);
+            assert_int_equal(d[-1], 0xa5);
+            assert_int_equal(d[(l.count - 1) * pitch + whole + TG_SPREAD_BEHIND], 0xa5);
+        }
+    }
+}
+
+static void test_insert(void **state) {
+    (void)state;
+    for (int i = 0; i < 1000; i++) {
+        const lines    l = random_lines();
+        const int64_t  pitch = (l.n * l.bits + 7) / 8 + random_below(70);
+        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .src_row = pitch, .dst_outer = l.at,
+                            .dst_row = l.step};
+        uint8_t *const       d = chance(2) ? place_lines(dst_arena, &l) : dst_arena;
+        const uint8_t *const s = src_arena + 64 + random_below(64);
+        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+            tg_mover m;
+            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_insert(&m, l.bits, sets[k]));
+            const int canary = (int)random_below(256);
+            memset(dst_arena, canary, ARENA);
+            memset(want_arena, canary, ARENA);
+            for (int64_t r = 0; r < l.count; r++)
+                for (int64_t c = 0; c < l.n; c++)
+                    put(want_arena + (d - dst_arena), l.at + r * l.step + c, l.bits, get(s + r * pitch, c, l.bits));
+            assert_null(m.move(&m, d, s, &b));
+            if (memcmp(dst_arena, want_arena, ARENA) != 0)
+                fail_msg("%s: %d lines of %d from %d, %d apart", m.name, (int)l.count, (int)l.n, (int)l.at,
+                         (int)l.step);
+        }
+    }
+}
+
 static void test_variants(void **state) {
     (void)state;
     tg_mover plain, fast;
@@ -251,6 +306,8 @@ int main(void) {
         cmocka_unit_test(test_random_blocks),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_join),
+        cmocka_unit_test(test_align),
+        cmocka_unit_test(test_insert),
         cmocka_unit_test(test_variants),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
