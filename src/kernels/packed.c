@@ -71,6 +71,19 @@ static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const ui
     return a;
 }
 
+/* Its two ways, with a stage as large as it needs: half of one does where a plan has stages around it. */
+typedef void exchange_all(const packed_matrix *a, uint8_t *stage);
+
+__attribute__((noinline, unused)) static void with_stage(exchange_all *exchange, const packed_matrix *a) {
+    uint8_t stage[STAGE] __attribute__((aligned(64)));
+    exchange(a, stage);
+}
+
+__attribute__((noinline, unused)) static void with_half_a_stage(exchange_all *exchange, const packed_matrix *a) {
+    uint8_t stage[WANTED] __attribute__((aligned(64)));
+    exchange(a, stage);
+}
+
 /* n bytes of each of 8 / bits lines, by definition. */
 static void exchange_bytes(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n) {
     const int      per = 8 / bits;

@@ -110,23 +110,25 @@ INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage) {
     }
 }
 
-INLINE const uint8_t *V(packed)(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    uint8_t       stage[STAGE] __attribute__((aligned(64)));
+INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                                const tg_block *b) {
     packed_matrix a = matrix_of(bits, m, d, s, b);
     a.bytes.move = a.into_stage.move = tg_transpose_for(SET, 1);
-    if (a.last) V(exchange_last)(bits, &a, stage);
-    else V(exchange_first)(bits, &a, stage);
+    if ((a.last ? a.line * (8 / bits) : a.side) * a.piece <= WANTED) with_half_a_stage(exchange, &a);
+    else with_stage(exchange, &a);
     return NULL;
 }
 
-static const uint8_t *V(packed_1)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(packed)(1, m, d, s, b);
-}
+#undef DEFINE_PACKED
+#define DEFINE_PACKED(BITS)                                                                                            \
+    static void V(exchange_##BITS)(const packed_matrix *a, uint8_t *stage) {                                           \
+        if (a->last) V(exchange_last)(BITS, a, stage);                                                                 \
+        else V(exchange_first)(BITS, a, stage);                                                                        \
+    }                                                                                                                  \
+    static const uint8_t *V(packed_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {       \
+        return V(packed)(BITS, V(exchange_##BITS), m, d, s, b);                                                        \
+    }
 
-static const uint8_t *V(packed_2)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(packed)(2, m, d, s, b);
-}
-
-static const uint8_t *V(packed_4)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(packed)(4, m, d, s, b);
-}
+DEFINE_PACKED(1)
+DEFINE_PACKED(2)
+DEFINE_PACKED(4)

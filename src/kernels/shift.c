@@ -1,12 +1,12 @@
-/* Lines of packed elements to where bytes begin, and back to where they were: at any bit of a byte. Of u2, elements 5 to
- * 13 are a line that begins in the middle of byte 1
+/* Lines of packed elements to where bytes begin, and back to where they were: at any bit of a byte. Of u2, elements 5
+ * to 13 are a line that begins in the middle of byte 1
  *
  *     packed    . e f g | h i j k | l m . .
  *     at bytes  e f g h | i j k l | m x x x      x is anything
  *
  * so that movers of whole bytes can take a block of such lines (packed.c), with as many elements in a vector as it has
  * room for. Each byte is the end of one and the beginning of the next one: two loads, a byte apart, shifts and a
- * choice of bits, 1.5 ns for a line of 64 bytes. Back, what else is in the first and the last byte stays. */
+ * choice of bits, 3 ns for a line of 64 bytes from the second-level cache. Back, what else is in the first and the last byte stays. */
 #include "base/checked.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"

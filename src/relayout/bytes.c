@@ -10,6 +10,10 @@
  *     4 pairs of rows (4, 256, 4096)                          x
  *     16 tiles (16, 1024, 128)                                x                x
  *
+ * Where each line is one loop, as in a matrix that is transposed, and elements stay as they are, nothing is spread:
+ * lines are shifted to where bytes begin, and turned as packed elements (kernels/packed.c), 2 to 8 times as many in a
+ * vector.
+ *
  * Lines grow in turn until the stage is full; the loop with which a line ends may be cut. In dst, a line may have gaps,
  * of elements that stay as they are: the last row of an odd number in tiles of two rows. */
 #include "base/checked.h"
@@ -68,21 +72,20 @@ static int64_t lines_of(const choice *c, const chain *s) {
 
 /* Lines of src are read by whole bytes of dst. */
 static bool fits_turned(const choice *c) {
-    enum { WHOLE_BYTES = 8 };
+    enum { WHOLE_BYTES = 8, MOST = 256 /* columns for which the mover needs half a stage */ };
     const int32_t bits = c->d->plan->dst_bits;
     const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
     const int64_t lines = tg_ceil_div(lines_of(c, &c->src), WHOLE_BYTES) * WHOLE_BYTES;
-    return dst <= TG_TURNED_BYTES && src <= TG_TURNED_BYTES &&
-           lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_TURNED_BYTES &&
-           lines * tg_turned_pitch(src, bits) <= TG_TURNED_BYTES;
+    return dst <= MOST && src <= TG_STAGE_BYTES && lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_STAGE_BYTES &&
+           lines * tg_turned_pitch(src, bits) <= TG_STAGE_BYTES;
 }
 
 static bool fits(const choice *c) {
     const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
     if (c->turned) return fits_turned(c);
-    return dst <= TG_STAGE_BYTES && src <= TG_STAGE_BYTES && c->n <= TG_TILE_LOOPS &&
-           lines_of(c, &c->dst) * tg_bytes_pitch(dst) <= TG_STAGE_BYTES &&
-           lines_of(c, &c->src) * tg_bytes_pitch(src) <= TG_STAGE_BYTES;
+    return dst <= TG_LINES_BYTES && src <= TG_LINES_BYTES && c->n <= TG_TILE_LOOPS &&
+           lines_of(c, &c->dst) * tg_bytes_pitch(dst) <= TG_LINES_BYTES &&
+           (!tg_bytes_staged(c->d, false) || lines_of(c, &c->src) * tg_bytes_pitch(src) <= TG_LINES_BYTES);
 }
 
 /* What is in gaps of dst is spread, and is no padding. */
@@ -211,11 +214,12 @@ static void order_loops(choice *c, int32_t *order) {
     if (unit) put(c, run, order);
 }
 
-/* Chunks of the same size, all but the last. */
+/* Chunks of the same size, all but the last, if those are no whole vectors. */
 static void even_chunks(choice *c) {
+    enum { VECTOR = 64 };
     for (int32_t i = 0; i < c->d->n; i++) {
         const int64_t n = c->d->loop[i].n;
-        if (c->take[i] == 0 || c->take[i] == n) continue;
+        if (c->take[i] == 0 || c->take[i] == n || c->take[i] % VECTOR == 0) continue;
         const int64_t even = tg_ceil_div(n, tg_ceil_div(n, c->take[i]));
         c->take[i] = n % 8 == 0 ? tg_min(tg_ceil_div(even, 8) * 8, c->take[i]) : even;
     }
@@ -301,7 +305,7 @@ static choice choice_of(tg_draft *d, bool turned) {
 }
 
 static void grow_lines(choice *c) {
-    for (int64_t length = FIRST_LINE; length <= TG_TURNED_BYTES; length *= 2) {
+    for (int64_t length = FIRST_LINE; length <= TG_LINES_BYTES; length *= 2) {
         grow(c, &c->dst, length);
         grow(c, &c->src, length);
     }

@@ -1,4 +1,5 @@
-/* Blocks of packed elements as bytes, in a stage of lines for each side; bytes.c chooses them, bytes_run.c moves them.
+/* Blocks of packed elements as bytes, or of packed ones that begin at bytes, in a stage of lines for each side; bytes.c
+ * chooses them, bytes_run.c moves them.
  *
  * What is not packed is no line: it is read, or written, where it is, unless padding has to go behind it. */
 #ifndef TG_RELAYOUT_BYTES_H
@@ -18,7 +19,9 @@ static inline int64_t tg_turned_pitch(int64_t length, int32_t bits) {
     return tg_ceil_div(tg_ceil_div(length, 8 / bits), UNIT) * UNIT;
 }
 
-enum { TG_TURNED_BYTES = 20 << 10 }; /* of each of their two stages */
+/* Of each of the two stages of bytes: 128 lines of 128, and what is between them. Packed ones have TG_STAGE_BYTES, 256
+ * lines of 64: movers of packed elements have a stage of their own on the stack. */
+enum { TG_LINES_BYTES = 20 << 10 };
 
 static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
     return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;

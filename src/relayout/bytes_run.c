@@ -4,6 +4,8 @@
  *     moved     from there to where they are in lines of dst, by a mover of bytes
  *     joined    lines of dst, whose first and last byte keep what is not theirs
  *
+ * Matrices stay packed: lines of src are aligned, turned, and inserted in dst (kernels/shift.c).
+ *
  * A line of dst with gaps is spread first, so that what is in them is joined again. */
 #include "base/checked.h"
 #include "relayout/bytes.h"
@@ -13,8 +15,8 @@
 enum { MARGIN = TG_SPREAD_BEHIND };
 
 typedef struct stage {
-    _Alignas(64) uint8_t src[MARGIN + TG_STAGE_BYTES + MARGIN];
-    _Alignas(64) uint8_t dst[MARGIN + TG_STAGE_BYTES + MARGIN];
+    _Alignas(64) uint8_t src[MARGIN + TG_LINES_BYTES + MARGIN];
+    _Alignas(64) uint8_t dst[MARGIN + TG_LINES_BYTES + MARGIN];
 } stage;
 
 /* The block's loops: how many steps, and how long they are in memory and in a stage. */
@@ -157,8 +159,8 @@ static uint8_t pad_byte(const tg_plan_private *p) {
 /* ---- matrices that stay packed ---- */
 
 typedef struct turned_stage {
-    _Alignas(64) uint8_t src[TG_TURNED_BYTES + MARGIN];
-    _Alignas(64) uint8_t dst[MARGIN + TG_TURNED_BYTES + MARGIN];
+    _Alignas(64) uint8_t src[TG_STAGE_BYTES + MARGIN];
+    _Alignas(64) uint8_t dst[MARGIN + TG_STAGE_BYTES + MARGIN];
 } turned_stage;
 
 /* Not inline: no other block needs its stage as well. The block's first loop is columns, its second one rows. */
