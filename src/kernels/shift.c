@@ -6,7 +6,8 @@
  *
  * so that movers of whole bytes can take a block of such lines (packed.c), with as many elements in a vector as it has
  * room for. Each byte is the end of one and the beginning of the next one: two loads, a byte apart, shifts and a
- * choice of bits, 3 ns for a line of 64 bytes from the second-level cache. Back, what else is in the first and the last byte stays. */
+ * choice of bits, 3 ns for a line of 64 bytes from the second-level cache. Back, what else is in the first and the last
+ * byte stays. */
 #include "base/checked.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"

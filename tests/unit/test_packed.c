@@ -1,5 +1,5 @@
-/* Transposes of packed elements, and lines of them as bytes or where bytes begin, against the definition, element by element, for every
- * processor mask, between guard pages. */
+/* Transposes of packed elements, and lines of them as bytes or where bytes begin, against the definition, element by
+ * element, for every processor mask, between guard pages. */
 #define _GNU_SOURCE
 #include "kernels/move.h"
 #include "kernels/stream.h"
