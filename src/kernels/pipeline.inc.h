@@ -187,10 +187,13 @@ TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey w
 DEFINE_STAGE_TILES(1)
 DEFINE_STAGE_TILES(2)
 DEFINE_STAGE_TILES(4)
-DEFINE_STAGE_TILES(8)
-DEFINE_STAGE_TILES(16)
 #undef DEFINE_STAGE_TILES
 
 typedef void V(stage_tiles_move)(tg_tiles *tiles, bool stream);
-BY_WIDTH(V(stage_tiles_move), stage_tiles)
+
+/* Lines of wider elements are too few to crowd each other. */
+INLINE V(stage_tiles_move) *V(stage_tiles)(int width) {
+    return width == 1 ? V(stage_tiles_1) : width == 2 ? V(stage_tiles_2) : V(stage_tiles_4);
+}
+
 #undef UNROLL_FEW

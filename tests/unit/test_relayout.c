@@ -124,7 +124,8 @@ static tg_tuning random_tuning(void) {
                          .task_bytes = 1 + random_below(2000),
                          .shared_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
                          .stream_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
-                         .far_bytes = random_below(2) == 0 ? 0 : INT64_MAX};
+                         .far_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
+                         .memory_bytes = random_below(2) == 0 ? 0 : INT64_MAX};
     return t;
 }
 
@@ -444,6 +445,7 @@ static void test_tiles_of_loops(void **state) {
         {"c128[40,60]{1,0:T(4,8)}", "c128[40,60]{0,1:T(2,16)}"},
         {"bf16[144,272]{1,0:T(8,128)(2,1)}", "bf16[144,272]{0,1:T(8,128)(2,1)}"},
         {"f32[16,4,32,8,4]{0,1,2,3,4}", "f32[16,4,32,8,4]"}, /* lines are pages apart */
+        {"s8[8,16,16,64,4]", "s8[8,16,16,64,4]{0,1,2,3,4}"}, /* and rows come by fours, too few for half a step */
         {"u8[8,16,64,16,4]{0,1,2,3,4}", "u8[8,16,64,16,4]"},
         {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{1,0:E(4)}"},
         {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{0,1:E(4)}"},
