@@ -76,9 +76,9 @@ static bool fits_turned(const choice *c) {
     const int32_t bits = c->d->plan->dst_bits;
     const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
     const int64_t lines = tg_ceil_div(lines_of(c, &c->src), WHOLE_BYTES) * WHOLE_BYTES;
-    return dst <= MOST && src <= TG_STAGE_BYTES &&
-           lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_STAGE_BYTES &&
-           lines * tg_turned_pitch(src, bits) <= TG_STAGE_BYTES;
+    return dst <= MOST && src <= TG_TURNED_BYTES &&
+           lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_TURNED_BYTES &&
+           lines * tg_turned_pitch(src, bits) <= TG_TURNED_BYTES;
 }
 
 static bool fits(const choice *c) {

@@ -19,9 +19,9 @@ static inline int64_t tg_turned_pitch(int64_t length, int32_t bits) {
     return tg_ceil_div(tg_ceil_div(length, 8 / bits), UNIT) * UNIT;
 }
 
-/* Of each of the two stages of bytes: 128 lines of 128, and what is between them. Packed ones have TG_STAGE_BYTES, 256
- * lines of 64: movers of packed elements have a stage of their own on the stack. */
-enum { TG_LINES_BYTES = 20 << 10 };
+/* Of each of the two stages: of bytes, 128 lines of 128, and what is between them; of packed elements less, since their
+ * movers have a stage of their own on the stack, of which all have 96 KiB. */
+enum { TG_LINES_BYTES = 20 << 10, TG_TURNED_BYTES = 12 << 10 };
 
 static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
     return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;

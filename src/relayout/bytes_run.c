@@ -159,8 +159,8 @@ static uint8_t pad_byte(const tg_plan_private *p) {
 /* ---- matrices that stay packed ---- */
 
 typedef struct turned_stage {
-    _Alignas(64) uint8_t src[TG_STAGE_BYTES + MARGIN];
-    _Alignas(64) uint8_t dst[MARGIN + TG_STAGE_BYTES + MARGIN];
+    _Alignas(64) uint8_t src[TG_TURNED_BYTES + MARGIN];
+    _Alignas(64) uint8_t dst[MARGIN + TG_TURNED_BYTES + MARGIN];
 } turned_stage;
 
 /* Not inline: no other block needs its stage as well. The block's first loop is columns, its second one rows. */
