@@ -50,7 +50,7 @@ typedef struct grid {
     int64_t outer, rows, lines; /* 64-byte lines of dst in a row */
     int64_t dst_outer, dst_row, src_outer, src_row;
     int64_t ahead; /* if streamed, what lies so many bytes further on in src is fetched; 0: nothing */
-    bool    claims; /* if not, the line TG_CLAIMED bytes further on in dst is asked for */
+    bool    claims; /* if not streamed: the line TG_CLAIMED bytes further on in dst is asked for */
 } grid;
 
 /* True if some value did not fit. stream: dst is at a line. */

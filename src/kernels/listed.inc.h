@@ -71,8 +71,8 @@ INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, boo
 INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     const bool stream = m->stream && tiles->at_lines;
     const int  side = STICK / width;
-    const bool in_runs = tiles->line_run % HALF(width) == 0 && tiles->row_run % HALF(width) == 0;
-    if (width <= 4 && is_crowded(tiles->line_step, TG_LINE_BYTES / width) && in_runs &&
+    const bool runs = tiles->line_run % HALF(width) == 0 && tiles->row_run % HALF(width) == 0;
+    if (width <= 4 && is_crowded(tiles->line_step, TG_LINE_BYTES / width) && runs &&
         tg_min(tiles->least_rows, tiles->least_cols) >= side) {
         V(stage_tiles)(width)(tiles, stream);
         return;

@@ -105,16 +105,19 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
     return true;
 }
 
+/* shift.c has loops for AVX-512, and plain ones. */
+static int32_t shift_set_of(uint32_t cpu) { return (cpu & TG_CPU_AVX512) != 0 ? set_of(cpu) : set_of(0); }
+
 bool tg_mover_align(tg_mover *out, int32_t bits, uint32_t cpu) {
     if (bits > 4 || !tg_bits_movable(bits)) return false;
-    fill_mover(out, tg_align_for(cpu), align_names[bits / 2][set_of(cpu)], 1, false, false);
+    fill_mover(out, tg_align_for(cpu), align_names[bits / 2][shift_set_of(cpu)], 1, false, false);
     out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 
 bool tg_mover_insert(tg_mover *out, int32_t bits, uint32_t cpu) {
     if (bits > 4 || !tg_bits_movable(bits)) return false;
-    fill_mover(out, tg_insert_for(cpu), insert_names[bits / 2][set_of(cpu)], 1, false, false);
+    fill_mover(out, tg_insert_for(cpu), insert_names[bits / 2][shift_set_of(cpu)], 1, false, false);
     out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }

@@ -55,7 +55,7 @@ enum {
     SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
     SMALL = 16 << 10, /* bytes of a block that the first-level cache holds */
-    SMALL_CLAIMED = 4 << 10 /* of one that is worth the order of its lines where there are others */
+    SMALL_CLAIMED = 4 << 10 /* the same where lines are claimed: larger ones gain by their order */
 };
 
 #define INLINE TG_INLINE

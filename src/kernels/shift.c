@@ -51,7 +51,7 @@ TG_INLINE __m512i funnel(__m512i v, __m512i w, const phase *p) {
     return _mm512_ternarylogic_epi64(p->low, _mm512_srl_epi16(v, p->down), _mm512_sll_epi16(w, p->up), LOW_ELSE_HIGH);
 }
 
-/* n bytes, at least one. */
+/* n bytes, or a vector if that is less; n may be 0. */
 TG_INLINE __m512i load_part(const uint8_t *s, int64_t n) {
     return _mm512_maskz_loadu_epi8(_bzhi_u64(~(uint64_t)0, (unsigned)(n < VEC ? n : VEC)), s);
 }
@@ -67,15 +67,16 @@ static const uint8_t *align_avx512(const tg_mover *m, uint8_t *d, const uint8_t 
     const tg_block       a = *b;
     const int64_t        bits = a.cols << log, whole = (bits + 7) >> 3;
     const int64_t        highest = a.src_outer + (a.src_row > 0 ? (a.rows - 1) * a.src_row : 0) + a.cols;
-    const uint8_t *const safe = s + (highest >> to_byte) - (whole + VEC + 1); /* whole vectors may be read up to here */
+    const int64_t        safe = (highest >> to_byte) - (whole + VEC + 1); /* whole vectors of lines up to here */
     phase                p[8];
     int64_t              first = a.src_outer;
     find_phases(p, m->src.bits, true);
     for (int64_t r = 0; r < a.rows; r++, first += a.src_row, d += a.dst_row) {
         const int64_t        into = first << log & 7;
-        const uint8_t *const from = s + (first >> to_byte);
+        const int64_t        at = first >> to_byte;
+        const uint8_t *const from = s + at;
         for (int64_t i = 0; i <= whole; i += VEC) TG_FETCH(from + i + ((AHEAD * a.src_row) >> to_byte));
-        if (from <= safe)
+        if (at <= safe)
             for (int64_t i = 0; i < whole; i += VEC)
                 _mm512_storeu_si512(d + i, funnel(_mm512_loadu_si512(from + i), _mm512_loadu_si512(from + i + 1),
                                                   &p[into]));

@@ -44,7 +44,7 @@
 #define TG_CLAIM_HERE(p)                      \
     do {                                      \
         __asm__ volatile("" ::: "memory");    \
-        __builtin_prefetch((p), 1, 3);        \
+        TG_CLAIM(p);                          \
     } while (0)
 
 /* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */

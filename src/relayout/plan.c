@@ -123,8 +123,9 @@ static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, const tg_exte
     bool      unique = true, exhaustive = false;
     tg_status s = TG_OK;
     plan->fill_first = false;
-    p->dense_span = dst->dense_span;
-    p->dense = TG_MOSTLY(dst->dense) || tg_layout_dense(&p->dense_span, p->dst);
+    p->dense = TG_MOSTLY(dst->dense);
+    if (TG_MOSTLY(p->dense)) p->dense_span = dst->dense_span;
+    else p->dense = tg_layout_dense(&p->dense_span, p->dst);
     if (TG_MOSTLY(p->dense)) exhaustive = filled(p->dst, dst) == p->dst->span;
     else s = tg_layout_coverage(&unique, &exhaustive, NULL, p->dst, err);
     if (s != TG_OK) return s;

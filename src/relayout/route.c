@@ -181,8 +181,8 @@ static bool choose_bytes_movers(tg_draft *d) {
            (!joins || find_lines(d, &box->out, TG_FAMILY_JOIN));
 }
 
-/* Into the second-level cache, from there, or in the first one. Movers have claims only where they write dst and no
- * stage. */
+/* For dst in the second-level cache, or both sides in the first one, and boxes whose mover writes dst itself; one that
+ * is shared with another box's stage asks for lines of that in vain. */
 static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
