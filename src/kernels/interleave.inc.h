@@ -249,8 +249,8 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
                         (run | d_outer) % TG_LINE_BYTES == 0 && run >= FEW_LINES * TG_LINE_BYTES && n >= VEC / width;
     if (inside)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer) {
-            if (m->claims) TG_CLAIM(d + 4 * d_outer);
-            if (m->claims) TG_CLAIM(d + 4 * d_outer + run);
+            if (m->claims) TG_CLAIM(d + TG_CLAIMED_RUNS * d_outer);
+            if (m->claims) TG_CLAIM(d + TG_CLAIMED_RUNS * d_outer + run);
             V(turn_inside)(width, ways, d, s, row, n, ahead, near, m->claims);
         }
     else if (stream)

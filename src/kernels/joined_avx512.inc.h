@@ -91,7 +91,7 @@ INLINE void V(join_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n,
 INLINE void V(join)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, int64_t last, bool claims) {
     for (int64_t i = 0; i < w->along.n; i += w->band)
         for (int64_t o = 0; o < w->across.n; o++) {
-            uint8_t *const to = d + o * w->across.dst, *const later = to + CLAIMED_RUNS * w->across.dst;
+            uint8_t *const to = d + o * w->across.dst, *const later = to + TG_CLAIMED_RUNS * w->across.dst;
             const int64_t  end = tg_min(i + w->band, w->along.n);
             if (claims && i == 0) TG_CLAIM(later);
             if (claims && end == w->along.n) TG_CLAIM(later + end * n + last);

@@ -51,7 +51,6 @@ enum {
     NEAR_BAND = 4,   /* in the second-level cache */
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches; of sticks: */
     WINDOW = 8,      /* an Emerald Rapids, L, 8 runs of dst: 1.01 -> 1.09 of memcpy, 16 or fetches among stores 1.05 */
-    CLAIMED_RUNS = 4, /* from a run to the one whose first and last line are asked for */
     SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
     SMALL = 16 << 10, /* bytes of a block that the first-level cache holds */

@@ -34,6 +34,8 @@
 #define TG_CLAIM(p) __builtin_prefetch((p), 1, 3)
 /* So many bytes before it is written: 128 to 2048 are the same. */
 #define TG_CLAIMED 256
+/* From a run to the one whose first and last lines are, where others write the rest of these. */
+#define TG_CLAIMED_RUNS 4
 /* Compilers leave it behind the store before it. */
 #define TG_FETCH_HERE(p, near)                \
     do {                                      \
