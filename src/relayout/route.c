@@ -65,9 +65,16 @@ static bool find_mover(tg_draft *d, int32_t *out, tg_family family, int32_t widt
     return true;
 }
 
-static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding src, bool stream, bool far) {
-    tg_nest *nest = &d->plan->as.nest;
-    int32_t  i = 0;
+/* A processor with few places for lines on their way fetches by itself what its third-level cache holds: conversions
+ * of 12 and 16 MiB are 1.04 and 1.09 times as fast without more fetches. */
+static bool fetches_itself(const tg_draft *d) {
+    return d->plan->bytes < d->pair->tuning->memory_bytes && tg_cpu_sparing();
+}
+
+static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding src, bool stream, bool from_far) {
+    tg_nest   *nest = &d->plan->as.nest;
+    const bool far = from_far && !fetches_itself(d);
+    int32_t    i = 0;
     for (; i < nest->nmovers; i++) {
         const tg_mover *m = &nest->mover[i];
         if (nest->family[i] == TG_FAMILY_CONVERT && m->stream == stream && m->far == far &&
