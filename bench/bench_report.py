@@ -152,16 +152,26 @@ def merged(row, peers, targets):
 
 
 def scalings(rows, targets):
-    """Per size: median speed of two threads over one, of the workloads that its bar is for, and the bar."""
+    """Per size: median speed of two threads over one, ours and memcpy's, for the workloads of its bar, and the bar."""
     by_key = {key(row): row for row in rows}
     found = []
     for size in SIZES:
         pattern, bar = next(((p, b) for p, s, _, m, b in targets if m == "scaling" and size in s), ("*", None))
-        ratios = [row["gb_per_s"] / by_key[w, size, 1]["gb_per_s"] for (w, s, t), row in by_key.items()
-                  if s == size and t == 2 and (w, size, 1) in by_key and fnmatchcase(w, pattern)]
-        if ratios:
-            found.append({"size": size, "scaling": statistics.median(ratios), "bar": bar})
+        pairs = [(by_key[w, size, 1]["seconds"], row["seconds"]) for (w, s, t), row in by_key.items()
+                 if s == size and t == 2 and (w, size, 1) in by_key and fnmatchcase(w, pattern)]
+        if pairs:
+            ours, copies = (statistics.median(one[name]["median"] / two[name]["median"] for one, two in pairs)
+                            for name in ("tegula", "memcpy"))
+            found.append({"size": size, "scaling": ours, "memcpy": copies, "bar": bar})
     return found
+
+
+def scaling_text(s):
+    text = f"two threads over one at {s['size']}: {s['scaling']:.2f}, memcpy {s['memcpy']:.2f}"
+    if s["bar"] is None:
+        return text
+    verdict, by = judge(s["scaling"], "scaling", s["bar"], [("at limit", "memcpy", s["scaling"] / s["memcpy"])])
+    return f"{text}, target >={s['bar']:.2f} {verdict}" + (f" ({by})" if by else "")
 
 
 # ---- tables ----------------------------------------------------------------------------------------
@@ -228,9 +238,7 @@ def print_measured(rows):
 
 def print_summary(rows, threads):
     print()
-    for s in threads:
-        bar = "" if s["bar"] is None else f", target >={s['bar']:.2f} {judge(s['scaling'], 'scaling', s['bar'])[0]}"
-        print(f"two threads over one at {s['size']}: {s['scaling']:.2f}{bar}")
+    print("\n".join(map(scaling_text, threads)))
     verified, noisy = sum(row["verified"] for row in rows), sum(row["noisy"] for row in rows)
     print(f"{len(rows)} rows, {verified} verified, {noisy} noisy")
     for size in SIZES:
