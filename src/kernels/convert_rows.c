@@ -154,7 +154,7 @@ enum {
 
 /* Bytes. A processor that likes few streams fetches them itself. */
 static int64_t ahead_of(const tg_mover *m) {
-    return !m->far ? 0 : m->sparing ? SPARING_FAR : m->few_streams ? 0 : FAR;
+    return !m->fetches ? 0 : m->sparing ? SPARING_FAR : m->few_streams ? 0 : FAR;
 }
 
 static int64_t streams_of(const tg_mover *m, bool stream) {
@@ -539,7 +539,7 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
     tg_kernel          k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
     *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = dst.bits < 8 ? 1 : dst.bits / 8,
-                      .stream = stream, .far = far, .sparing = tg_cpu_sparing(),
+                      .stream = stream, .far = far, .fetches = far, .sparing = tg_cpu_sparing(),
                       .few_streams = tg_cpu_few_streams(), .dst = dst, .src = src,
                       .plain = k.move, .convert = k.convert, .then = k.then};
     if (found == 0) return true;

@@ -70,7 +70,7 @@ INLINE void V(run_even)(int width, matrix *a) {
         for (int64_t i = 0; i < sticks; i++) {
             const even_stick k = {a->d + o * a->dst_outer + i * STICK,
                                   a->s + o * a->src_outer + i * side * a->src.step, sticks - i};
-            if (!done && a->far) V(run_even_stick)(width, true, a, &k, squares);
+            if (!done && a->fetches) V(run_even_stick)(width, true, a, &k, squares);
             else if (!done) V(run_even_stick)(width, false, a, &k, squares);
             if (squares < a->dst.n) V(run_even_strips)(width, a, &k, squares);
         }

@@ -160,7 +160,7 @@ INLINE void make_strand(int width, int ways, uint8_t *d, const uint8_t *s, int64
 OUTLINE void join_block(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int     firsts = b->cols < 8 ? 4 : b->cols < 16 ? 8 : 16, rest = (int)b->cols - firsts;
     const int     lasts = rest > 8 ? 16 : rest > 4 ? 8 : rest > 2 ? 4 : rest;
-    const int64_t all = b->rows * b->dst_row, line = 64 / width, ahead = m->far ? NARROW_AHEAD : 0;
+    const int64_t all = b->rows * b->dst_row, line = 64 / width, ahead = m->fetches ? NARROW_AHEAD : 0;
     join          j;
     j.row = b->dst_row;
     j.first = firsts * width;

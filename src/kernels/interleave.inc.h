@@ -242,7 +242,7 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
                            const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
     const bool    stream = m->stream && tg_at_lines(d, b->dst_outer, back ? row : 0);
-    const int64_t ahead = m->far ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;
+    const int64_t ahead = m->fetches ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;
     const bool    near = m->few_streams;
     const int64_t run = n * ways * width;
     const bool inside = m->stream && !stream && !back && ways != 3 && (uintptr_t)d % (uintptr_t)(ways * width) == 0 &&

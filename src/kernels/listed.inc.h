@@ -80,7 +80,7 @@ INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     tg_listed tile, next;
     for (bool more = tiles->next(tiles, &tile); more; tile = next) {
         more = tiles->next(tiles, &next);
-        V(turn_tile)(width, &tile, m->far ? (more ? next.src : tile.src) : NULL, stream);
+        V(turn_tile)(width, &tile, m->fetches ? (more ? next.src : tile.src) : NULL, stream);
     }
 }
 

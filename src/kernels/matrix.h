@@ -28,7 +28,7 @@ typedef struct matrix {
     int64_t        lead;     /* columns before the first cache line of a row */
     int64_t        group_rows; /* of so many rows each is followed by the next one */
     bool carried; /* around the caches: rows begin anywhere, and some go on from stick to stick in a buffer */
-    bool           far;      /* src must be fetched early */
+    bool           far, fetches; /* as in the mover */
     bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */

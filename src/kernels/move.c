@@ -49,7 +49,7 @@ static const char *const insert_names[3][4] = {NAMES("1 bit shifted"), NAMES("2 
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
-        .move = move, .name = name, .dst_width = width, .stream = stream, .far = far,
+        .move = move, .name = name, .dst_width = width, .stream = stream, .far = far, .fetches = far,
         .sparing = tg_cpu_sparing(), .few_streams = tg_cpu_few_streams(), .dst = bits, .src = bits};
 }
 

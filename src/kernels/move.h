@@ -79,7 +79,8 @@ struct tg_mover {
     const char    *name;      /* for people: "transpose 2-byte avx512" */
     int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
-    bool           far;       /* src comes from memory, not from a cache: prefetch */
+    bool           far;       /* src does not come from the second-level cache */
+    bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
     bool           sparing;   /* tg_cpu_sparing */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* tg_cpu_few_streams */

@@ -214,7 +214,7 @@ INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint
             w.from = w.to = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
             w.d = d - w.from;
         }
-        V(narrow_rows)(width, &w, b, m->far, s);
+        V(narrow_rows)(width, &w, b, m->fetches, s);
         if (o + 1 == b->outer || b->dst_outer != all) {
             V(leave)(&w);
             tg_stream_part(w.d + w.from, w.out + w.from, w.to - w.from);

@@ -66,7 +66,7 @@ static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const ui
     a.steps = 1;
     if (a.last && a.dst_outer == a.run) a.steps = tg_max(tg_min(a.outer, a.piece / a.run), 1);
     if (!a.last && a.src_outer == a.line) a.steps = tg_max(tg_min(a.outer, a.piece / a.line), 1);
-    a.ahead = m->far ? tg_max(a.piece, AHEAD) : 0;
+    a.ahead = m->fetches ? tg_max(a.piece, AHEAD) : 0;
     a.bytes.far = a.into_stage.stream = false;
     return a;
 }

@@ -257,7 +257,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
                 if (lines && b->cols < TG_LINES_CAPACITY)
                     V(copy_lines)(to, from, b->cols, w.ahead, w.near);
                 else if (m->stream)
-                    V(stream_row)(to, from, b->cols, m->far);
+                    V(stream_row)(to, from, b->cols, m->fetches);
                 else
                     V(copy_on)(to, from, b->cols, w.claims);
                 if (b->tail > 0) V(pad)(to + b->cols, b->tail, b->pad, m->stream);

@@ -486,9 +486,9 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
-            V(run_tile)(width, row, &t, bytes, parts, a->far ? &later : NULL, true);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true);
         else
-            V(run_tile)(width, row, &t, bytes, parts, a->far && !a->carried ? &later : NULL, false);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches && !a->carried ? &later : NULL, false);
         if (a->carried) V(carry_rows)(a, now, w, n, &later);
         else for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
