@@ -67,7 +67,7 @@ static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const ui
     if (a.last && a.dst_outer == a.run) a.steps = tg_max(tg_min(a.outer, a.piece / a.run), 1);
     if (!a.last && a.src_outer == a.line) a.steps = tg_max(tg_min(a.outer, a.piece / a.line), 1);
     a.ahead = m->fetches ? tg_max(a.piece, AHEAD) : 0;
-    a.bytes.far = a.into_stage.stream = false;
+    a.bytes.far = a.bytes.fetches = a.into_stage.stream = false;
     return a;
 }
 
