@@ -56,6 +56,9 @@ typedef struct tg_step {
 
 tg_step tg_side_step(const tg_side *side, int32_t d, const int64_t *x);
 
+/* The same where all coordinates are 0, as a plan asks it. */
+tg_step tg_side_start(const tg_side *side, int32_t d);
+
 /* The offset without the groups of dimensions a and b. */
 int64_t tg_side_base(const tg_side *side, int32_t a, int32_t b, const int64_t *x);
 

@@ -36,8 +36,7 @@ typedef struct candidate {
 } candidate;
 
 static candidate look(const tg_walk *p, int32_t d) {
-    const int64_t origin[TG_MOVE_DIMS] = {0};
-    candidate     c = {tg_side_step(&p->dst, d, origin), tg_side_step(&p->src, d, origin), 0};
+    candidate c = {tg_side_start(&p->dst, d), tg_side_start(&p->src, d), 0};
     c.run = tg_min(p->size[d], tg_min(c.dst.length, c.src.length));
     return c;
 }
