@@ -19,7 +19,6 @@
 #include "relayout/box.h"
 
 enum {
-    RUN_BYTES = 32, /* shorter runs are rather wide elements, if they can be */
     FEW_ROWS = 16,
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
@@ -164,7 +163,7 @@ static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes =
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (d->converts || d->tail > 0 || bytes >= RUN_BYTES || !is_width(bytes)) return false;
+    if (d->converts || d->tail > 0 || bytes >= TG_RUN_BYTES || !is_width(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols == NONE || rows == NONE || cols == rows) return false;
     choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
@@ -180,22 +179,22 @@ static int32_t tile_width(const tg_draft *d) {
 }
 
 /* A loop of which a tile has room for some steps only. */
-typedef struct rest {
+typedef struct tile_rest {
     int32_t loop; /* or NONE */
     int64_t chunk, inside; /* steps at a time; elements of one step */
-} rest;
+} tile_rest;
 
 /* One side of a tile: from loop `index` on, the loops that go on where the ones before end in dst (or src), until their
  * run is good, of so many bytes; of the last one as much as there is room for, `most` elements. */
-typedef struct side {
+typedef struct tile_side {
     tg_loop *loop;
     int32_t  n;
     bool     in_dst;
     int64_t  elements;
-    rest     left;
-} side;
+    tile_rest left;
+} tile_side;
 
-static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t good) {
+static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, int64_t good) {
     const int32_t bits = s->in_dst ? d->plan->dst_bits : d->plan->src_bits;
     const int64_t unit = d->unit;
     s->n = 0;
@@ -209,7 +208,7 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t
         tg_draft_take(d, index);
         if (all > room) { /* chunks of the same size, but for the innermost loop, which fills vectors */
             l->n = s->n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
-            s->left = (rest){index, l->n, s->elements};
+            s->left = (tile_rest){index, l->n, s->elements};
         }
         s->elements *= l->n;
         const int64_t bytes = tg_bytes_for(s->elements * unit, bits), next = d->loose ? s->elements : bytes;
@@ -219,7 +218,7 @@ static void take_side(tg_draft *d, side *s, int32_t index, int64_t most, int64_t
 }
 
 /* Both sides, the one that begins with the shorter loop first; the other one has what room is left. */
-static void take_sides(tg_draft *d, side *cols, int32_t a, side *rows, int32_t b) { /* or the other way round */
+static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) { /* or the other way round */
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
     if (d->loop[b].n < d->loop[a].n) {
         take_sides(d, rows, b, cols, a);
@@ -237,7 +236,7 @@ static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {
 }
 
 /* The loop counts chunks of columns, or rows, from now on. The last one may be shorter. */
-static void count_chunks(tg_draft *d, tg_block_loop which, const rest *r) {
+static void count_chunks(tg_draft *d, tg_block_loop which, const tile_rest *r) {
     if (r->loop == NONE) return;
     tg_loop *const l = &d->loop[r->loop];
     d->left |= (uint64_t)1 << r->loop;
@@ -288,7 +287,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     const bool     writes_briefly = tg_bytes_for(d->loop[a].n, dst) < GOOD_RUN,
                    reads_briefly = tg_bytes_for(d->loop[b].n, src) < GOOD_RUN;
     const uint64_t left = d->left;
-    side           cols = {.loop = d->cols, .in_dst = true}, rows = {.loop = d->rows, .in_dst = false};
+    tile_side      cols = {.loop = d->cols, .in_dst = true}, rows = {.loop = d->rows, .in_dst = false};
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
     if (is_narrow(d, a, b)) return false;
     if (!always && !writes_briefly && !reads_briefly) return false;

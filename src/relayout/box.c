@@ -220,3 +220,28 @@ bool tg_nest_add_box(tg_draft *d) {
     nest->nboxes++;
     return true;
 }
+
+/* Does a loop of the block go on behind runs of so many elements? It would have been fused with them. */
+static bool continues(const tg_draft *d, int64_t run) {
+    const tg_block *b = &d->box->block;
+    const int64_t   dst = run * d->dst_unit, src = run * d->src_unit;
+    return (b->rows > 1 && b->dst_row == dst && b->src_row == src) ||
+           (b->outer > 1 && b->dst_outer == dst && b->src_outer == src);
+}
+
+bool tg_nest_add_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src) {
+    tg_nest      *nest = &d->plan->as.nest;
+    const int32_t bits = d->plan->dst_bits;
+    tg_box *const box = &nest->box[nest->nboxes];
+    const bool    rows = d->box->family == TG_FAMILY_ROWS && d->box->nloops == 0 && d->box->block.last == 0;
+    if (!rows || d->fill || d->dst_width == 0 || d->src_width == 0 || !tg_stays_near(d)) return false;
+    if ((tail == 0 && (d->converts || tg_bytes_for(run, bits) < TG_RUN_BYTES)) || continues(d, run)) return false;
+    if (nest->nboxes == TG_PLAN_BOXES) return false;
+    *box = *d->box;
+    box->dst += dst * d->dst_unit;
+    box->src += src * d->src_unit;
+    box->block.cols = d->converts ? run : tg_bytes_for(run, bits);
+    box->block.tail = d->converts ? tail : tg_bytes_for(tail, bits);
+    nest->nboxes++;
+    return true;
+}

@@ -9,7 +9,10 @@
 
 #include "relayout/plan.h"
 
-enum { TG_TILE_LOOPS = 8 /* on either side */ };
+enum {
+    TG_TILE_LOOPS = 8, /* on either side */
+    TG_RUN_BYTES = 32  /* shorter runs are rather wide elements, if they can be */
+};
 
 typedef struct tg_draft {
     tg_plan_private *plan;
@@ -53,10 +56,22 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->n = 0;
 }
 
-/* The next box of the same draft begins like `common`, which has loops of data. The caller sets tail and last. */
+/* A draft that goes on from another one of data, again and again. */
+static inline void tg_draft_like(tg_draft *d, const tg_draft *common) {
+    d->plan = common->plan;
+    d->pair = common->pair;
+    d->fill = common->fill;
+    d->dst_width = common->dst_width;
+    d->src_width = common->src_width;
+    d->dst_unit = common->dst_unit;
+    d->src_unit = common->src_unit;
+}
+
+/* The next box of the same draft begins like `common`, which has loops of data. */
 static inline void tg_draft_again(tg_draft *d, const tg_draft *common) {
     d->dst = common->dst;
     d->src = common->src;
+    d->tail = d->last = 0;
     d->n = common->n;
     for (int32_t i = 0; i < d->n; i++) {
         const tg_loop *l = &common->loop[i];
@@ -118,6 +133,11 @@ static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : wi
 
 /* box.c: a box from a draft that has all its loops; false with plan->why, or if there are too many boxes. */
 bool tg_nest_add_box(tg_draft *d);
+
+/* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many
+ * elements further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
+ * be drafted. */
+bool tg_nest_add_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src);
 
 /* block.c */
 void tg_draft_block(tg_draft *d);

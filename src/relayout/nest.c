@@ -31,10 +31,11 @@
 enum {
     MAX_DIMS = TG_MAX_NDIM + 16, /* logical ones, then dst's synthetic paddings and copies */
     MAX_SEGMENTS = 96,           /* of all dimensions */
-    MAX_LOOPS = 192,             /* of all segments */
+    MAX_LOOPS = 200,             /* of all segments */
     MAX_TAIL = 4096,             /* elements; more padding is boxes, which blocks cut */
     MIN_JOINED = 32,             /* bytes: shorter runs are rather wide elements */
-    MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS /* chunks are added */
+    MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS, /* chunks are added */
+    NO_SEGMENT = -1
 };
 
 /* A loop of a segment; steps in elements. */
@@ -56,12 +57,13 @@ typedef struct dim {
     const tg_both_digits *dst;
     int32_t               data, ndata; /* segments of coordinates in [begin, end) */
     int32_t               pads, npads; /* and of padding, if end is the dimension's end */
-    bool                  has_tail;    /* the last of pads is the tail of the last of data */
-    int32_t               joined;      /* all of data as one segment that ends in a shorter run, or NONE */
-    int32_t               all;         /* one segment of all positions, or NONE if nobody asked yet */
+    int32_t               tail_pads;   /* of these, the last one or none: the tail of the last of data */
+    bool                  has_tail;
+    bool                  joins;       /* all of data can be one segment that ends in a shorter run */
+    int64_t               high_dst, high_src; /* then: steps from run to run */
+    int32_t               all;         /* one segment of all positions, or NO_SEGMENT if nobody asked yet */
 } dim;
 
-enum { NONE = -1 };
 
 typedef struct refinement {
     tg_plan_private *plan;
@@ -118,34 +120,56 @@ static void place(int64_t *dst, int64_t *src, const tg_both_digits *g, int64_t c
     }
 }
 
-/* How often digit i counts where `above` coordinates are to be counted. */
-static int64_t count_of(const tg_both_digits *g, int32_t i, int64_t above) {
-    return tg_div(above, g->at[i].weight);
-}
-
-/* Coordinates [begin, end), whole steps of digit `level`, with all that is below it. */
-static bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
-    int64_t dst, src, above = end - begin;
-    place(&dst, &src, g, begin);
+/* n steps of digit `level`, with all that is below it. */
+static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int64_t n, int64_t dst,
+                            int64_t src) {
     segment *s = add_segment(r, dst, src);
     if (TG_RARELY(s == NULL)) return false;
-    for (int32_t i = level; i < g->n; i++) {
-        if (TG_RARELY(!add_loop(r, s, count_of(g, i, above), g->at[i].dst, g->at[i].src))) return false;
-        above = g->at[i].weight;
+    if (TG_RARELY(r->nloops + TG_BOTH_DIGITS > MAX_LOOPS)) return refuse(r, "there are too many loops");
+    for (int32_t i = level;; n = tg_div(g->at[i - 1].weight, g->at[i].weight)) {
+        loop *const l = &r->loops[r->nloops];
+        l->n = n;
+        l->dst = g->at[i].dst;
+        l->src = g->at[i].src;
+        r->nloops += n > 1;
+        if (++i == g->n) break;
     }
+    s->nloops = r->nloops - s->first;
     return true;
 }
 
+/* Coordinates [begin, end), whole steps of digit `level`. */
+static bool add_range(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
+    int64_t dst, src;
+    place(&dst, &src, g, begin);
+    return add_data(r, g, level, tg_div(end - begin, g->at[level].weight), dst, src);
+}
+
 /* [begin, end), not empty, which a digit above `level` does not divide any further. */
-static bool cut(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
-    if (level + 1 == g->n) return add_data(r, g, level, begin, end);
+static bool cut_at(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
+    if (level + 1 == g->n) return add_range(r, g, level, begin, end);
     const int64_t w = g->at[level].weight, last = tg_div(end, w) * w;
     int64_t       first = 0;
-    if (TG_RARELY(begin > 0) && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
-    if (TG_RARELY(first > last)) return cut(r, g, level + 1, begin, end);
-    if (TG_RARELY(begin < first) && !cut(r, g, level + 1, begin, first)) return false;
-    if (first < last && TG_RARELY(!add_data(r, g, level, first, last))) return false;
-    return last == end || cut(r, g, level + 1, last, end);
+    if (begin > 0 && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
+    if (first > last) return cut_at(r, g, level + 1, begin, end);
+    if (begin < first && !cut_at(r, g, level + 1, begin, first)) return false;
+    if (first < last && !add_range(r, g, level, first, last)) return false;
+    return last == end || cut_at(r, g, level + 1, last, end);
+}
+
+/* The same from coordinate 0 on: what each digit leaves is for the next one. */
+static inline bool cut_all(refinement *r, const tg_both_digits *g, int64_t end) {
+    int64_t dst = 0, src = 0;
+    for (int32_t i = 0; end > 0; i++) {
+        const int64_t w = g->at[i].weight, n = tg_div(end, w);
+        if (n == 0) continue;
+        if (TG_RARELY(!add_data(r, g, i, n, dst, src))) return false;
+        end -= n * w;
+        if (end == 0) break;
+        dst += n * g->at[i].dst; /* fits: these are offsets of coordinates */
+        src += n * g->at[i].src;
+    }
+    return true;
 }
 
 /* ---- padding of one dimension ---- */
@@ -195,7 +219,7 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
 /* How many positions of padding follow the last run of data in dst, if they do so without a gap. */
 static int64_t tail_of(const refinement *r, const dim *d) {
     const tg_both_digits *dst = d->dst;
-    if (dst->n == 0 || d->ndata == 0) return 0;
+    if (TG_RARELY(dst->n == 0 || d->ndata == 0)) return 0;
     const tg_both_digit *g = &dst->at[dst->n - 1];
     const segment       *s = &r->segments[d->data + d->ndata - 1];
     if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && r->loops[s->first].dst != 1)) return 0;
@@ -204,22 +228,29 @@ static int64_t tail_of(const refinement *r, const dim *d) {
     return tail > MAX_TAIL ? 0 : tail;
 }
 
-static bool make_tail(refinement *r, dim *d, int64_t tail) {
-    segment *const run = &r->segments[d->data + d->ndata - 1];
-    const int64_t  length = run->nloops == 0 ? 1 : r->loops[run->first].n;
-    segment *const s = add_segment(r, run->dst + length, 0);
-    run->tail = tail;
+/* The tail as a segment of its own, for parts of tensors: where dimensions before this one are at padding, so is it. */
+static bool add_tail(refinement *r, dim *d, int64_t tail) {
+    const segment *const run = &r->segments[d->data + d->ndata - 1];
+    const int64_t        length = run->nloops == 0 ? 1 : r->loops[run->first].n;
+    segment *const       s = add_segment(r, run->dst + length, 0);
+    d->tail_pads = 1;
     return s != NULL && add_loop(r, s, tail, 1, 0);
 }
 
 static bool make_padding(refinement *r, dim *d) {
     const int64_t tail = tail_of(r, d);
-    pad_walk      w;
-    w.dst = d->dst;
-    w.nouter = 0;
-    w.has_tail = d->has_tail = tail > 0;
-    if (d->positions > d->size + tail && !pad_level(r, &w, 0, d->size, 0)) return false;
-    if (tail > 0 && !make_tail(r, d, tail)) return false;
+    d->has_tail = tail > 0;
+    if (d->positions > d->size + tail) {
+        pad_walk w;
+        w.dst = d->dst;
+        w.nouter = 0;
+        w.has_tail = d->has_tail;
+        if (!pad_level(r, &w, 0, d->size, 0)) return false;
+    }
+    if (tail > 0) {
+        r->segments[d->data + d->ndata - 1].tail = tail;
+        if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail)) return false;
+    }
     d->npads = r->nsegments - d->pads;
     return true;
 }
@@ -233,7 +264,7 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
     place(&dst, &src, g, begin);
     tg_draft_shift(d, dst, src);
     for (int32_t i = 0; i < g->n; i++) {
-        const int64_t n = count_of(g, i, above);
+        const int64_t n = tg_div(above, g->at[i].weight);
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
         if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
         above = g->at[i].weight;
@@ -250,25 +281,43 @@ static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int
     return true;
 }
 
-/* Runs of w elements on both sides, and at the end a shorter one: one segment. */
-static void join(refinement *r, dim *d, const tg_both_digits *g) {
+/* Runs of w elements on both sides, and at the end a shorter one: one segment, if that is better. */
+static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g) {
     const tg_plan_private *p = r->plan;
     const int64_t          w = g->at[0].weight, width = p->dst_bits / 8;
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
     if (d->ndata != 2 || g->n != 2 || !tg_is_multiple(d->begin, w) || high->dst <= 0 || low->dst != 1 ||
         low->src != 1)
-        return;
-    if (p->dst_encoding.kind != TG_KIND_NONE || width == 0) return;
-    if (w < tg_ceil_div(MIN_JOINED, width) || w > r->pair->tuning->run_grain / width) return;
-    if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return;
+        return false;
+    return p->dst_encoding.kind == TG_KIND_NONE && w * width >= MIN_JOINED && /* fits: positions of dst */
+           w * width <= r->pair->tuning->run_grain && (high->dst != w || high->src != w);
+}
+
+/* Full runs that another loop continues on both sides are parts of a longer run. And with a single full run, two boxes
+ * are of one loop less each: a block has place for three. */
+static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
+    const tg_draft *d = &r->common;
+    const int64_t   dst = w * d->dst_unit, src = w * d->src_unit;
+    if (steps == 1 && d->n > 1) return true;
+    for (int32_t i = 0; i < d->n; i++)
+        if (d->loop[i].dst == dst && d->loop[i].src == src) return true;
+    for (int32_t i = 0; i < r->nloops; i++)
+        if (r->loops[i].dst == w && r->loops[i].src == w) return true;
+    return false;
+}
+
+/* Then true, and the segment is the last one. */
+static bool join(refinement *r, const dim *d) {
     const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
-    const int64_t        steps = whole->nloops == 2 ? r->loops[whole->first].n : 1;
-    segment *const       s = add_segment(r, whole->dst, whole->src);
+    const loop *const    first = &r->loops[whole->first];
+    const int64_t        steps = whole->nloops == 2 ? first->n : 1, w = first[whole->nloops - 1].n;
+    if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS || better_apart(r, steps, w)) return false;
+    segment *const s = add_segment(r, whole->dst, whole->src);
     s->tail = rest->tail;
     s->last = rest->nloops == 1 ? r->loops[rest->first].n : 1;
-    d->joined = r->nsegments - 1;
-    (void)add_loop(r, s, steps + 1, high->dst, high->src);
+    (void)add_loop(r, s, steps + 1, d->high_dst, d->high_src);
     (void)add_loop(r, s, w, 1, 1);
+    return true;
 }
 
 static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begin, int64_t end, int64_t size,
@@ -280,15 +329,16 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->positions = positions;
     d->dst = &r->dst[r->ndims++];
     d->data = r->nsegments;
-    if (TG_MOSTLY(begin < end) && TG_RARELY(!cut(r, both, 0, begin, end))) return false;
+    if (TG_RARELY(begin > 0) ? begin < end && !cut_at(r, both, 0, begin, end) : !cut_all(r, both, end)) return false;
     d->ndata = r->nsegments - d->data;
     d->pads = r->nsegments;
-    d->npads = 0;
+    d->npads = d->tail_pads = 0;
     d->has_tail = false;
-    d->all = d->joined = NONE;
-    if (positions != size && !make_padding(r, d)) return false;
-    join(r, d, both);
-    return true;
+    d->all = NO_SEGMENT;
+    d->joins = can_join(r, d, both);
+    d->high_dst = both->at[0].dst;
+    d->high_src = both->at[0].src;
+    return positions == size || make_padding(r, d);
 }
 
 /* The next dimension; its digits in dst are the next of r->dst. */
@@ -357,23 +407,35 @@ static bool draft_box(refinement *r, tg_draft *d) {
     return refuse(r, r->plan->why != NULL ? r->plan->why : "there are too many ragged edges");
 }
 
+/* The loops of a segment, and where it begins. */
+static inline void draft_segment(const refinement *r, tg_draft *d, const segment *s) {
+    tg_draft_shift(d, s->dst, s->src);
+    d->tail += s->tail;
+    d->last += s->last;
+    for (int32_t k = 0; k < s->nloops; k++) {
+        const loop *l = &r->loops[s->first + k];
+        tg_draft_loop(d, l->n, l->dst, l->src, TG_RARELY(s->last > 0) && k == 0 ? TG_BLOCK_COLS : TG_NO_LOOP);
+    }
+}
+
 static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
-    int64_t tail = 0, last = 0;
     tg_draft_again(d, &r->common);
     for (int32_t i = 0; i < r->ndims; i++) {
         const segment *s = &r->segments[chosen[i].at];
         if (TG_RARELY(d->n + s->nloops > MAX_BOX_LOOPS)) return refuse(r, "there are too many loops");
-        tg_draft_shift(d, s->dst, s->src);
-        tail += s->tail;
-        last += s->last;
-        for (int32_t k = 0; k < s->nloops; k++) {
-            const loop *l = &r->loops[s->first + k];
-            tg_draft_loop(d, l->n, l->dst, l->src, s->last > 0 && k == 0 ? TG_BLOCK_COLS : TG_NO_LOOP);
-        }
+        draft_segment(r, d, s);
     }
-    d->tail = d->fill ? 0 : tail;
-    d->last = last;
+    if (d->fill) d->tail = 0;
     return draft_box(r, d);
+}
+
+/* The box of segment s, which has just been added, once more for the one behind it: full runs, and then a shorter one. */
+static bool add_twin(const refinement *r, tg_draft *d, const segment *s) {
+    const segment *const next = s + 1;
+    const loop *const    run = &r->loops[s->first], *const shorter = &r->loops[next->first];
+    return s->nloops == 1 && next->nloops == 1 && run->dst == 1 && run->src == 1 && d->run == run->n &&
+           shorter->dst == 1 && shorter->src == 1 &&
+           tg_nest_add_twin(d, shorter->n, d->tail - s->tail + next->tail, next->dst - s->dst, next->src - s->src);
 }
 
 /* A box for every choice of one segment for each dimension. */
@@ -383,8 +445,11 @@ static bool add_boxes(refinement *r, tg_draft *draft, choice *c) {
         if (c[d].n == 0) return true;
         c[d].at = c[d].first;
     }
+    choice *const last = &c[n - 1];
     for (;;) {
         if (TG_RARELY(!add_box(r, draft, c))) return false;
+        const segment *const s = &r->segments[last->at];
+        if (last->at + 1 < last->first + last->n && add_twin(r, draft, s)) last->at++;
         int32_t d = n;
         while (d-- > 0) {
             if (++c[d].at < c[d].first + c[d].n) break;
@@ -411,7 +476,7 @@ static bool anywhere(refinement *r, choice *out, dim *d) {
     const choice data_and_pads = {d->data, d->ndata + d->npads, 0}; /* pads follow data in the pool */
     *out = data_and_pads;
     if (d->begin > 0 || d->end < d->size) return true;
-    if (d->all == NONE) {
+    if (d->all == NO_SEGMENT) {
         segment *s = add_segment(r, 0, 0);
         d->all = r->nsegments - 1;
         for (int32_t i = 0; s != NULL && i < d->dst->n; i++)
@@ -430,7 +495,7 @@ static bool add_padding_boxes(refinement *r, tg_draft *draft) {
     for (int32_t d = 0; d < r->ndims; d++) {
         const dim *const at = &r->dims[d];
         c[d].first = at->pads;
-        c[d].n = at->npads - at->has_tail; /* tails are the movers' */
+        c[d].n = at->npads - at->tail_pads; /* tails are the movers' */
         for (int32_t e = d + 1; e < r->ndims && c[d].n > 0; e++)
             if (!anywhere(r, &c[e], &r->dims[e])) return false;
         if (c[d].n > 0 && !add_boxes(r, draft, c)) return false;
@@ -440,30 +505,31 @@ static bool add_padding_boxes(refinement *r, tg_draft *draft) {
     return true;
 }
 
-/* Is what was joined better apart? Full runs that another loop continues on both sides are parts of a longer run. And
- * with a single full run, two boxes are of one loop less each: a block has place for three. */
-static bool better_apart(const refinement *r, const segment *joined) {
-    const tg_draft *d = &r->common;
-    const int64_t   steps = r->loops[joined->first].n, w = r->loops[joined->first + 1].n;
-    if (steps == 2 && d->n > 1) return true;
-    for (int32_t i = 0; i < d->n; i++)
-        if (d->loop[i].dst == w * d->dst_unit && d->loop[i].src == w * d->src_unit) return true;
-    for (int32_t i = 0; i < r->nloops; i++)
-        if (r->loops[i].dst == w && r->loops[i].src == w) return true;
-    return false;
+/* The segments of data, and whether they are one box, and all of dst, so that nobody else needs what boxes share. */
+static bool choose_data(refinement *r, choice *data) {
+    bool one = true;
+    for (int32_t d = 0; d < r->ndims; d++) {
+        const dim *const at = &r->dims[d];
+        const bool       all = at->joins && join(r, at);
+        data[d].first = all ? r->nsegments - 1 : at->data;
+        data[d].n = all ? 1 : at->ndata;
+        one = one && data[d].n == 1 && at->npads == at->tail_pads;
+    }
+    return one;
 }
 
 static bool make_boxes(refinement *r) {
     choice   data[MAX_DIMS];
     tg_draft draft;
-    if (TG_MOSTLY(r->ndims == 0)) return draft_box(r, &r->common);
-    for (int32_t d = 0; d < r->ndims; d++) {
-        const int32_t j = r->dims[d].joined;
-        const bool    all = j != NONE && !better_apart(r, &r->segments[j]);
-        data[d].first = all ? j : r->dims[d].data;
-        data[d].n = all ? 1 : r->dims[d].ndata;
+    if (choose_data(r, data)) {
+        for (int32_t d = 0; d < r->ndims; d++) {
+            const segment *s = &r->segments[data[d].first];
+            if (TG_RARELY(r->common.n + s->nloops > MAX_BOX_LOOPS)) return refuse(r, "there are too many loops");
+            draft_segment(r, &r->common, s);
+        }
+        return draft_box(r, &r->common);
     }
-    tg_draft_begin(&draft, r->plan, r->pair, 0, 0, false);
+    tg_draft_like(&draft, &r->common);
     if (!add_boxes(r, &draft, data)) return false;
     draft.fill = true;
     return !r->pair->pad || add_padding_boxes(r, &draft);
