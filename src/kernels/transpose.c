@@ -54,7 +54,7 @@
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
- * in turn. On both, what comes from memory and goes around the caches (route.c says what else) is done in small steps;
+ * in turn. On both, what comes from memory and goes around the caches (and more: route.inc.h) is done in small steps;
  * in each of them three things happen side by side, for some 8 lines or sticks:
  *
  *     lines of 128 bytes are fetched from memory                  some 64 lines before

@@ -1,9 +1,11 @@
 /* A box while it is drafted, and the stories that make a box of the nest from it, in the order in which they are told:
  *
- * box.c     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
- * block.c   which of them a block is made of; bytes.c the same where packed elements move as bytes
- * route.c   how a block gets from src to dst, and by which movers
- * chunk.c   where the loops of a block are cut, so that no block is too large */
+ * box.inc.h     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
+ * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes
+ * route.inc.h   how a block gets from src to dst, and by which movers
+ * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
+ *
+ * What all plans need is one piece of code (plan.c says why), and so no file here is compiled by itself. */
 #ifndef TG_RELAYOUT_BOX_H
 #define TG_RELAYOUT_BOX_H
 
@@ -131,18 +133,6 @@ static inline int64_t tg_element_step(const tg_draft *d, int32_t width) {
 /* Elements on either side of a tile, so that it fits into the stage. */
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
 
-/* box.c: a box from a draft that has all its loops; false with plan->why, or if there are too many boxes. */
-bool tg_nest_add_box(tg_draft *d);
-
-/* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many
- * elements further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
- * be drafted. */
-bool tg_nest_add_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src);
-
-/* block.c */
-void tg_draft_block(tg_draft *d);
-/* route.c: false if there are too many movers, or none. */
-bool tg_draft_route(tg_draft *d);
 /* chunk.c */
 
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */

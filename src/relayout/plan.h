@@ -202,8 +202,6 @@ typedef struct tg_pair {
     uint32_t         hint;
 } tg_pair;
 
-/* nest.c: false where the digits do not nest or there are too many boxes, with the reason. */
-bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair);
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
 

@@ -6,7 +6,7 @@
  * tile      transposes that convert, or pack, of tensors whose dimensions are all short, too: of [4,4,4,4,4,4]
  *           reversed, three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are
  *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
- *           The first or the last step falls away where the transpose can do it (route.c). Where a few elements are
+ *           The first or the last step falls away where the transpose can do it (route.inc.h). Where a few elements are
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed */
 #include "base/checked.h"

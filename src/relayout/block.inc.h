@@ -217,8 +217,9 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
-/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. */
-static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) { /* or the other way round */
+/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. cols and rows, a and
+ * b may be the other way round. */
+static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) {
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
     if (d->loop[b].n < d->loop[a].n) {
         take_sides(d, rows, b, cols, a);
@@ -265,7 +266,7 @@ static bool is_one_walk(const tg_draft *d, int32_t a, int32_t b) {
 }
 
 /* Are elements best converted along lines of src, and then transposed? They have no more bytes then, lines are long,
- * and runs of dst too, or their elements take turns. From memory, tiles gather these lines faster (route.c). */
+ * and runs of dst too, or their elements take turns. From memory, tiles gather these lines faster (route.inc.h). */
 static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
     const int64_t writes = d->loop[a].n * d->unit * d->dst_width, reads = d->loop[b].n * d->unit * d->src_width;
     if (!d->converts || d->dst_width == 0 || d->dst_width > d->src_width) return false;
@@ -401,8 +402,8 @@ static void choose_move(tg_draft *d) {
     else choose_strided(d, a != NONE ? a : smallest_dst(d));
 }
 
-void tg_draft_block(tg_draft *d) {
-    d->box->route = TG_ROUTE_MOVE; /* route.c decides, unless it is a tile */
+static void choose_block(tg_draft *d) {
+    d->box->route = TG_ROUTE_MOVE; /* route.inc.h decides, unless it is a tile */
     d->box->block.ragged = TG_RAGGED_NOT;
     d->box->block.last = 0;
     if (TG_RARELY(d->fill)) choose_fill(d);

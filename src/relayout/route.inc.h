@@ -195,7 +195,8 @@ static bool claim_lines(tg_draft *d) {
     return true;
 }
 
-bool tg_draft_route(tg_draft *d) {
+/* False if there are too many movers, or none. */
+static bool choose_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
     const bool             turned = box->family == TG_FAMILY_TRANSPOSE || box->family == TG_FAMILY_PACKED;

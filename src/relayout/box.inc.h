@@ -14,8 +14,10 @@
  * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. A box where
  * others do stays in elements: it is loose (loose_run.c). */
 #include "base/checked.h"
+#include "relayout/block.inc.h"
 #include "relayout/box.h"
 #include "relayout/bytes.h"
+#include "relayout/route.inc.h"
 
 enum {
     LONG_RUN = 128,    /* elements: from here on runs that begin at any bit are copied one by one */
@@ -193,7 +195,8 @@ static bool keep_loops(tg_draft *d) {
     return true;
 }
 
-bool tg_nest_add_box(tg_draft *d) {
+/* A box from a draft that has all its loops; false with plan->why, or if there are too many boxes. */
+static bool make_box(tg_draft *d) {
     tg_plan_private *plan = d->plan;
     tg_nest         *nest = &plan->as.nest;
     if (TG_RARELY(nest->nboxes == TG_PLAN_BOXES)) return false;
@@ -212,8 +215,8 @@ bool tg_nest_add_box(tg_draft *d) {
     d->box->dst = d->dst;
     d->box->src = d->src;
     d->box->loose = d->loose;
-    if (TG_MOSTLY(!d->by_bytes)) tg_draft_block(d);
-    if (TG_RARELY(!tg_draft_route(d))) return false;
+    if (TG_MOSTLY(!d->by_bytes)) choose_block(d);
+    if (TG_RARELY(!choose_route(d))) return false;
     if (!tg_stays_near(d)) tg_draft_chunks(d);
     if (TG_RARELY(!keep_loops(d))) return false;
     if (TG_RARELY(d->box->nloops > 0) || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
@@ -229,7 +232,10 @@ static bool continues(const tg_draft *d, int64_t run) {
            (b->outer > 1 && b->dst_outer == dst && b->src_outer == src);
 }
 
-bool tg_nest_add_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src) {
+/* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many
+ * elements further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
+ * be drafted. */
+static bool make_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src) {
     tg_nest      *nest = &d->plan->as.nest;
     const int32_t bits = d->plan->dst_bits;
     tg_box *const box = &nest->box[nest->nboxes];

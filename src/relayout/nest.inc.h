@@ -26,6 +26,7 @@
 #include "base/error.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
+#include "relayout/box.inc.h"
 #include "relayout/refine.h"
 
 enum {
@@ -403,7 +404,7 @@ typedef struct choice {
 } choice;
 
 static bool draft_box(refinement *r, tg_draft *d) {
-    if (TG_MOSTLY(tg_nest_add_box(d))) return true;
+    if (TG_MOSTLY(make_box(d))) return true;
     return refuse(r, r->plan->why != NULL ? r->plan->why : "there are too many ragged edges");
 }
 
@@ -429,13 +430,13 @@ static bool add_box(refinement *r, tg_draft *d, const choice *chosen) {
     return draft_box(r, d);
 }
 
-/* The box of segment s, which has just been added, once more for the one behind it: full runs, and then a shorter one. */
+/* The box of segment s, which has just been added, once more for the next one: full runs, and then a shorter one. */
 static bool add_twin(const refinement *r, tg_draft *d, const segment *s) {
     const segment *const next = s + 1;
     const loop *const    run = &r->loops[s->first], *const shorter = &r->loops[next->first];
     return s->nloops == 1 && next->nloops == 1 && run->dst == 1 && run->src == 1 && d->run == run->n &&
            shorter->dst == 1 && shorter->src == 1 &&
-           tg_nest_add_twin(d, shorter->n, d->tail - s->tail + next->tail, next->dst - s->dst, next->src - s->src);
+           make_twin(d, shorter->n, d->tail - s->tail + next->tail, next->dst - s->dst, next->src - s->src);
 }
 
 /* A box for every choice of one segment for each dimension. */
@@ -623,7 +624,8 @@ static bool add_rest(refinement *r) {
     return draft_box(r, &d);
 }
 
-bool tg_nest_make(tg_plan_private *plan, const tg_pair *pair) {
+/* False where the digits do not nest or there are too many boxes, with the reason. */
+static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
     refinement r;
     r.plan = plan;
     r.pair = pair;
