@@ -56,10 +56,10 @@ static tg_kind native_kind(tg_dtype dtype) {
 }
 
 /* Elements as wide as their type or packed; bool also in lanes of 16 and 32 bits. */
-static tg_kind kind_in_bits(tg_dtype dtype, int32_t elem_bits) {
+static tg_kind kind_in_bits(tg_dtype dtype, int32_t bits, int32_t elem_bits) {
+    if (elem_bits == bits || elem_bits == (bits + 7) / 8 * 8) return native_kind(dtype);
     const bool lane = dtype == TG_PRED && (elem_bits == 16 || elem_bits == 32);
-    const bool fits = elem_bits == tg_dtype_bits(dtype) || elem_bits == tg_dtype_storage_bits(dtype) || lane;
-    return fits ? native_kind(dtype) : TG_KIND_NONE;
+    return lane ? TG_KIND_BOOL : TG_KIND_NONE;
 }
 
 static bool is_stored(const format_row *row, tg_dtype dtype, int32_t elem_bits) {
@@ -69,8 +69,8 @@ static bool is_stored(const format_row *row, tg_dtype dtype, int32_t elem_bits) 
 void tg_encoding_find(tg_encoding *out, tg_dtype dtype, tg_format format, int32_t elem_bits) {
     out->bits = elem_bits;
     if (format == TG_FORMAT_NATIVE) {
-        out->kind = kind_in_bits(dtype, elem_bits);
         out->value_bits = tg_dtype_bits(dtype);
+        out->kind = kind_in_bits(dtype, out->value_bits, elem_bits);
     } else if ((size_t)format < sizeof formats / sizeof formats[0] && is_stored(&formats[format], dtype, elem_bits)) {
         out->kind = formats[format].kind;
         out->value_bits = out->kind == TG_KIND_BOOL ? 1 : elem_bits;

@@ -79,13 +79,16 @@ static bool check_others(const tg_layout *l, int32_t at, known *k) {
  * need not be valid: sizes below 0 are for others to find. */
 static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
     int64_t end = 1;
-    for (int32_t i = l->nmodes; i-- > 0;) {
-        const tg_mode *m = &l->mode[i];
-        if (m->size == 1 && m->stride != INT64_MIN) continue;
-        if (TG_RARELY(m->stride != end) || !tg_mul(&end, end, m->size)) return false;
+    for (const tg_mode *m = l->mode + l->nmodes; m-- > l->mode;) {
+        if (TG_MOSTLY(m->stride == end)) {
+            if (!tg_mul(&end, end, m->size)) return false;
+        } else if (m->size != 1 || m->stride == INT64_MIN) {
+            return false;
+        }
     }
     *span = end;
-    return TG_MOSTLY(l->offset == 0 && end > 0 && end <= l->span);
+    if (TG_RARELY(l->offset != 0)) return false;
+    return TG_MOSTLY(end > 0) && TG_MOSTLY(end <= l->span);
 }
 
 bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
@@ -108,7 +111,7 @@ bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
     out->numel = numel;
     out->low = k.low;
     out->high = k.high;
-    return k.low >= 0 && k.high < l->span;
+    return TG_MOSTLY(k.dense) || (k.low >= 0 && k.high < l->span); /* dense: 0 and at most span - 1 */
 }
 
 /* Each mode goes on where those before it end. */

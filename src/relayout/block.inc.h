@@ -217,8 +217,8 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
-/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. cols and rows, a and
- * b may be the other way round. */
+/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. Columns and rows may
+ * be the other way round. */
 static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) {
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
     if (d->loop[b].n < d->loop[a].n) {

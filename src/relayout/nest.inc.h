@@ -36,6 +36,7 @@ enum {
     MAX_TAIL = 4096,             /* elements; more padding is boxes, which blocks cut */
     MIN_JOINED = 32,             /* bytes: shorter runs are rather wide elements */
     MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS, /* chunks are added */
+    MOST_CHOICES = 1 << 20,
     NO_SEGMENT = -1
 };
 
@@ -439,25 +440,32 @@ static bool add_twin(const refinement *r, tg_draft *d, const segment *s) {
            make_twin(d, shorter->n, d->tail - s->tail + next->tail, next->dst - s->dst, next->src - s->src);
 }
 
+/* The next choice, the last dimension running fastest. */
+static void next_choice(choice *c, int32_t n) {
+    for (int32_t d = n - 1; d >= 0; d--) {
+        if (++c[d].at < c[d].first + c[d].n) return;
+        c[d].at = c[d].first;
+    }
+}
+
 /* A box for every choice of one segment for each dimension. */
 static bool add_boxes(refinement *r, tg_draft *draft, choice *c) {
     const int32_t n = r->ndims;
-    for (int32_t d = 0; d < n; d++) {
-        if (c[d].n == 0) return true;
-        c[d].at = c[d].first;
-    }
     choice *const last = &c[n - 1];
-    for (;;) {
-        if (TG_RARELY(!add_box(r, draft, c))) return false;
-        const segment *const s = &r->segments[last->at];
-        if (last->at + 1 < last->first + last->n && add_twin(r, draft, s)) last->at++;
-        int32_t d = n;
-        while (d-- > 0) {
-            if (++c[d].at < c[d].first + c[d].n) break;
-            c[d].at = c[d].first;
-        }
-        if (d < 0) return true;
+    int32_t       left = 1;
+    for (int32_t d = 0; d < n; d++) {
+        c[d].at = c[d].first;
+        left = TG_RARELY(left > MOST_CHOICES) ? left : left * c[d].n; /* then most are never made */
     }
+    for (; left > 0; left--) {
+        if (TG_RARELY(!add_box(r, draft, c))) return false;
+        if (left > 1 && last->at + 1 < last->first + last->n && add_twin(r, draft, &r->segments[last->at])) {
+            last->at++;
+            left--;
+        }
+        if (left > 1) next_choice(c, n);
+    }
+    return true;
 }
 
 /* The dimension with the tail goes last, so that what tails cover is no box of padding. */
