@@ -201,7 +201,7 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     s->elements = 1;
     s->left.loop = NONE;
     while (index != NONE && s->n < TG_TILE_LOOPS) {
-        const int64_t all = d->loop[index].n, room = most / s->elements;
+        const int64_t all = d->loop[index].n, room = tg_div(most, s->elements);
         if (s->n > 0 && all > room && room == 1) break;
         tg_loop *const l = &s->loop[s->n++];
         *l = d->loop[index];
@@ -217,8 +217,8 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
-/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. Columns and rows may
- * be the other way round. */
+/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. Columns and rows
+ * may be the other way round. */
 static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) {
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
     if (d->loop[b].n < d->loop[a].n) {
@@ -228,8 +228,9 @@ static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows,
     tg_draft_take(d, b); /* not for the other side */
     take_side(d, cols, a, most, GOOD_RUN);
     d->left |= (uint64_t)1 << b;
-    take_side(d, rows, b, tg_max(TG_STAGE_BYTES / width / cols->elements, most) / WHOLE_BYTES * WHOLE_BYTES,
-              tg_max(GOOD_TILE / cols->elements, GOOD_RUN));
+    const int64_t room = tg_max(tg_div(tg_div(TG_STAGE_BYTES, width), cols->elements), most);
+    take_side(d, rows, b, room / WHOLE_BYTES * WHOLE_BYTES,
+              tg_max(tg_div(GOOD_TILE, cols->elements), GOOD_RUN));
 }
 
 static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {

@@ -115,13 +115,13 @@ static inline void tg_draft_take(tg_draft *d, int32_t i) { d->left &= ~((uint64_
 /* The loop that takes steps of so many bytes on one side, or TG_NO_LOOP. */
 static inline int32_t tg_draft_find_dst(const tg_draft *d, int64_t step) {
     for (int32_t i = d->n; i-- > 0;)
-        if (tg_draft_has(d, i) && d->loop[i].dst == step) return i;
+        if (d->loop[i].dst == step && tg_draft_has(d, i)) return i;
     return TG_NO_LOOP;
 }
 
 static inline int32_t tg_draft_find_src(const tg_draft *d, int64_t step) {
     for (int32_t i = d->n; i-- > 0;)
-        if (tg_draft_has(d, i) && d->loop[i].src == step) return i;
+        if (d->loop[i].src == step && tg_draft_has(d, i)) return i;
     return TG_NO_LOOP;
 }
 
