@@ -293,6 +293,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     if (d->tail > 0 && d->loop[a].n > tg_tile_side(tile_width(d))) return false;
     if (is_narrow(d, a, b)) return false;
     if (!always && !writes_briefly && !reads_briefly) return false;
+    if (!always && left == ((uint64_t)1 << a | (uint64_t)1 << b)) return false; /* nothing makes them longer */
     if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
     take_sides(d, &cols, a, &rows, b);
     const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);
