@@ -2,7 +2,9 @@
  *
  * nest   Digits of both sides that nest, which is what Spyre and XLA layouts and strided tensors have: every
  *        dimension falls into a few segments on which both sides are plain loops, and a choice of one segment for
- *        each dimension is a box. Boxes are cut into blocks for the fast movers (kernels/move.h).
+ *        each dimension is a box. Boxes are cut into blocks for the fast movers (kernels/move.h), which get there by
+ *        one of the routes below: straight, or by way of buffers where elements change, turn in short runs, or begin
+ *        inside of bytes.
  * walk   Anything else (tiles of 48 against tiles of 64, folds, packed elements that no box can have):
  *        both sides are evaluated as functions of the coordinates while moving, run by run.
  *
@@ -34,10 +36,12 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
-    TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined */
+    TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
+                        * packed): lines shifted to where bytes begin, transposed, shifted back */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
-    TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed */
+    TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
+                        * tiles) */
 } tg_route;
 
 /* The step of a packed element, where one is meant: columns of a tile or of family packed in dst, rows in src. */
