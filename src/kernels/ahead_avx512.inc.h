@@ -61,12 +61,17 @@ TG_NO_CHECKS INLINE uint8_t *next_row(uint8_t *p, int64_t step) {
     return p;
 }
 
+/* Which lines of dst a square asks for: a row is one line, or begins inside of one and ends in the next one. That one
+ * only, where the square to the left has asked for the other. */
+typedef enum row_lines { ONE_LINE, TWO_LINES, LAST_LINE } row_lines;
+
 /* What is fetched between the shuffles of a square: its own rows, before they are stored, and the lines of the next
  * square, or, `rolling`, those of its own next lane: then no more are in the first-level cache than a lane has. */
 typedef struct fetches {
     uint8_t       *row;         /* the next ones */
     const uint8_t *line, *next; /* the next square's lines begin here */
     bool           rolling;
+    row_lines      lines;
 } fetches;
 
 /* Part `tick` of so many parts. */
@@ -75,7 +80,8 @@ TG_NO_CHECKS INLINE void fetch_ahead(fetches *f, const places *p, int width, int
     const int own = f->rolling ? (LANES - 1) * rounds : 0, lines = f->rolling ? n : all;
     TG_UNROLL
     for (int i = all * tick / ticks; i < all * (tick + 1) / ticks; i++) {
-        TG_CLAIM_HERE(f->row);
+        if (f->lines != LAST_LINE) TG_CLAIM_HERE(f->row);
+        if (f->lines != ONE_LINE) TG_CLAIM_HERE(f->row + VEC - 1);
         if (p->kind == EVEN || (i + 1) % n != 0) f->row = next_row(f->row, p->d_step);
         else if (i + 1 < all) f->row = row_at(p, n, (i + 1) / n, 0);
     }
@@ -90,9 +96,9 @@ TG_NO_CHECKS INLINE void fetch_ahead(fetches *f, const places *p, int width, int
 }
 
 /* A square of lines and rows that are not in the first-level cache. */
-TG_NO_CHECKS INLINE void square_ahead(int width, places at, const uint8_t *next, bool rolling) {
+TG_NO_CHECKS INLINE void square_ahead(int width, places at, const uint8_t *next, bool rolling, row_lines lines) {
     const int      n = 16 / width, rounds = ROUNDS(width), ticks = LANES * rounds + n;
-    fetches        f = {at.d, at.s + n * at.s_step, next, rolling};
+    fetches        f = {at.d, at.s + n * at.s_step, next, rolling, lines};
     const uint8_t *line = at.s;
     uint8_t       *row[LANES];
     V(vec)         v[LANES][2][16];
@@ -127,38 +133,64 @@ TG_NO_CHECKS INLINE void square_ahead(int width, places at, const uint8_t *next,
     }
 }
 
-#define DEFINE_AHEAD_KIND(width, name, ROLLING)                                                                      \
+#define DEFINE_AHEAD_KIND(width, name, ROLLING, LINES)                                                               \
     TG_NO_CHECKS OUTLINE void V(square_##name##_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,  \
                                                          const uint8_t *next) {                                      \
         const places at = {.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row};                           \
-        square_ahead(width, at, next, ROLLING);                                                                      \
+        square_ahead(width, at, next, ROLLING, LINES);                                                               \
     }                                                                                                                \
     TG_NO_CHECKS OUTLINE void V(square_groups_##name##_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,        \
                                                                 int64_t row, const uint8_t *next, int64_t group,     \
                                                                 int64_t pair) {                                      \
         const places at = {.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group,          \
                            .pair = pair};                                                                            \
-        square_ahead(width, at, next, ROLLING);                                                                      \
+        square_ahead(width, at, next, ROLLING, LINES);                                                               \
     }
 #define DEFINE_AHEAD(width)                                                                                          \
-    DEFINE_AHEAD_KIND(width, ahead, false)                                                                           \
-    DEFINE_AHEAD_KIND(width, rolling, true)
+    DEFINE_AHEAD_KIND(width, ahead, false, ONE_LINE)                                                                 \
+    DEFINE_AHEAD_KIND(width, ahead_two, false, TWO_LINES)                                                            \
+    DEFINE_AHEAD_KIND(width, ahead_last, false, LAST_LINE)
+/* Wider elements have too few lines to crowd each other. */
+#define DEFINE_ROLLING(width)                                                                                        \
+    DEFINE_AHEAD_KIND(width, rolling, true, ONE_LINE)                                                                \
+    DEFINE_AHEAD_KIND(width, rolling_two, true, TWO_LINES)                                                           \
+    DEFINE_AHEAD_KIND(width, rolling_last, true, LAST_LINE)
 
 DEFINE_AHEAD(1)
 DEFINE_AHEAD(2)
 DEFINE_AHEAD(4)
 DEFINE_AHEAD(8)
 DEFINE_AHEAD(16)
+DEFINE_ROLLING(1)
+DEFINE_ROLLING(2)
+DEFINE_ROLLING(4)
 #undef DEFINE_AHEAD
+#undef DEFINE_ROLLING
+#undef DEFINE_AHEAD_KIND
 
 typedef void square_ahead_move(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, const uint8_t *next);
 typedef void square_groups_ahead_move(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,
                                       const uint8_t *next, int64_t group, int64_t pair);
 
-BY_WIDTH(square_ahead_move, square_ahead)
-BY_WIDTH(square_ahead_move, square_rolling)
-BY_WIDTH(square_groups_ahead_move, square_groups_ahead)
-BY_WIDTH(square_groups_ahead_move, square_groups_rolling)
+#define ROLLING_WIDTH(TYPE, name)                                                                                    \
+    INLINE TYPE *V(name)(int width) {                                                                                \
+        return width == 1 ? V(name##_1) : width == 2 ? V(name##_2) : V(name##_4);                                    \
+    }
+#define CHOOSE_LINES(TYPE, OF, name)                                                                                 \
+    OF(TYPE, name)                                                                                                   \
+    OF(TYPE, name##_two)                                                                                             \
+    OF(TYPE, name##_last)                                                                                            \
+    INLINE TYPE *name##_for(int width, row_lines lines) {                                                            \
+        return lines == ONE_LINE    ? V(name)(width)                                                                 \
+               : lines == TWO_LINES ? V(name##_two)(width)                                                           \
+                                    : V(name##_last)(width);                                                         \
+    }
+CHOOSE_LINES(square_ahead_move, BY_WIDTH, square_ahead)
+CHOOSE_LINES(square_ahead_move, ROLLING_WIDTH, square_rolling)
+CHOOSE_LINES(square_groups_ahead_move, BY_WIDTH, square_groups_ahead)
+CHOOSE_LINES(square_groups_ahead_move, ROLLING_WIDTH, square_groups_rolling)
+#undef ROLLING_WIDTH
+#undef CHOOSE_LINES
 
 /* Where squares are, one after the other: tiles of a stick by a stick, down all sticks. */
 typedef struct square_walk {
@@ -216,7 +248,7 @@ INLINE bool walk_on(square_walk *w, int width, const matrix *a, int64_t sticks, 
 /* What is read from the stack right behind stores waits, as above. So where squares have many rows, the next row is
  * known before the stores of this square (512 KiB, x memcpy: one byte 0.68 -> 0.72, two 0.75 -> 0.78); fewer stores do
  * not matter (four and eight bytes 0.88 and 0.90, or else 0.85 and 0.87). */
-INLINE void run_squares_ahead(int width, bool groups, bool rolling, const matrix *a, int64_t sticks,
+INLINE void run_squares_ahead(int width, bool groups, bool rolling, bool inside, const matrix *a, int64_t sticks,
                               int64_t rows) {
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
     square_walk   w;
@@ -224,26 +256,33 @@ INLINE void run_squares_ahead(int width, bool groups, bool rolling, const matrix
     uint8_t       *d = square_row(&w, width);
     const uint8_t *s = square_line(&w, width, s_step);
     for (bool more = true; more;) {
+        const row_lines lines = !inside ? ONE_LINE : w.p == 0 ? TWO_LINES : LAST_LINE;
         if (width > 2) d = square_row(&w, width);
         more = walk_on(&w, width, a, sticks, rows);
         uint8_t *const       d_next = width > 2 ? d : square_row(&w, width);
         const uint8_t *const s_next = more ? square_line(&w, width, s_step) : s;
-        if (groups && rolling) V(square_groups_rolling)(width)(d, s, s_step, row, s_next, group, pair);
-        else if (groups) V(square_groups_ahead)(width)(d, s, s_step, row, s_next, group, pair);
-        else if (rolling) V(square_rolling)(width)(d, s, s_step, row, s_next);
-        else V(square_ahead)(width)(d, s, s_step, row, s_next);
+        if (groups && rolling) square_groups_rolling_for(width, lines)(d, s, s_step, row, s_next, group, pair);
+        else if (groups) square_groups_ahead_for(width, lines)(d, s, s_step, row, s_next, group, pair);
+        else if (rolling) square_rolling_for(width, lines)(d, s, s_step, row, s_next);
+        else square_ahead_for(width, lines)(d, s, s_step, row, s_next);
         d = d_next;
         s = s_next;
     }
 }
 
+INLINE void run_ahead_of(int width, bool inside, const matrix *a, int64_t sticks, int64_t rows) {
+    const bool groups = a->dst.inner != a->dst.n, rolling = width <= 4 && a->halves;
+    if (groups && rolling) run_squares_ahead(width, true, true, inside, a, sticks, rows);
+    else if (groups) run_squares_ahead(width, true, false, inside, a, sticks, rows);
+    else if (rolling) run_squares_ahead(width, false, true, inside, a, sticks, rows);
+    else run_squares_ahead(width, false, false, inside, a, sticks, rows);
+}
+
 /* All whole squares of `sticks` whole sticks. */
 INLINE void run_ahead(int width, const matrix *a, int64_t sticks, int64_t rows) {
-    const bool groups = a->dst.inner != a->dst.n;
-    if (groups && a->halves) run_squares_ahead(width, true, true, a, sticks, rows);
-    else if (groups) run_squares_ahead(width, true, false, a, sticks, rows);
-    else if (a->halves) run_squares_ahead(width, false, true, a, sticks, rows);
-    else run_squares_ahead(width, false, false, a, sticks, rows);
+    const bool at_lines = tg_at_lines(a->d, a->dst.step | a->dst.outer, a->outer > 1 ? a->dst_outer : 0);
+    if (at_lines) run_ahead_of(width, false, a, sticks, rows);
+    else run_ahead_of(width, true, a, sticks, rows);
 }
 
 /* ---- in the first-level cache ---- */
