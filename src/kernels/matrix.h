@@ -27,6 +27,10 @@ typedef struct matrix {
     bool           stream;   /* around the caches: rows begin at cache lines, or are cut there: */
     int64_t        lead;     /* columns before the first cache line of a row */
     int64_t        group_rows; /* of so many rows each is followed by the next one */
+    int64_t        seam;     /* pipeline of seams alone: bytes of a row in its last stick */
+    bool           joined;   /* and the last row of a matrix is followed by the next one */
+    bool           seams;    /* these go so */
+    bool           claims;   /* parts of lines are stored plainly, into lines that were asked for */
     bool carried; /* around the caches: rows begin anywhere, and some go on from stick to stick in a buffer */
     bool           far, fetches; /* as in the mover */
     bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */

@@ -26,6 +26,7 @@ _Static_assert(2 * STEPS(1) == MOST_HALVES && 2 * STEPS(4) == MOST_HALVES && AHE
 
 typedef struct pipeline {
     uint8_t        stage[2][MAX_SIDE * STICK] __attribute__((aligned(64))); /* of this tile, of the next one, in turn */
+    uint8_t        end[STICK] __attribute__((aligned(64))); /* of a group of rows */
     const uint8_t *line[RING];
     uint8_t       *row[RING];
 } pipeline;
@@ -35,6 +36,7 @@ typedef enum journey {
     EVEN_ROWS,   /* lines of a tile are evenly spaced, and rows; lines of a later one are fetched */
     ROW_RUNS,    /* rows of half a step are; lines as before */
     LINE_RUNS,   /* rows and lines of half a step are; lines of a later tile are fetched */
+    SEAM_RUNS,   /* the same, and sticks at the end of rows end with the beginning of the next row */
     ALONG_LINES, /* the same, but the next stick of lines that are copied is fetched */
     IN_CACHES    /* the same, but nothing is fetched, and stores go into the caches */
 } journey;
@@ -104,6 +106,91 @@ static inline void list_lines(const uint8_t **out, const pipeline *p, const matr
     int64_t       offset[MOST_HALVES];
     half_offsets(offset, &t->a->src, width, t->col[at]);
     for (int k = 0; k < 2 * STEPS(width); k++) out[k] = p->line[at] + offset[k] - offset[0];
+}
+
+/* ---- seams ---- */
+
+/* Whole sticks of rows from their first cache line on. */
+static inline void sticks_at_lines(matrix *out, const matrix *a, int64_t sticks) {
+    *out = *a;
+    out->d += a->lead * a->width;
+    out->s += a->lead * a->src.step;
+    out->src.n = out->src.inner = sticks * (STICK / a->width);
+}
+
+/* Seams alone: the last lines, and the first ones an element further on, which is where the next row begins. */
+static inline void seams_at_lines(matrix *out, const matrix *a) {
+    const int64_t side = STICK / a->width, own = side - a->lead, first = a->cols - own;
+    *out = *a;
+    out->seam = own * a->width;
+    out->d += first * a->width;
+    out->s += first * a->src.step;
+    out->src = (loops){side, own, a->src.step, a->width - first * a->src.step};
+    out->joined = a->outer > 1 && a->group_rows == a->dst.n && a->dst_outer == a->dst.n * a->dst.step;
+}
+
+/* What a tile of seams is: where row 0 of the matrix begins, and after which steps, as bits, a group of rows ends. */
+typedef struct seam_tile {
+    const matrix *a;
+    uint8_t      *start;
+    int64_t       first; /* row of the tile */
+    int64_t       wrap, jump; /* from half step `wrap` on lines are the first ones: so many bytes from where they were */
+    int64_t       row_jump; /* from behind a group of rows to the next one */
+    uint32_t      ends;
+} seam_tile;
+
+/* Where the row behind row r begins. */
+static inline uint8_t *row_after(const seam_tile *t, int64_t r) { return t->start + line_offset(&t->a->dst, r + 1); }
+
+/* First elements of a row, those before its first cache line. */
+INLINE void first_elements(int width, uint8_t *d, int64_t d_step, const uint8_t *s, const matrix *a) {
+    const int64_t step = a->src.step;
+    for (int64_t n = (STICK - a->seam) / width; n > 0; n--, d += d_step, s += step) memcpy(d, s, (size_t)width);
+}
+
+INLINE void find_ends(int width, seam_tile *out, bool joined) {
+    const matrix *const a = out->a;
+    const int64_t       each = 2 * HALF(width), rows = a->dst.n;
+    int64_t             left = a->group_rows - out->first % a->group_rows;
+    for (int k = 0; k < STEPS(width); k++) {
+        const bool last = out->first + (k + 1) * each == rows;
+        if ((left -= each) > 0 && !last) continue;
+        left = a->group_rows;
+        if (!last || !joined) out->ends |= 1u << k;
+    }
+}
+
+/* Tile number `tile`, as the pipeline comes to it. Where the next matrix follows the last row of this one, its first
+ * elements come into the stage. Parts of lines are asked for. */
+INLINE void begin_seams(int width, seam_tile *out, pipeline *p, const matrix_tiles *t, int64_t tile) {
+    const matrix *const a = t->a;
+    const int64_t       at = tile % RING, each = 2 * HALF(width), side = STICK / width, own = a->seam / width;
+    const int64_t       to_first = a->src.outer - width; /* from the seam's lines to the first one */
+    const bool          joined = a->joined && tile + 1 < t->count;
+    *out = (seam_tile){a, p->row[at] + a->seam - a->cols * width, t->first[at], own / HALF(width),
+                       a->src.outer - own * a->src.step, a->dst.outer - a->dst.inner * a->dst.step, 0};
+    find_ends(width, out, joined);
+    TG_FETCH(p->line[(tile + 1 + AHEAD(width)) % RING] + to_first); /* what begins in it is fetched from its end */
+    if (out->first == 0 && (tile == 0 || !a->joined))
+        first_elements(width, out->start, width, p->line[at] + to_first, a);
+    if (joined && out->first + side == a->dst.n)
+        first_elements(width, p->stage[tile % 2] + own * STICK + STICK - width, STICK,
+                       p->line[(tile + 1) % RING] + to_first, a);
+    if (!a->claims) return;
+    for (uint32_t ends = out->ends; ends != 0; ends &= ends - 1) {
+        const int64_t r = out->first + (__builtin_ctz(ends) + 1) * each - 1;
+        TG_CLAIM(p->row[at] + line_offset(&a->dst, r) + a->seam);
+        if (r + 1 < a->dst.n) TG_CLAIM(row_after(out, r));
+    }
+}
+
+/* The last stick of a group of rows, row r: the rest of it, and the beginning of the first row of the next group. */
+INLINE void end_group(const seam_tile *t, const uint8_t *end, uint8_t *row, int64_t r) {
+    const matrix *const a = t->a;
+    const int64_t       rest = a->seam % TG_LINE_BYTES, whole = a->seam - rest;
+    tg_stream_copy(row, end, (size_t)whole);
+    tg_put_part(row + whole, end + whole, rest, a->claims);
+    if (r + 1 < a->dst.n) tg_put_part(row_after(t, r), end + a->seam, STICK - a->seam, a->claims);
 }
 
 /* Squares of a stick by a stick, of one tile after the other whose rows and lines are listed. */

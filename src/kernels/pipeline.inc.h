@@ -9,6 +9,7 @@ typedef struct V(step) {
     const uint8_t *next, *next2;   /* lines that come in */
     const uint8_t *later, *later2; /* lines that are fetched */
     uint8_t       *row, *row2;
+    uint8_t       *end; /* of seams: the last stick goes here, into the cache; or NULL */
     int64_t        line_step, row_step;
     bool           near; /* lines are fetched into the first-level cache */
 } V(step);
@@ -86,6 +87,11 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
             const int      r = i / parts * n + k;
             const bool     low = way == EVEN_ROWS || r < half;
             uint8_t *const row = (low ? t->row : t->row2) + (low ? r : r - half) * t->row_step;
+            if (way == SEAM_RUNS && r == 2 * half - 1 && t->end != NULL) {
+                TG_UNROLL
+                for (int p = 0; p < parts; p++) V(store)(t->end + p * VEC, v[p][k]);
+                continue;
+            }
             TG_UNROLL
             for (int p = 0; p < parts; p++) V(put)(row + p * VEC, v[p][k], way != IN_CACHES);
         }
@@ -95,23 +101,40 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
 /* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if t does
  * not say it. */
 TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
-                                           const half_places *h, const uint8_t *const *line) {
+                                           const half_places *h, const uint8_t *const *line, const seam_tile *seams) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
+    const int64_t  half = HALF(width) * t.line_step, wrap = way == SEAM_RUNS ? seams->wrap : 0;
+    const int64_t  jump = way == SEAM_RUNS ? seams->jump : 0, row_jump = way == SEAM_RUNS ? seams->row_jump : 0;
+    const uint8_t *next = t.next, *later = t.later;
     t.stage = p->stage[tile % 2];
     t.fill = p->stage[(tile + 1) % 2];
     for (int k = 0; k < STEPS(width); k++) {
-        if (way != EVEN_ROWS) t.row = h->row[2 * k];
-        if (way != EVEN_ROWS) t.row2 = h->row[2 * k + 1];
-        if (!even) t.next = line[2 * k];
-        if (!even) t.next2 = line[2 * k + 1];
+        if (way != EVEN_ROWS && way != SEAM_RUNS) t.row = h->row[2 * k];
+        if (way != EVEN_ROWS && way != SEAM_RUNS) t.row2 = h->row[2 * k + 1];
+        if (way == SEAM_RUNS) t.row2 = t.row + HALF(width) * t.row_step;
+        if (way == SEAM_RUNS) {
+            const int64_t at = 2 * k * half, low = at + (2 * k >= wrap ? jump : 0);
+            const int64_t high = at + half + (2 * k + 1 >= wrap ? jump : 0);
+            t.next = next + low;
+            t.next2 = next + high;
+            t.later = later + low;
+            t.later2 = later + high;
+        } else if (!even) {
+            t.next = line[2 * k];
+            t.next2 = line[2 * k + 1];
+        }
         if (way == LINE_RUNS) t.later = h->later[2 * k];
         if (way == LINE_RUNS) t.later2 = h->later[2 * k + 1];
+        uint8_t *const last = t.row2 + (HALF(width) - 1) * t.row_step;
+        const bool     ends = way == SEAM_RUNS && (seams->ends >> k & 1) != 0;
+        if (way == SEAM_RUNS) t.end = ends ? p->end : NULL;
         V(make_step)(width, way, &t);
+        if (ends) end_group(seams, p->end, last, seams->first + (k + 1) * 2 * HALF(width) - 1);
         t.stage += PIECE(width);
         t.fill += 2 * HALF(width) * STICK;
         if (even) t.next += 2 * HALF(width) * t.line_step;
         if (even) t.later += 2 * HALF(width) * t.line_step;
-        if (way == EVEN_ROWS) t.row += 2 * HALF(width) * t.row_step;
+        if (way == EVEN_ROWS || way == SEAM_RUNS) t.row += 2 * HALF(width) * t.row_step + (ends ? row_jump : 0);
     }
 }
 
@@ -122,25 +145,28 @@ TG_NO_CHECKS INLINE void V(pipeline_of)(int width, journey way, const matrix *a)
     matrix_tiles tiles = {.a = a, .count = count_tiles(a), .last = a->s};
     V(step)      t = {.line_step = a->src.step, .row_step = a->dst.step, .near = a->near};
     half_places  h;
+    seam_tile    seams;
     pipeline     p;
     for (int i = 0; i < 1 + AHEAD(width); i++) next_tile(&p, &tiles, width);
     for (int i = 0; i < STICK / width; i++) V(copy_stick)(p.stage[0] + i * STICK, a->s + line_offset(&a->src, i));
     for (int64_t i = 0; i < tiles.count; i++) {
         next_tile(&p, &tiles, width);
-        if (way != EVEN_ROWS) list_rows(h.row, &p, &tiles, width, i);
+        if (way != EVEN_ROWS && way != SEAM_RUNS) list_rows(h.row, &p, &tiles, width, i);
         if (way == LINE_RUNS) list_lines(h.line, &p, &tiles, width, i + 1);
         if (way == LINE_RUNS) list_lines(h.later, &p, &tiles, width, i + 1 + AHEAD(width));
         t.next = p.line[(i + 1) % RING];
         t.later = p.line[(i + 1 + AHEAD(width)) % RING];
         t.row = p.row[i % RING] + line_offset(&a->dst, tiles.first[i % RING]);
-        V(turn_tile_staged)(width, way, t, &p, i, &h, h.line);
+        if (way == SEAM_RUNS) begin_seams(width, &seams, &p, &tiles, i);
+        V(turn_tile_staged)(width, way, t, &p, i, &h, h.line, &seams);
     }
 }
 
 #define DEFINE_PIPELINE(width)                                                                                       \
     OUTLINE void V(pipeline_even_##width)(const matrix *a) { V(pipeline_of)(width, EVEN_ROWS, a); }                  \
     OUTLINE void V(pipeline_rows_##width)(const matrix *a) { V(pipeline_of)(width, ROW_RUNS, a); }                   \
-    OUTLINE void V(pipeline_lines_##width)(const matrix *a) { V(pipeline_of)(width, LINE_RUNS, a); }
+    OUTLINE void V(pipeline_lines_##width)(const matrix *a) { V(pipeline_of)(width, LINE_RUNS, a); }                 \
+    OUTLINE void V(pipeline_seams_##width)(const matrix *a) { V(pipeline_of)(width, SEAM_RUNS, a); }
 DEFINE_PIPELINE(1)
 DEFINE_PIPELINE(2)
 DEFINE_PIPELINE(4)
@@ -152,11 +178,23 @@ typedef void V(pipeline_move)(const matrix *a);
 BY_WIDTH(V(pipeline_move), pipeline_even)
 BY_WIDTH(V(pipeline_move), pipeline_rows)
 BY_WIDTH(V(pipeline_move), pipeline_lines)
+BY_WIDTH(V(pipeline_move), pipeline_seams)
 
-INLINE void V(pipeline)(int width, const matrix *a) {
+INLINE void V(pipeline_of_sticks)(int width, const matrix *a) {
     if (!in_runs(&a->src, STICK / width)) V(pipeline_lines)(width)(a);
     else if (!in_runs(&a->dst, STICK / width)) V(pipeline_rows)(width)(a);
     else V(pipeline_even)(width)(a);
+}
+
+/* All that can go so of a matrix, by a copy of it: no call can change the other. */
+INLINE void V(pipeline)(int width, const matrix *a) {
+    const int64_t sticks = a->lead > 0 ? whole_sticks(a) : 0;
+    matrix        part = *a;
+    if (sticks > 0) sticks_at_lines(&part, a, sticks);
+    if (a->lead == 0 || sticks > 0) V(pipeline_of_sticks)(width, &part);
+    if (!a->seams) return;
+    seams_at_lines(&part, a);
+    V(pipeline_seams)(width)(&part);
 }
 
 /* Tiles of whole sticks on both sides. */
@@ -175,7 +213,7 @@ TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey w
         half_places *const now = &known[i % 2], *next = &known[(i + 1) % 2];
         more = next_square(next, &q, width);
         if (!more) next = now;
-        V(turn_tile_staged)(width, way, t, &p, i, now, next->line);
+        V(turn_tile_staged)(width, way, t, &p, i, now, next->line, NULL);
     }
 }
 

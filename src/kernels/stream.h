@@ -71,6 +71,12 @@ static inline void tg_stream_part(uint8_t *restrict d, const uint8_t *restrict s
     }
 }
 
+/* The same, or by a plain store into a line that was asked for (move.h: claims). */
+static inline void tg_put_part(uint8_t *restrict d, const uint8_t *restrict s, int64_t n, bool claims) {
+    if (claims) memcpy(d, s, (size_t)n);
+    else tg_stream_part(d, s, n);
+}
+
 /* Whole lines are streamed, and so are the parts of lines at both ends, if they can be. */
 static inline void tg_stream_copy(uint8_t *restrict d, const uint8_t *restrict s, size_t n) {
     const size_t lead = (size_t)(-(uintptr_t)d % TG_LINE_BYTES);

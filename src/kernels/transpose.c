@@ -313,6 +313,23 @@ INLINE void cut_rows(matrix *a) {
     a->group_rows = a->dst.step == row ? a->dst.inner : 1;
 }
 
+/* Of a row, from its first cache line on. */
+INLINE int64_t whole_sticks(const matrix *a) { return (a->cols - a->lead) * a->width / STICK; }
+
+/* Can the seam of rows go through the pipeline? Groups of rows end where steps do, and the lines before the first cache
+ * line, an element further on, are runs of half steps. */
+INLINE bool seams_in_steps(const matrix *a, int64_t width) {
+    const int64_t step = 2 * HALF(width);
+    return a->group_rows > 1 && a->cols * width % STICK == 0 && (a->group_rows | a->dst.n) % step == 0 &&
+           a->lead % HALF(width) == 0 && a->src.step >= a->dst.n * width;
+}
+
+/* Can all other sticks? */
+INLINE bool lines_in_steps(const matrix *a, int64_t width) {
+    if (a->lead == 0) return in_runs(&a->src, HALF(width));
+    return a->src.inner == a->src.n && (a->seams || whole_sticks(a) > 0);
+}
+
 /* Which way it goes. */
 INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
@@ -327,8 +344,10 @@ INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&
                a->src.step == STICK && a->src.inner == a->src.n && a->dst.inner == a->dst.n &&
                a->dst.n * width == STICK && (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
-    a->staged = m->staged && a->far && a->stream && a->lead == 0 && count_tiles(a) > 0 &&
-                in_runs(&a->src, HALF(width)) && in_runs(&a->dst, HALF(width));
+    a->claims = m->claims;
+    a->seams = a->lead > 0 && seams_in_steps(a, width);
+    a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0 && lines_in_steps(a, width) &&
+                in_runs(&a->dst, HALF(width));
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD(width) * STICK / width);
 }
 

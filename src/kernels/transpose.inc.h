@@ -537,8 +537,12 @@ INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint
     choose_way(&a, width, m);
     const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
-        const matrix all = a; /* a copy: no call can change the other */
-        V(pipeline)(width, &all);
+        V(pipeline)(width, &a);
+        if (a.seams) return;
+    }
+    if (a.staged && a.lead > 0) { /* all but the seam */
+        a.first += whole_sticks(&a) * (STICK / width);
+        a.staged = false;
     }
     if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);
