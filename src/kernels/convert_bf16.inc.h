@@ -20,4 +20,7 @@ static const entry V(bf16_straight) = {V(move_bf16_straight_from_f32), "bf16_fro
 #undef ROUND_BF16
 #undef PAIR
 #undef GRIDS
+#undef JOINED
+#undef JOINED_GRIDS
+#undef JOINS
 #undef LINES
