@@ -220,8 +220,7 @@ INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint
 INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
     const int64_t whole = n / TG_LINE_BYTES * TG_LINE_BYTES;
     tg_stream_copy(d, s, (size_t)whole);
-    if (claims) memcpy(d + whole, s + whole, (size_t)(n - whole));
-    else tg_stream_part(d + whole, s + whole, n - whole);
+    tg_put_part(d + whole, s + whole, n - whole, claims);
 }
 
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
