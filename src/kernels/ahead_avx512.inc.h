@@ -13,6 +13,10 @@
  *     rows and lines fetched            lines apart          0.72  0.81  0.88  0.90
  *                                       one piece of memory  0.75  0.84  0.86  0.83
  *
+ * Rows that begin inside of cache lines are in two of them, and both are fetched: by the first square of a stick, and
+ * the last one only by those to its right (dst 16 bytes past a line, of the same move to a line: two bytes to sticks
+ * 0.65 with the first one only, 0.82 with both; restick 0.75 and 0.89; four bytes from columns to tiles 0.51 and 0.75).
+ *
  * What is in the first-level cache is not fetched. There 16-byte pieces win, which shuffles across lanes are not needed
  * for; from the second-level one they lose, with fetches too (0.65). */
 

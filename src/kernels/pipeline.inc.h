@@ -98,8 +98,8 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
     }
 }
 
-/* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if t does
- * not say it. */
+/* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if neither t
+ * nor the seams say it. */
 TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
                                            const half_places *h, const uint8_t *const *line, const seam_tile *seams) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
@@ -111,8 +111,8 @@ TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, 
     for (int k = 0; k < STEPS(width); k++) {
         if (way != EVEN_ROWS && way != SEAM_RUNS) t.row = h->row[2 * k];
         if (way != EVEN_ROWS && way != SEAM_RUNS) t.row2 = h->row[2 * k + 1];
-        if (way == SEAM_RUNS) t.row2 = t.row + HALF(width) * t.row_step;
         if (way == SEAM_RUNS) {
+            t.row2 = t.row + HALF(width) * t.row_step;
             const int64_t at = 2 * k * half, low = at + (2 * k >= wrap ? jump : 0);
             const int64_t high = at + half + (2 * k + 1 >= wrap ? jump : 0);
             t.next = next + low;
@@ -125,7 +125,7 @@ TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, 
         }
         if (way == LINE_RUNS) t.later = h->later[2 * k];
         if (way == LINE_RUNS) t.later2 = h->later[2 * k + 1];
-        uint8_t *const last = t.row2 + (HALF(width) - 1) * t.row_step;
+        uint8_t *const last = way == SEAM_RUNS ? t.row2 + (HALF(width) - 1) * t.row_step : NULL;
         const bool     ends = way == SEAM_RUNS && (seams->ends >> k & 1) != 0;
         if (way == SEAM_RUNS) t.end = ends ? p->end : NULL;
         V(make_step)(width, way, &t);

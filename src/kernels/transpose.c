@@ -70,6 +70,11 @@
  * least those of half a step, a loop of steps has no calls, and sticks leave from registers. What does not come in such
  * runs, and the end where columns are missing, goes in squares.
  *
+ * Rows that begin inside of cache lines are two pipelines: their whole sticks from the first cache line on, and seams,
+ * whose lines are the last ones of a row and then the first ones an element further on. Where the next matrix follows
+ * the last row of one, its first elements come into the stage, so that all lines leave whole; where a group of rows
+ * ends, both parts of its seam are stored by themselves.
+ *
  * Tiles (listed.inc.h). Where both sides are several loops, as tiles of (8,128) that are turned into such ones, and
  * tensors of many short dimensions, reversed, rows and lines are listed once, and tile after tile is turned in squares
  * straight from src to dst. Lines that are whole pages apart, as of reversed tensors of powers of two, share a set of
