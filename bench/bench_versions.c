@@ -8,8 +8,8 @@
  * One thread. All builds and memcpy of (in + out) / 2 bytes take turns (rounds.h); printed are the ratio of each to
  * memcpy, and how many times faster the last build is than the first one. --plan times plans instead of moves, in
  * nanoseconds. Where dst begins inside of a line (workloads m) the same move of the last build to a dst at a line takes
- * the place of memcpy. Results are compared with those of the first build, not with the definition: that is the tests' work.
- * Builds must have the same header. */
+ * the place of memcpy. Results are compared with those of the first build, not with the definition: that is the tests'
+ * work. Builds must have the same header. */
 #define _GNU_SOURCE
 #include "copies.h"
 #include "rounds.h"

@@ -89,6 +89,6 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
         return V(nonzero)(bad);                                                                                       \
     }                                                                                                                 \
     static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        static const pair p = {V(grid_##NAME), V(stream_lines), SRC, DST, LOG, JOINS};                                       \
+        static const pair p = {V(grid_##NAME), V(stream_lines), SRC, DST, LOG, JOINS};                                 \
         return move_block(m, d, s, b, &p);                                                                            \
     }

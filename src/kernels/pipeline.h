@@ -134,7 +134,7 @@ typedef struct seam_tile {
     const matrix *a;
     uint8_t      *start;
     int64_t       first; /* row of the tile */
-    int64_t       wrap, jump; /* from half step `wrap` on lines are the first ones: so many bytes from where they were */
+    int64_t       wrap, jump; /* from half step `wrap` on lines are the first ones, so many bytes from the others */
     int64_t       row_jump; /* from behind a group of rows to the next one */
     uint32_t      ends;
 } seam_tile;

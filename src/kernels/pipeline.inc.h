@@ -98,10 +98,11 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
     }
 }
 
-/* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if neither t
- * nor the seams say it. */
+/* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if neither
+ * t nor the seams say it. */
 TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
-                                           const half_places *h, const uint8_t *const *line, const seam_tile *seams) {
+                                           const half_places *h, const uint8_t *const *line,
+                                           const seam_tile *seams) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
     const int64_t  half = HALF(width) * t.line_step, wrap = way == SEAM_RUNS ? seams->wrap : 0;
     const int64_t  jump = way == SEAM_RUNS ? seams->jump : 0, row_jump = way == SEAM_RUNS ? seams->row_jump : 0;
