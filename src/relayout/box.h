@@ -37,6 +37,7 @@ typedef struct tg_draft {
     tg_loop          cols[TG_TILE_LOOPS], rows[TG_TILE_LOOPS]; /* of a tile, innermost first */
     int64_t          unit;     /* elements of the run that a tile takes as one, or 1 */
     bool             by_bytes; /* bytes.c has made the block */
+    bool             shares;   /* blocks begin or end inside of bytes of dst */
 } tg_draft;
 
 _Static_assert(TG_BOX_LOOPS <= 64, "tg_draft.left is too small");
@@ -139,5 +140,7 @@ static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : wi
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
 
 void tg_draft_chunks(tg_draft *d);
+/* Of a box that shares, with all its loops: which blocks one thread moves. */
+void tg_draft_together(tg_draft *d);
 
 #endif

@@ -125,7 +125,7 @@ static bool to_bytes(tg_draft *d) {
 static bool stay_loose(tg_draft *d) {
     if (!d->fill && (d->converts || d->run < LONG_RUN)) return false;
     if (d->dst_width > 0) return false;
-    if (!dst_is_whole(d)) d->plan->serial = true;
+    d->shares = !dst_is_whole(d);
     d->loose = true;
     return true;
 }
@@ -187,8 +187,8 @@ static bool keep_loops(tg_draft *d) {
     }
     box->first = nest->nloops;
     box->nloops = n;
-    box->ncols = (int16_t)d->ncols;
-    box->nrows = (int16_t)d->nrows;
+    box->ncols = (int8_t)d->ncols;
+    box->nrows = (int8_t)d->nrows;
     for (int32_t i = 0; TG_RARELY(i < d->ncols); i++) keep[n++] = d->cols[i];
     for (int32_t i = 0; TG_RARELY(i < d->nrows); i++) keep[n++] = d->rows[i];
     nest->nloops += n;
@@ -207,7 +207,7 @@ static bool make_box(tg_draft *d) {
     fuse(d);
     take_run(d);
     d->left = ((uint64_t)1 << d->n) - 1;
-    d->loose = d->by_bytes = false;
+    d->loose = d->by_bytes = d->shares = false;
     if (TG_RARELY(d->dst_width == 0 || d->src_width == 0) && !place_packed(d)) {
         plan->why = "packed elements begin inside a byte, and are converted or between others";
         return false;
@@ -219,6 +219,8 @@ static bool make_box(tg_draft *d) {
     if (TG_RARELY(!choose_route(d))) return false;
     if (!tg_stays_near(d)) tg_draft_chunks(d);
     if (TG_RARELY(!keep_loops(d))) return false;
+    d->box->together = 0;
+    if (TG_RARELY(d->shares)) tg_draft_together(d);
     if (TG_RARELY(d->box->nloops > 0) || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
     nest->nboxes++;
     return true;

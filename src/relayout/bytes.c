@@ -329,7 +329,7 @@ static bool draft_matrix(tg_draft *d) {
     d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_row = tg_turned_pitch(c.take[order[0]], bits),
                                .src_row = tg_turned_pitch(c.take[order[1]], bits)};
     d->box->gaps = false;
-    if (!whole) d->plan->serial = true;
+    d->shares = !whole;
     return keep_order(&c, order);
 }
 
@@ -350,7 +350,8 @@ static bool draft_lines(tg_draft *d) {
     d->box->block.src_row = tg_bytes_pitch(length_of(&c, &c.src));
     d->box->gaps = c.dst.gaps;
     if (!keep_order(&c, order)) return false;
-    if (d->dst_width == 0 && !whole) d->plan->serial = true;
+    d->shares = d->dst_width == 0 && !whole;
+    if (d->shares && c.dst.gaps) d->plan->serial = true; /* what is in them belongs to others */
     return true;
 }
 

@@ -222,6 +222,25 @@ static int64_t share(int64_t count, int64_t n, int64_t g) {
     return n == 1 ? count * g : count / n * g + count % n * g / n;
 }
 
+/* Of boxes that share bytes of dst, the one with the longest steps: all are parted where it is. */
+static const tg_box *find_leader(const tg_nest *nest) {
+    const tg_box *leader = NULL;
+    for (const tg_box *b = nest->box; b < nest->box + nest->nboxes; b++)
+        if (b->together > 0 && (leader == NULL || nest->loop[b->first].dst > nest->loop[leader->first].dst)) leader = b;
+    return leader;
+}
+
+/* Where group g begins among the blocks of a box: not where two threads would write one byte. */
+static int64_t begin_of(const tg_plan_private *p, const tg_box *box, int64_t g) {
+    const tg_nest *nest = &p->as.nest;
+    if (TG_MOSTLY(box->together == 0) || g == p->groups) return share(box->blocks, p->groups, g);
+    if (box->together == TG_NOT_PARTED) return 0;
+    const tg_box *const  leader = find_leader(nest);
+    const tg_loop *const longest = &nest->loop[leader->first], *const own = &nest->loop[box->first];
+    const int64_t        steps = share(longest->n, p->groups, g), whole = steps / leader->together * leader->together;
+    return tg_min(whole * (longest->dst / own->dst), own->n) * (box->blocks / own->n);
+}
+
 const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     const tg_nest *nest = &p->as.nest;
     const bool     close = nest->nboxes == 1 || !p->far; /* one box, or all of them in a cache: in any order */
@@ -229,8 +248,8 @@ const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t
     for (; first < end; first += together)
         for (int32_t i = 0; i < nest->nboxes; i++) {
             const tg_box  *box = &nest->box[i];
-            const uint8_t *bad = run_box(p, box, dst, src, share(box->blocks, p->groups, first),
-                                         share(box->blocks, p->groups, first + together));
+            const uint8_t *bad = run_box(p, box, dst, src, begin_of(p, box, first),
+                                         begin_of(p, box, first + together));
             if (bad != NULL) return bad;
         }
     return NULL;

@@ -50,7 +50,7 @@ typedef enum tg_route {
 /* The loops of a block. */
 typedef enum tg_block_loop { TG_BLOCK_OUTER, TG_BLOCK_ROWS, TG_BLOCK_COLS, TG_BLOCK_LOOPS } tg_block_loop;
 
-enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1 };
+enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1, TG_NOT_PARTED = -1 };
 
 /* A loop around blocks: one of the tensor, or one that counts chunks of a loop of the block. */
 typedef struct tg_loop {
@@ -78,7 +78,9 @@ typedef struct tg_box {
     int64_t   total[TG_BLOCK_LOOPS]; /* steps of all chunks of a loop; the last chunk may be smaller */
     int64_t   blocks;
     int32_t   first, nloops; /* in nest.loop, outermost first */
-    int16_t   ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
+    int8_t    together;      /* where blocks share bytes of dst: threads part them at so many steps of the outermost
+                              * loop, or TG_NOT_PARTED; else 0 */
+    int8_t    ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
                               * route bytes: all loops of the block are columns */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes tile,

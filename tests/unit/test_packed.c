@@ -4,6 +4,7 @@
 #include "kernels/move.h"
 #include "kernels/stream.h"
 #include "random.h"
+#include "relayout/plan.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -300,6 +301,80 @@ static void test_variants(void **state) {
     }
 }
 
+/* ---- threads ---- */
+
+/* Runs one of the tasks, and counts them. */
+typedef struct one_task {
+    size_t wanted, tasks;
+} one_task;
+
+static void run_one(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    one_task *const one = context;
+    one->tasks = ntasks;
+    if (one->wanted < ntasks) task(arg, one->wanted);
+}
+
+/* What of dst a task writes: bits that are the same, whatever was there. */
+static void run_twice(uint8_t *written, const tg_plan *p, int64_t bytes, const uint8_t *s, one_task *one) {
+    static uint8_t    ones[1 << 17], zeros[1 << 17];
+    const tg_executor e = {run_one, one, 4};
+    assert_true(bytes <= (int64_t)sizeof ones);
+    memset(ones, 0xff, sizeof ones);
+    memset(zeros, 0, sizeof zeros);
+    assert_int_equal(tg_plan_run(p, ones, s, &e, NULL), TG_OK);
+    assert_int_equal(tg_plan_run(p, zeros, s, &e, NULL), TG_OK);
+    for (int64_t i = 0; i < bytes; i++) written[i] = (uint8_t)~(ones[i] ^ zeros[i]);
+}
+
+/* No byte is written by two tasks, and where rows begin inside of bytes there are several tasks all the same. */
+static void test_tasks_share_no_byte(void **state) {
+    static const struct {
+        const char *src, *dst;
+        bool        apart;
+    } moves[] = {
+        {"s4[101,109]{1,0:E(4)}", "s4[101,109]{0,1:E(4)}", true},
+        {"s4[101,109]{0,1}", "s4[101,109]{1,0:E(4)}", true},
+        {"u2[131,203]{1,0:E(2)}", "u2[131,203]{0,1:E(2)}", true},
+        {"pred[131,203]{1,0:E(1)}", "pred[131,203]{0,1:E(1)}", true},
+        {"u2[7,99,35]{2,1,0:E(2)}", "u2[7,99,35]{1,2,0:E(2)}", false},
+        {"u2[99,7,35]{2,1,0:E(2)}", "u2[99,7,35]{1,2,0:E(2)}", true},
+        {"s4[501,301]{1,0:T(8,128)E(4)}", "s4[501,301]{1,0:E(4)}", true},
+        {"s4[101,301]{1,0:E(4)}", "s4[101,301]{1,0:T(7,133)E(4)}", false},
+        {"u2[101,301]{1,0:T(7,133)E(2)}", "u2[101,301]{0,1:E(2)}", false},
+        {"s4[9,11,13,15]{3,2,1,0:E(4)}", "s4[9,11,13,15]{0,2,3,1:E(4)}", false},
+    };
+    static const uint64_t pad[2] = {9, 0};
+    (void)state;
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        tg_desc         dst, src;
+        tg_plan         p;
+        tg_tuning       t = tg_default_tuning;
+        one_task        one = {0, 1};
+        static uint8_t  written[1 << 17], all[1 << 17];
+        int64_t         bytes;
+        tg_plan_params  params = {.pad = pad, .convert = true, .threads = 4};
+        assert_int_equal(tg_desc_parse(&src, moves[i].src, strlen(moves[i].src), NULL), TG_OK);
+        assert_int_equal(tg_desc_parse(&dst, moves[i].dst, strlen(moves[i].dst), NULL), TG_OK);
+        params.dst = &dst.layout;
+        params.src = &src.layout;
+        t.block_bytes_min = t.group_bytes_min = t.task_bytes = 256;
+        t.block_bytes = 512;
+        assert_int_equal(tg_layout_nbytes(&bytes, params.dst, NULL), TG_OK);
+        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+        memset(all, 0, sizeof all);
+        for (one.wanted = 0; one.wanted < one.tasks; one.wanted++) {
+            run_twice(written, &p, bytes, src_arena, &one);
+            for (int64_t k = 0; k < bytes; k++) {
+                if (one.tasks > 1 && all[k] != 0 && written[k] != 0)
+                    fail_msg("%s: byte %d of %d belongs to two tasks", moves[i].dst, (int)k, (int)bytes);
+                all[k] |= written[k];
+            }
+            if (one.tasks == 1) break;
+        }
+        if (moves[i].apart && one.tasks == 1) fail_msg("%s to %s: one task", moves[i].src, moves[i].dst);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_of_planners),
@@ -309,6 +384,7 @@ int main(void) {
         cmocka_unit_test(test_align),
         cmocka_unit_test(test_insert),
         cmocka_unit_test(test_variants),
+        cmocka_unit_test(test_tasks_share_no_byte),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
