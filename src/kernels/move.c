@@ -36,6 +36,8 @@ static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NA
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
                                                NAMES("transpose 4-bit")};
 
+static const char *const turns_names[3][4] = {NAMES("1 bit by turns"), NAMES("2 bits by turns"), NAMES("4 bits by turns")};
+
 static const char *const spread_names[3][4] = {NAMES("bytes from 1 bit"), NAMES("bytes from 2 bits"),
                                                NAMES("bytes from 4 bits")};
 static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2 bits from bytes"),
@@ -86,6 +88,13 @@ bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, boo
     const tg_encoding packed = {TG_KIND_BITS, bits, bits};
     fill_mover(out, tg_packed_for(cpu, bits), packed_names[bits / 2][set_of(cpu)], 1, stream, far);
     out->dst = out->src = packed;
+    return true;
+}
+
+bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32_t cpu, bool stream, bool far) {
+    if ((bits != 1 && bits != 2 && bits != 4) || (rows != 2 && rows != 4)) return false;
+    fill_mover(out, tg_turns_for(cpu, bits, rows, back), turns_names[bits / 2][set_of(cpu)], 1, stream, far);
+    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 

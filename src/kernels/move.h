@@ -10,6 +10,7 @@
  *     transpose   width     any       width       a stick on the other dimension: 64 source rows are columns
  *     strided     any       any       any         what is left: gathers, scatters, broadcasts (step 0)
  *     packed      packed    any       packed      transposes of elements of 1, 2 or 4 bits, as neighbours in a byte
+ *     turns       packed    any       any         2 or 4 rows of elements of 1 to 4 bits that take turns, and back
  *
  * dst never overlaps src nor itself. Pointers may have any alignment.
  *
@@ -127,6 +128,10 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
  * src_row mean nothing; other steps are bytes. No tail. */
 bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far);
+/* Rows of packed elements, 2 or 4, that take turns in dst, or, `back`, in src.
+ * cols is bytes of each row, which are src_col, or dst_col, apart; on the other side, as many times as many neighbours.
+ * No tail. */
+bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32_t cpu, bool stream, bool far);
 /* Lines of packed elements as bytes, and back: cols of each of `rows` lines. The packed side is counted in elements:
  * the first line begins at element src_outer (dst_outer), and the next one src_row (dst_row) further on. Bytes of a
  * line are neighbours. Spreading writes, and joining reads, up to TG_SPREAD_BEFORE bytes before each line, and up to

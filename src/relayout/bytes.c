@@ -2,13 +2,14 @@
  *
  * A block is spread to one byte each, moved as bytes, and joined again (bytes_run.c). Spreading and joining like long
  * lines, so a block is what is one line in dst by as much as is one line in src. A loop may be part of both: 128
- * columns and 2 rows of T(8,128)(2,1) of u2 follow each other in dst, and the columns in src as well.
+ * columns and 8 rows of T(8,128)(8,1) follow each other in dst, and the columns in src as well.
  *
- *     u2[1024,2048] to T(8,128)(2,1), loops (n, dst, src)     lines of dst     of src
- *     2 rows (2, 1, 2048)                                     x
- *     128 columns (128, 2, 1)                                 x                x
- *     4 pairs of rows (4, 256, 4096)                          x
- *     16 tiles (16, 1024, 128)                                x                x
+ *     u2[1024,2041] to T(8,128)(8,1), loops (n, dst, src)     lines of dst     of src
+ *     8 rows (8, 1, 2041)                                     x
+ *     128 columns (128, 8, 1)                                 x                x
+ *     15 tiles (15, 1024, 128)                                x                x
+ *
+ * Two or four rows that take turns and are whole bytes move as such (kernels/turns.c).
  *
  * Where each line is one loop, as in a matrix that is transposed, and elements stay as they are, nothing is spread:
  * lines are shifted to where bytes begin, and turned as packed elements (kernels/packed.c), 2 to 8 times as many in a
@@ -355,13 +356,89 @@ static bool draft_lines(tg_draft *d) {
     return true;
 }
 
+/* ---- rows that take turns ---- */
+
+/* The loop of rows, which steps by one element on one side, and that of columns, which does so on the other side and
+ * by as many elements as there are rows on this one. */
+typedef struct turns {
+    int32_t rows, cols;
+    bool    back; /* they take turns in src */
+} turns;
+
+static int64_t step_in(const tg_loop *l, bool src) { return src ? l->src : l->dst; }
+
+static bool find_turns(turns *t, const tg_draft *d, bool back) {
+    t->back = back;
+    t->rows = t->cols = NONE;
+    for (int32_t i = 0; i < d->n; i++)
+        if (step_in(&d->loop[i], back) == 1) t->rows = i;
+    if (t->rows == NONE) return false;
+    for (int32_t i = 0; i < d->n; i++)
+        if (i != t->rows && step_in(&d->loop[i], back) == d->loop[t->rows].n && step_in(&d->loop[i], !back) == 1)
+            t->cols = i;
+    return t->cols != NONE;
+}
+
+/* Are all steps whole bytes but those of columns, and of rows where they take turns? */
+static bool is_whole_but(const tg_draft *d, const turns *t) {
+    const int32_t bits = d->plan->dst_bits;
+    if (!tg_is_whole(d->dst, bits) || !tg_is_whole(d->src, bits) || !tg_is_whole(d->loop[t->cols].n, bits)) return false;
+    for (int32_t i = 0; i < d->n; i++) {
+        const bool dst = i == t->cols || (i == t->rows && !t->back), src = i == t->cols || (i == t->rows && t->back);
+        if ((!dst && !tg_is_whole(d->loop[i].dst, bits)) || (!src && !tg_is_whole(d->loop[i].src, bits))) return false;
+    }
+    return true;
+}
+
+/* The loop with the shortest steps in dst that is in no block yet. */
+static int32_t take_shortest(tg_draft *d) {
+    int32_t best = NONE;
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i) && (best == NONE || d->loop[i].dst < d->loop[best].dst)) best = i;
+    if (best != NONE) tg_draft_take(d, best);
+    return best;
+}
+
+bool tg_draft_turns(tg_draft *d) {
+    const int32_t bits = d->plan->dst_bits;
+    turns         t;
+    if (d->run > 0 || d->fill || d->converts || d->tail > 0 || bits != d->plan->src_bits) return false;
+    if (!find_turns(&t, d, false) && !find_turns(&t, d, true)) return false;
+    const int64_t rows = d->loop[t.rows].n;
+    if ((rows != 2 && rows != 4) || !is_whole_but(d, &t)) return false;
+    tg_draft_take(d, t.rows);
+    tg_draft_take(d, t.cols);
+    for (int32_t i = 0; i < d->n; i++) {
+        d->loop[i].dst = tg_bytes_for(d->loop[i].dst, bits);
+        d->loop[i].src = tg_bytes_for(d->loop[i].src, bits);
+    }
+    d->dst = tg_bytes_for(d->dst, bits);
+    d->src = tg_bytes_for(d->src, bits);
+    const int32_t r = take_shortest(d), o = take_shortest(d);
+    tg_box *const box = d->box;
+    box->family = t.back ? TG_FAMILY_PART : TG_FAMILY_MIX;
+    box->width = (int32_t)rows;
+    box->gaps = false;
+    box->block = (tg_block){.outer = 1, .rows = 1, .cols = tg_bytes_for(d->loop[t.cols].n, bits),
+                            .dst_col = d->loop[t.rows].dst, .src_col = d->loop[t.rows].src};
+    if (r != NONE) {
+        box->block.rows = d->loop[r].n;
+        box->block.dst_row = d->loop[r].dst;
+        box->block.src_row = d->loop[r].src;
+    }
+    if (o != NONE) {
+        box->block.outer = d->loop[o].n;
+        box->block.dst_outer = d->loop[o].dst;
+        box->block.src_outer = d->loop[o].src;
+    }
+    return true;
+}
+
 bool tg_draft_bytes(tg_draft *d) {
     if (!tg_can_spread(d->plan)) return false;
     if (d->run > 0) d->loop[d->n++] = (tg_loop){d->run, 1, 1, TG_NO_LOOP}; /* where it was */
     d->run = 0;
     d->left = ((uint64_t)1 << d->n) - 1;
-    if (!draft_matrix(d) && !draft_lines(d)) return false;
-    d->box->route = TG_ROUTE_BYTES;
-    d->loose = true;
-    return true;
+    d->loose = draft_matrix(d) || draft_lines(d);
+    return d->loose;
 }

@@ -30,6 +30,10 @@ static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
 /* bytes.c: only conversions that keep every value, of packed elements to bytes or back. */
 bool tg_can_spread(const tg_plan_private *plan);
 
+/* bytes.c: the block of d->box if two or four rows take turns (kernels/turns.c), of whole bytes in the end; steps still in
+ * elements. */
+bool tg_draft_turns(tg_draft *d);
+
 /* bytes.c: the block of d->box, steps still in elements; false where bytes are no way. */
 bool tg_draft_bytes(tg_draft *d);
 

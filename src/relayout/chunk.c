@@ -128,7 +128,7 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
-    if (d->ncols > 0 || d->by_bytes) return; /* loops have been cut */
+    if (d->ncols > 0 || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     const int64_t room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
@@ -142,6 +142,10 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
         cut(d, TG_BLOCK_ROWS,
             fitting(8 * room / d->plan->dst_bits, b->rows, b->cols, 8 * LINE_PAIR / d->plan->src_bits));
+    } else if (tg_takes_turns(box)) {
+        cut(d, TG_BLOCK_OUTER, tg_max(room / (b->rows * b->cols * box->width), 1));
+        cut(d, TG_BLOCK_ROWS, tg_max(room / (b->cols * box->width), 1));
+        return;
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
         const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > NEAR_STEP;

@@ -64,6 +64,8 @@ typedef enum tg_family {
     TG_FAMILY_TRANSPOSE,
     TG_FAMILY_STRIDED,
     TG_FAMILY_PACKED,
+    TG_FAMILY_MIX,    /* packed rows take turns in dst; columns are bytes of each */
+    TG_FAMILY_PART,   /* and back */
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
     TG_FAMILY_ALIGN,  /* packed elements to where bytes begin */
@@ -97,6 +99,11 @@ typedef struct tg_box {
 /* Are its blocks of more loops than tg_block has, which follow those of the box? */
 static inline bool tg_has_tiles(const tg_box *box) {
     return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+}
+
+/* Is it of packed rows that take turns? Its width is how many. */
+static inline bool tg_takes_turns(const tg_box *box) {
+    return box->family == TG_FAMILY_MIX || box->family == TG_FAMILY_PART;
 }
 
 typedef struct tg_nest {

@@ -130,6 +130,17 @@ static bool find_tiles(tg_draft *d) {
     return true;
 }
 
+/* For dst in the second-level cache, or both sides in the first one, and boxes whose mover writes dst itself; one that
+ * is shared with another box's stage asks for lines of that in vain. */
+static bool claim_lines(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
+    const bool             claims = tg_cpu_claims(), small = p->bytes <= FIRST_LEVEL;
+    m->claims = claims && (m->stream || (!p->far && !small));
+    m->at_hand = claims && small;
+    return true;
+}
+
 /* ---- routes ---- */
 
 static tg_route route_of(const tg_draft *d) {
@@ -173,8 +184,28 @@ static bool choose_tile_movers(tg_draft *d) {
                                   : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
 
+/* Packed rows that take turns. */
+static bool choose_turns(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_nest               *nest = &d->plan->as.nest;
+    tg_box                *box = d->box;
+    const int32_t          rows = box->width;
+    int32_t                i = 0;
+    while (i < nest->nmovers && (nest->family[i] != box->family || nest->width[i] != rows)) i++;
+    box->mover = i;
+    box->route = TG_ROUTE_MOVE;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS || !tg_mover_turns(&nest->mover[i], p->dst_bits, rows, box->family == TG_FAMILY_PART,
+                                               d->pair->cpu, p->stream, p->far))
+        return false;
+    keep_mover(d, box->family, rows);
+    return claim_lines(d);
+}
+
 static bool choose_bytes_movers(tg_draft *d) {
     tg_box    *box = d->box;
+    if (tg_takes_turns(box)) return choose_turns(d);
+    box->route = TG_ROUTE_BYTES;
     if (box->family == TG_FAMILY_PACKED)
         return find_mover(d, &box->mover, box->family, d->plan->dst_bits, false, false) &&
                find_lines(d, &box->in, TG_FAMILY_ALIGN) && find_lines(d, &box->out, TG_FAMILY_INSERT);
@@ -182,17 +213,6 @@ static bool choose_bytes_movers(tg_draft *d) {
     return find_mover(d, &box->mover, box->family, box->width, false, false) &&
            (!spreads || find_lines(d, &box->in, TG_FAMILY_SPREAD)) &&
            (!joins || find_lines(d, &box->out, TG_FAMILY_JOIN));
-}
-
-/* For dst in the second-level cache, or both sides in the first one, and boxes whose mover writes dst itself; one that
- * is shared with another box's stage asks for lines of that in vain. */
-static bool claim_lines(tg_draft *d) {
-    const tg_plan_private *p = d->plan;
-    tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
-    const bool             claims = tg_cpu_claims(), small = p->bytes <= FIRST_LEVEL;
-    m->claims = claims && (m->stream || (!p->far && !small));
-    m->at_hand = claims && small;
-    return true;
 }
 
 /* False if there are too many movers, or none. */

@@ -148,6 +148,71 @@ static void test_blocks_of_planners(void **state) {
     }
 }
 
+/* ---- rows that take turns ---- */
+
+/* Element i of row k is element i * rows + k where they take turns. */
+static void naive_turns(uint8_t *d, const uint8_t *s, const tg_block *b, int bits, int rows, bool back) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const       to = d + o * b->dst_outer + r * b->dst_row;
+            const uint8_t *const from = s + o * b->src_outer + r * b->src_row;
+            for (int64_t i = 0; i < b->cols * 8 / bits; i++)
+                for (int k = 0; k < rows; k++)
+                    if (back) put(to + k * b->dst_col, i, bits, get(from, i * rows + k, bits));
+                    else put(to, i * rows + k, bits, get(from + k * b->src_col, i, bits));
+        }
+}
+
+static int64_t whole_gap(int64_t bytes) { return chance(2) ? (bytes + 63) / 64 * 64 : bytes + gap(); }
+
+static void check_turns(int bits, int rows, bool back) {
+    tg_block      b = {.outer = 1 + random_below(3), .rows = 1 + random_below(9)};
+    b.cols = chance(3) ? 16 << random_below(4) : 1 + random_below(chance(2) ? 20 : 300);
+    const int64_t apart = whole_gap(b.cols), of_set = apart * rows, mixed = b.cols * rows;
+    int64_t *const step[2][2] = {{&b.dst_row, &b.dst_outer}, {&b.src_row, &b.src_outer}};
+    *(back ? &b.dst_col : &b.src_col) = apart;
+    for (int side = 0; side < 2; side++) {
+        *step[side][0] = whole_gap((side == 0) == back ? of_set : mixed);
+        *step[side][1] = whole_gap(b.rows * *step[side][0]);
+    }
+    const int64_t dst_bytes = (b.outer - 1) * b.dst_outer + (b.rows - 1) * b.dst_row +
+                              (back ? (rows - 1) * apart + b.cols : mixed);
+    const int64_t src_bytes = (b.outer - 1) * b.src_outer + (b.rows - 1) * b.src_row +
+                              (back ? mixed : (rows - 1) * apart + b.cols);
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        for (int kind = 0; kind < 3; kind++) {
+            tg_mover m;
+            if ((sets[i] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_turns(&m, bits, rows, back, sets[i], kind == 1, kind == 1));
+            m.claims = kind == 2;
+            uint8_t *const       d = place(dst_arena, 0, dst_bytes);
+            const uint8_t *const s = place(src_arena, 0, src_bytes);
+            const int            canary = (int)random_below(256);
+            memset(dst_arena, canary, ARENA);
+            memset(want_arena, canary, ARENA);
+            naive_turns(want_arena + (d - dst_arena), s, &b, bits, rows, back);
+            assert_null(m.move(&m, d, s, &b));
+            tg_stream_end();
+            if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
+            fail_msg("%s back %d kind %d: %lld x %lld x %lld bytes of %d rows, dst %lld %lld, src %lld %lld", m.name, back,
+                     kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, (long long)b.dst_outer,
+                     (long long)b.dst_row, (long long)b.src_outer, (long long)b.src_row);
+        }
+}
+
+static void test_turns(void **state) {
+    (void)state;
+    tg_mover m;
+    for (int i = 0; i < 40; i++)
+        for (int bits = 1; bits <= 4; bits *= 2)
+            for (int rows = 2; rows <= 4; rows *= 2) {
+                check_turns(bits, rows, false);
+                check_turns(bits, rows, true);
+            }
+    assert_false(tg_mover_turns(&m, 8, 2, false, 0, false, false));
+    assert_false(tg_mover_turns(&m, 4, 3, false, 0, false, false));
+}
+
 /* ---- lines of packed elements, and bytes ---- */
 
 typedef struct lines {
@@ -379,6 +444,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_of_planners),
         cmocka_unit_test(test_random_blocks),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_align),
