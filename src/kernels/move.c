@@ -36,15 +36,16 @@ static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NA
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
                                                NAMES("transpose 4-bit")};
 
-static const char *const turns_names[3][4] = {NAMES("1 bit by turns"), NAMES("2 bits by turns"), NAMES("4 bits by turns")};
+static const char *const turns_names[3][4] = {NAMES("1 bit by turns"), NAMES("2 bits by turns"),
+                                              NAMES("4 bits by turns")};
 
 static const char *const spread_names[3][4] = {NAMES("bytes from 1 bit"), NAMES("bytes from 2 bits"),
                                                NAMES("bytes from 4 bits")};
 static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2 bits from bytes"),
                                              NAMES("4 bits from bytes")};
 
-static const char *const align_names[3][4] = {NAMES("1 bit aligned"), NAMES("2 bits aligned"),
-                                              NAMES("4 bits aligned")};
+static const char *const fold_names[3][4] = {NAMES("lines of 1 bit"), NAMES("lines of 2 bits"),
+                                             NAMES("lines of 4 bits")};
 static const char *const insert_names[3][4] = {NAMES("1 bit shifted"), NAMES("2 bits shifted"),
                                                NAMES("4 bits shifted")};
 
@@ -117,10 +118,13 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
 /* shift.c has loops for AVX-512, and plain ones. */
 static int32_t shift_set_of(uint32_t cpu) { return (cpu & TG_CPU_AVX512) != 0 ? set_of(cpu) : set_of(0); }
 
-bool tg_mover_align(tg_mover *out, int32_t bits, uint32_t cpu) {
-    if (bits > 4 || !tg_bits_movable(bits)) return false;
-    fill_mover(out, tg_align_for(cpu), align_names[bits / 2][shift_set_of(cpu)], 1, false, false);
-    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
+bool tg_mover_fold(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool far) {
+    const bool bytes = src.bits == 8;
+    if (dst.bits > 4 || !tg_bits_movable(dst.bits) || (!bytes && src.bits != dst.bits)) return false;
+    fill_mover(out, tg_fold_for(cpu, dst.bits, bytes), (bytes ? join_names : fold_names)[dst.bits / 2][set_of(cpu)], 1,
+               false, far);
+    out->dst = dst;
+    out->src = src;
     return true;
 }
 

@@ -1,13 +1,11 @@
-/* Lines of packed elements to where bytes begin, and back to where they were: at any bit of a byte. Of u2, elements 5
- * to 13 are a line that begins in the middle of byte 1
+/* Lines of packed elements that begin at bytes, to any bit of a byte, which is how blocks of transposes leave their
+ * stage (packed.c). Of u2
  *
- *     packed    . e f g | h i j k | l m . .
  *     at bytes  e f g h | i j k l | m x x x      x is anything
+ *     packed    . e f g | h i j k | l m . .      a line that begins at the second element of a byte
  *
- * so that movers of whole bytes can take a block of such lines (packed.c), with as many elements in a vector as it has
- * room for. Each byte is the end of one and the beginning of the next one: two loads, a byte apart, shifts and a
- * choice of bits, 3 ns for a line of 64 bytes from the second-level cache. Back, what else is in the first and the last
- * byte stays. */
+ * Each byte is the end of one and the beginning of the next one: two loads, a byte apart, shifts and a choice of bits.
+ * What else is in the first and the last byte stays. */
 #include "base/checked.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"
@@ -15,12 +13,6 @@
 #if TG_HAVE_X86
 #  include <immintrin.h>
 #endif
-
-static const uint8_t *align_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    for (int64_t r = 0; r < b->rows; r++)
-        tg_copy_packed(d + r * b->dst_row, 0, s, b->src_outer + r * b->src_row, b->cols, m->src.bits);
-    return NULL;
-}
 
 static const uint8_t *insert_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     for (int64_t r = 0; r < b->rows; r++)
@@ -30,104 +22,86 @@ static const uint8_t *insert_plain(const tg_mover *m, uint8_t *d, const uint8_t 
 
 #if TG_HAVE_X86
 TG_BEGIN_AVX512
-enum { VEC = 64, AHEAD = 32 /* lines */ };
+enum { VEC = 64, CLAIMED_LINES = 4 /* of those that begin at one bit */ };
 
-/* What is the same for all lines that begin at one bit of a byte: bits of `low` come from a vector moved down, others
- * from one moved up. */
+/* Lines that begin at the same bit of a byte, `into` of it: as many lines as a byte has elements further on the next
+ * one does, and that is as many bytes as lines are elements apart. So all of this stays the same. */
 typedef struct phase {
-    __m512i low;
-    __m128i down, up;
+    __m512i  low, down, up;            /* bits of `low` are the end of what lies before */
+    int      into;
+    int64_t  last;                     /* byte */
+    __mmask64 rest;                    /* of less than a vector, the bytes before it */
+    unsigned keep_first, keep_last;    /* bits that are not the line's */
 } phase;
 
-TG_INLINE void find_phases(phase *p, int bits, bool align) {
-    for (int into = 0; into < 8; into += bits) {
-        const int down = align ? into : 8 - into;
-        p[into] = (phase){_mm512_set1_epi8((char)(0xff >> down)), _mm_cvtsi32_si128(down), _mm_cvtsi32_si128(8 - down)};
-    }
-}
-
-TG_INLINE __m512i funnel(__m512i v, __m512i w, const phase *p) {
-    enum { LOW_ELSE_HIGH = 0xca };
-    return _mm512_ternarylogic_epi64(p->low, _mm512_srl_epi16(v, p->down), _mm512_sll_epi16(w, p->up), LOW_ELSE_HIGH);
-}
-
-/* n bytes, or a vector if that is less; n may be 0. */
-TG_INLINE __m512i load_part(const uint8_t *s, int64_t n) {
-    return _mm512_maskz_loadu_epi8(_bzhi_u64(~(uint64_t)0, (unsigned)(n < VEC ? n : VEC)), s);
-}
-
-/* `whole` bytes from `all`, near the end of what may be read. */
-TG_INLINE void align_last(uint8_t *d, const uint8_t *s, const phase *p, int64_t whole, int64_t all) {
-    for (; whole > 0; d += VEC, s += VEC, whole -= VEC, all -= VEC)
-        _mm512_storeu_si512(d, funnel(load_part(s, all), load_part(s + 1, all - 1), p));
-}
-
-static const uint8_t *align_avx512(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int            log = __builtin_ctz((unsigned)m->src.bits), to_byte = 3 - log;
-    const tg_block       a = *b;
-    const int64_t        bits = a.cols << log, whole = (bits + 7) >> 3;
-    const int64_t        highest = a.src_outer + (a.src_row > 0 ? (a.rows - 1) * a.src_row : 0) + a.cols;
-    const int64_t        safe = (highest >> to_byte) - (whole + VEC + 1); /* whole vectors of lines up to here */
-    phase                p[8];
-    int64_t              first = a.src_outer;
-    find_phases(p, m->src.bits, true);
-    for (int64_t r = 0; r < a.rows; r++, first += a.src_row, d += a.dst_row) {
-        const int64_t        into = first << log & 7;
-        const int64_t        at = first >> to_byte;
-        const uint8_t *const from = s + at;
-        for (int64_t i = 0; i <= whole; i += VEC) TG_FETCH(from + i + ((AHEAD * a.src_row) >> to_byte));
-        if (at <= safe)
-            for (int64_t i = 0; i < whole; i += VEC)
-                _mm512_storeu_si512(d + i, funnel(_mm512_loadu_si512(from + i), _mm512_loadu_si512(from + i + 1),
-                                                  &p[into]));
-        else align_last(d, from, &p[into], whole, (into + bits + 7) >> 3);
-    }
-    return NULL;
-}
-
-/* To all bytes from the first to the last one. What is in these is read first: loads would wait for a store around
- * them. */
-TG_INLINE void insert_line(uint8_t *d, const uint8_t *s, const phase *p, int64_t into, int64_t bits) {
+TG_INLINE phase phase_of(int64_t into, int64_t bits) {
     const int64_t  last = (into + bits - 1) >> 3, behind = (into + bits) & 7;
-    const unsigned before = (1u << into) - 1, after = behind == 0 ? 0 : 0xffu << behind;
-    const unsigned keep = last == 0 ? before | after : before;
-    const unsigned first_byte = (d[0] & keep) | ((unsigned)s[0] << into & ~keep);
-    const unsigned last_bits = (unsigned)s[last] << into | (unsigned)s[last - 1] >> (8 - into);
-    const unsigned last_byte = (d[last] & after) | (last_bits & ~after);
-    int64_t        i = 0;
-    for (; i + VEC <= last; i += VEC)
-        _mm512_storeu_si512(d + i, funnel(_mm512_loadu_si512(s + i - 1), _mm512_loadu_si512(s + i), p));
-    _mm512_mask_storeu_epi8(d + i, _bzhi_u64(~(uint64_t)0, (unsigned)(last - i)),
-                            funnel(_mm512_loadu_si512(s + i - 1), _mm512_loadu_si512(s + i), p));
-    if (last > 0) d[last] = (uint8_t)last_byte;
-    d[0] = (uint8_t)first_byte;
+    const unsigned before = (1u << into) - 1, after = behind == 0 ? 0 : 0xffu << behind & 0xff;
+    return (phase){.low = _mm512_set1_epi8((char)before), .down = _mm512_set1_epi16((short)(8 - into)),
+                   .up = _mm512_set1_epi16((short)into), .into = (int)into, .last = last,
+                   .rest = _bzhi_u64(~(uint64_t)0, (unsigned)(last % VEC)),
+                   .keep_first = last == 0 ? before | after : before, .keep_last = after};
+}
+
+/* 64 bytes of a line, of which each is the end of one and the beginning of the next one. */
+TG_INLINE __m512i shifted(const uint8_t *s, const phase *p) {
+    enum { LOW_ELSE_HIGH = 0xca };
+    return _mm512_ternarylogic_epi64(p->low, _mm512_srlv_epi16(_mm512_loadu_si512(s - 1), p->down),
+                                     _mm512_sllv_epi16(_mm512_loadu_si512(s), p->up), LOW_ELSE_HIGH);
+}
+
+TG_INLINE __m256i shifted_32(const uint8_t *s, const phase *p) {
+    enum { LOW_ELSE_HIGH = 0xca };
+    const __m256i v = _mm256_loadu_si256((const void *)(s - 1)), w = _mm256_loadu_si256((const void *)s);
+    return _mm256_ternarylogic_epi64(_mm512_castsi512_si256(p->low),
+                                     _mm256_srlv_epi16(v, _mm512_castsi512_si256(p->down)),
+                                     _mm256_sllv_epi16(w, _mm512_castsi512_si256(p->up)), LOW_ELSE_HIGH);
+}
+
+/* All bytes before the last one. Where that is no whole number of vectors, the last one overlaps the one before: a load
+ * near a store by a mask, as those of the next line are, waits for it. */
+TG_INLINE void insert_inside(uint8_t *d, const uint8_t *s, const phase *p) {
+    int64_t i = 0;
+    for (; i + VEC <= p->last; i += VEC) _mm512_storeu_si512(d + i, shifted(s + i, p));
+    if (i == p->last) return;
+    if (p->last > VEC) {
+        _mm512_storeu_si512(d + p->last - VEC, shifted(s + p->last - VEC, p));
+    } else if (p->last >= VEC / 2) {
+        _mm256_storeu_si256((void *)d, shifted_32(s, p));
+        _mm256_storeu_si256((void *)(d + p->last - VEC / 2), shifted_32(s + p->last - VEC / 2, p));
+    } else if (p->last >= VEC / 4) {
+        _mm_storeu_si128((void *)d, _mm256_castsi256_si128(shifted_32(s, p)));
+        _mm_storeu_si128((void *)(d + p->last - VEC / 4), _mm256_castsi256_si128(shifted_32(s + p->last - VEC / 4, p)));
+    } else {
+        _mm512_mask_storeu_epi8(d, p->rest, shifted(s, p));
+    }
+}
+
+/* What is in the first and the last byte is read before a store around them, for which a load would wait. */
+TG_INLINE void insert_lines(uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n, phase p) {
+    const int64_t ahead = CLAIMED_LINES * d_step;
+    for (; n > 0; n--, d += d_step, s += s_step) {
+        const unsigned first = d[0], final = d[p.last];
+        const unsigned last = (unsigned)s[p.last] << p.into | (unsigned)s[p.last - 1] >> (8 - p.into);
+        for (int64_t i = 0; i <= p.last; i += VEC) TG_CLAIM(d + i + ahead);
+        insert_inside(d, s, &p);
+        if (p.last > 0) d[p.last] = (uint8_t)((final & p.keep_last) | (last & ~p.keep_last));
+        if (p.keep_first != 0 || p.last == 0)
+            d[0] = (uint8_t)((first & p.keep_first) | ((unsigned)s[0] << p.into & ~p.keep_first));
+    }
 }
 
 static const uint8_t *insert_avx512(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int      log = __builtin_ctz((unsigned)m->dst.bits);
-    const tg_block a = *b;
-    const int64_t  bits = a.cols << log, whole = bits >> 3;
-    phase          p[8];
-    int64_t        first = a.dst_outer;
-    find_phases(p, m->dst.bits, false);
-    for (int64_t r = 0; r < a.rows; r++, first += a.dst_row, s += a.src_row) {
-        const int64_t  into = first << log & 7;
-        uint8_t *const to = d + (first >> (3 - log));
-        for (int64_t i = 0; i <= whole; i += VEC) TG_FETCH(to + i + ((AHEAD * a.dst_row) >> (3 - log)));
-        insert_line(to, s, &p[into], into, bits);
+    const int log = m->dst.bits / 2, per = 8 / m->dst.bits; /* 4, 2, 1: 2, 1, 0 */
+    for (int64_t r = 0; r < per && r < b->rows; r++) {
+        const int64_t first = b->dst_outer + r * b->dst_row;
+        insert_lines(d + (first >> (3 - log)), b->dst_row, s + r * b->src_row, per * b->src_row,
+                     (b->rows - r + per - 1) / per, phase_of(first << log & 7, b->cols << log));
     }
     return NULL;
 }
 TG_END
 #endif
-
-tg_block_move *tg_align_for(uint32_t cpu) {
-#if TG_HAVE_X86
-    if ((cpu & TG_CPU_AVX512) != 0) return align_avx512;
-#endif
-    (void)cpu;
-    return align_plain;
-}
 
 tg_block_move *tg_insert_for(uint32_t cpu) {
 #if TG_HAVE_X86

@@ -11,9 +11,8 @@
  *
  * Two or four rows that take turns and are whole bytes move as such (kernels/turns.c).
  *
- * Where each line is one loop, as in a matrix that is transposed, and elements stay as they are, nothing is spread:
- * lines are shifted to where bytes begin, and turned as packed elements (kernels/packed.c), 2 to 8 times as many in a
- * vector.
+ * Where each side has one loop of neighbours, as in a matrix that is transposed, nothing is spread: lines of src are
+ * folded to bytes of columns of dst (kernels/packed.c), those are turned, and shifted to where they belong.
  *
  * Lines grow in turn until the stage is full; the loop with which a line ends may be cut. In dst, a line may have gaps,
  * of elements that stay as they are: the last row of an odd number in tiles of two rows. */
@@ -42,7 +41,6 @@ typedef struct choice {
     int32_t   run; /* the loop of neighbours in dst, or NONE */
     int64_t   take[TG_BOX_LOOPS]; /* steps of loop[i] in the block, or 0 */
     chain     dst, src;
-    bool      turned; /* stays packed */
 } choice;
 
 static int64_t step_of(const choice *c, const chain *s, int32_t i) {
@@ -71,20 +69,8 @@ static int64_t lines_of(const choice *c, const chain *s) {
     return lines;
 }
 
-/* Lines of src are read by whole bytes of dst. */
-static bool fits_turned(const choice *c) {
-    enum { WHOLE_BYTES = 8, MOST = 256 /* columns for which the mover needs half a stage */ };
-    const int32_t bits = c->d->plan->dst_bits;
-    const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
-    const int64_t lines = tg_ceil_div(lines_of(c, &c->src), WHOLE_BYTES) * WHOLE_BYTES;
-    return dst <= MOST && src <= TG_TURNED_BYTES &&
-           lines_of(c, &c->dst) * tg_turned_pitch(dst, bits) <= TG_TURNED_BYTES &&
-           lines * tg_turned_pitch(src, bits) <= TG_TURNED_BYTES;
-}
-
 static bool fits(const choice *c) {
     const int64_t dst = length_of(c, &c->dst), src = length_of(c, &c->src);
-    if (c->turned) return fits_turned(c);
     return dst <= TG_LINES_BYTES && src <= TG_LINES_BYTES && c->n <= TG_TILE_LOOPS &&
            lines_of(c, &c->dst) * tg_bytes_pitch(dst) <= TG_LINES_BYTES &&
            (!tg_bytes_staged(c->d, false) || lines_of(c, &c->src) * tg_bytes_pitch(src) <= TG_LINES_BYTES);
@@ -285,22 +271,14 @@ static bool lines_are_apart(const choice *c) {
 
 /* ---- matrices that stay packed ---- */
 
-/* Is a line on either side one loop, and nothing else in the block? */
-static bool is_matrix(const choice *c) {
-    const int32_t cols = c->dst.top, rows = c->src.top;
-    return c->n == 2 && cols != NONE && rows != NONE && cols != rows && !c->dst.gaps && !c->src.gaps &&
-           c->dst.in == (uint64_t)1 << cols && c->src.in == (uint64_t)1 << rows && c->d->loop[cols].dst == 1 &&
-           c->d->loop[rows].src == 1 && c->take[cols] >= FIRST_LINE && c->take[rows] >= FIRST_LINE;
-}
-
 bool tg_can_spread(const tg_plan_private *p) {
     const tg_encoding *dst = &p->dst_encoding, *src = &p->src_encoding;
     if (p->dst_bits > 8 || p->src_bits > 8) return false;
     return dst->kind == TG_KIND_NONE || (dst->kind == src->kind && dst->value_bits == src->value_bits);
 }
 
-static choice choice_of(tg_draft *d, bool turned) {
-    choice c = {.d = d, .run = NONE, .dst = {0, NONE, true, false}, .src = {0, NONE, false, false}, .turned = turned};
+static choice choice_of(tg_draft *d) {
+    choice c = {.d = d, .run = NONE, .dst = {0, NONE, true, false}, .src = {0, NONE, false, false}};
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == 1) c.run = i;
     return c;
@@ -313,29 +291,52 @@ static void grow_lines(choice *c) {
     }
 }
 
-/* Those of the same bits, where all rows and columns are lines. In the second-level cache they gain little or nothing
- * (NOTES.md: 0.09 of memcpy either way), and small ones lose. */
-static bool draft_matrix(tg_draft *d) {
-    if (!d->plan->far) return false;
-    choice        c = choice_of(d, true);
+/* Folding and inserting are fast with AVX-512. Otherwise lines of bytes are, but for what comes from the third-level
+ * cache and is packed on both sides; and they are for 4 KiB of that (s4[61,133]: 0.85 us, not 1.1). */
+static bool folds_fast(const tg_draft *d) {
+    const bool packed = d->plan->src_bits < 8;
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0) return packed && d->plan->far;
+    return !packed || !tg_stays_near(d);
+}
+
+/* Columns of a block, and rows. From farther away longer pieces of lines are read, and written; in the second-level
+ * cache all that is at hand should stay in the first one. */
+static int64_t turned_columns(const tg_draft *d) {
     const int32_t bits = d->plan->dst_bits;
-    if (bits != d->plan->src_bits || d->tail > 0) return false;
-    grow_lines(&c);
-    if (!is_matrix(&c)) return false;
-    const int32_t order[] = {c.dst.top, c.src.top};
-    const bool    whole = is_whole(&c);
+    if (d->plan->src_bits == 8) return TG_TURNED_BITS / bits;
+    return bits == 4 && !d->plan->far ? TG_TURNED_COLUMNS / 2 : TG_TURNED_COLUMNS;
+}
+
+static int64_t turned_rows(const tg_draft *d) {
+    if (d->plan->src_bits == 8) return d->plan->far ? TG_TURNED_ROWS : TG_TURNED_ROWS / 2;
+    return TG_TURNED_LINE * 8 / d->plan->dst_bits;
+}
+
+/* Where each side has one loop of neighbours, and src is packed as dst is, or bytes. */
+static bool draft_matrix(tg_draft *d) {
+    const int32_t bits = d->plan->dst_bits, src_bits = d->plan->src_bits;
+    const int32_t cols = tg_draft_find_dst(d, 1), rows = tg_draft_find_src(d, 1);
+    if (bits >= 8 || (src_bits != bits && src_bits != 8) || d->tail > 0 || !folds_fast(d)) return false;
+    if (cols == NONE || rows == NONE || cols == rows) return false;
+    if (d->loop[cols].n < FIRST_LINE || d->loop[rows].n < FIRST_LINE) return false;
+    choice        c = choice_of(d);
+    const int32_t order[] = {cols, rows};
+    c.n = 2;
+    c.take[cols] = tg_min(d->loop[cols].n, turned_columns(d));
+    c.take[rows] = tg_min(d->loop[rows].n, turned_rows(d));
+    c.dst.in = (uint64_t)1 << cols;
+    c.src.in = (uint64_t)1 << rows;
+    d->shares = !is_whole(&c);
     d->ncols = 2;
     d->box->family = TG_FAMILY_PACKED;
     d->box->width = 1;
-    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_row = tg_turned_pitch(c.take[order[0]], bits),
-                               .src_row = tg_turned_pitch(c.take[order[1]], bits)};
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1};
     d->box->gaps = false;
-    d->shares = !whole;
     return keep_order(&c, order);
 }
 
 static bool draft_lines(tg_draft *d) {
-    choice  c = choice_of(d, false);
+    choice  c = choice_of(d);
     int32_t order[TG_TILE_LOOPS + 1];
     if (!fits(&c)) return false;
     grow_lines(&c);
@@ -382,7 +383,8 @@ static bool find_turns(turns *t, const tg_draft *d, bool back) {
 /* Are all steps whole bytes but those of columns, and of rows where they take turns? */
 static bool is_whole_but(const tg_draft *d, const turns *t) {
     const int32_t bits = d->plan->dst_bits;
-    if (!tg_is_whole(d->dst, bits) || !tg_is_whole(d->src, bits) || !tg_is_whole(d->loop[t->cols].n, bits)) return false;
+    if (!tg_is_whole(d->dst, bits) || !tg_is_whole(d->src, bits)) return false;
+    if (!tg_is_whole(d->loop[t->cols].n, bits)) return false;
     for (int32_t i = 0; i < d->n; i++) {
         const bool dst = i == t->cols || (i == t->rows && !t->back), src = i == t->cols || (i == t->rows && t->back);
         if ((!dst && !tg_is_whole(d->loop[i].dst, bits)) || (!src && !tg_is_whole(d->loop[i].src, bits))) return false;

@@ -13,15 +13,19 @@ static inline int64_t tg_bytes_pitch(int64_t length) {
     return (length + 2 * TG_SPREAD_BEFORE + UNIT - 1) / UNIT * UNIT;
 }
 
-/* The same of lines that stay packed (bytes.c). */
-static inline int64_t tg_turned_pitch(int64_t length, int32_t bits) {
-    enum { UNIT = 32 };
-    return tg_ceil_div(tg_ceil_div(length, 8 / bits), UNIT) * UNIT;
-}
+/* Of each of the two stages of bytes: 128 lines of 128, and what is between them. */
+enum { TG_LINES_BYTES = 20 << 10 };
 
-/* Of each of the two stages: of bytes, 128 lines of 128, and what is between them; of packed elements less, since their
- * movers have a stage of their own on the stack, of which all have 96 KiB. */
-enum { TG_LINES_BYTES = 20 << 10, TG_TURNED_BYTES = 12 << 10 };
+/* Of matrices that are turned, at most so many columns of dst by as many elements as so many bytes of a line have;
+ * where src is bytes, so many rows by so many bits of columns. Either way it is at most 16 KiB of folded lines, and as
+ * much of rows. */
+enum {
+    TG_TURNED_COLUMNS = 256,
+    TG_TURNED_LINE = 64,
+    TG_TURNED_ROWS = 128,
+    TG_TURNED_BITS = 1024,
+    TG_TURNED_BYTES = 16 << 10
+};
 
 static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
     return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;
@@ -30,8 +34,8 @@ static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
 /* bytes.c: only conversions that keep every value, of packed elements to bytes or back. */
 bool tg_can_spread(const tg_plan_private *plan);
 
-/* bytes.c: the block of d->box if two or four rows take turns (kernels/turns.c), of whole bytes in the end; steps still in
- * elements. */
+/* bytes.c: the block of d->box if two or four rows take turns (kernels/turns.c), of whole bytes in the end; steps still
+ * in elements. */
 bool tg_draft_turns(tg_draft *d);
 
 /* bytes.c: the block of d->box, steps still in elements; false where bytes are no way. */

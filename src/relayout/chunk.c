@@ -10,7 +10,7 @@
  *
  *     s4[1021,1029] to columns, loops (n, dst) around blocks of 128 by 128      (9, 128 * 1021)   parted at any step
  *                                                                               (8, 128)          never parted
- *     the same of rows, 1029 of 1021 elements                                   (1029, 1021)      at every second one */
+ *     rows of 1021 elements each, one in a block                                (1029, 1021)      at every second one */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
@@ -168,7 +168,8 @@ static bool is_chunked(const tg_nest *nest, const tg_box *box, int32_t which) {
 /* Elements from the first to behind the last one that a loop of the block reaches, without that one; in one step of
  * the outermost loop. */
 static int64_t reach(const tg_nest *nest, const tg_box *box, int32_t which, int64_t steps, int64_t step) {
-    const bool inside = which != TG_NO_LOOP && nest->loop[box->first].chunks_of != which && is_chunked(nest, box, which);
+    const bool outermost = nest->loop[box->first].chunks_of == which;
+    const bool inside = which != TG_NO_LOOP && !outermost && is_chunked(nest, box, which);
     return ((inside ? box->total[which] : steps) - 1) * step;
 }
 

@@ -68,8 +68,8 @@ typedef enum tg_family {
     TG_FAMILY_PART,   /* and back */
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
-    TG_FAMILY_ALIGN,  /* packed elements to where bytes begin */
-    TG_FAMILY_INSERT, /* and back */
+    TG_FAMILY_FOLD,   /* lines of packed elements, or of bytes, to bytes of columns */
+    TG_FAMILY_INSERT, /* packed elements from where bytes begin to anywhere */
     TG_FAMILY_CONVERT,
     TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;

@@ -88,7 +88,6 @@ static bool make_lines(tg_mover *out, tg_family family, tg_encoding packed, tg_e
     switch (family) {
     case TG_FAMILY_SPREAD: return tg_mover_spread(out, bytes, packed, cpu);
     case TG_FAMILY_JOIN: return tg_mover_join(out, packed, bytes, cpu);
-    case TG_FAMILY_ALIGN: return tg_mover_align(out, packed.bits, cpu);
     default: return tg_mover_insert(out, packed.bits, cpu);
     }
 }
@@ -107,6 +106,20 @@ static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     if (i == TG_PLAN_MOVERS) return false;
     if (!make_lines(&nest->mover[i], family, packed, bytes, d->pair->cpu)) return false;
     keep_mover(d, family, bits);
+    return true;
+}
+
+/* What takes lines of src to bytes of columns of dst. */
+static bool find_fold(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_nest               *nest = &d->plan->as.nest;
+    const tg_encoding      dst = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, src = {p->src_encoding.kind, p->src_bits, 0};
+    int32_t                i = 0;
+    while (i < nest->nmovers && nest->family[i] != TG_FAMILY_FOLD) i++;
+    d->box->in = i;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS || !tg_mover_fold(&nest->mover[i], dst, src, d->pair->cpu, p->far)) return false;
+    keep_mover(d, TG_FAMILY_FOLD, 1);
     return true;
 }
 
@@ -207,8 +220,8 @@ static bool choose_bytes_movers(tg_draft *d) {
     if (tg_takes_turns(box)) return choose_turns(d);
     box->route = TG_ROUTE_BYTES;
     if (box->family == TG_FAMILY_PACKED)
-        return find_mover(d, &box->mover, box->family, d->plan->dst_bits, false, false) &&
-               find_lines(d, &box->in, TG_FAMILY_ALIGN) && find_lines(d, &box->out, TG_FAMILY_INSERT);
+        return find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, 1, false, false) && find_fold(d) &&
+               find_lines(d, &box->out, TG_FAMILY_INSERT);
     const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;
     return find_mover(d, &box->mover, box->family, box->width, false, false) &&
            (!spreads || find_lines(d, &box->in, TG_FAMILY_SPREAD)) &&

@@ -1,6 +1,7 @@
 /* Transposes of packed elements, and lines of them as bytes or where bytes begin, against the definition, element by
  * element, for every processor mask, between guard pages. */
 #define _GNU_SOURCE
+#include "base/checked.h"
 #include "kernels/move.h"
 #include "kernels/stream.h"
 #include "random.h"
@@ -194,8 +195,8 @@ static void check_turns(int bits, int rows, bool back) {
             assert_null(m.move(&m, d, s, &b));
             tg_stream_end();
             if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
-            fail_msg("%s back %d kind %d: %lld x %lld x %lld bytes of %d rows, dst %lld %lld, src %lld %lld", m.name, back,
-                     kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, (long long)b.dst_outer,
+            fail_msg("%s back %d kind %d: %lld x %lld x %lld bytes of %d rows, dst %lld %lld, src %lld %lld", m.name,
+                     back, kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, (long long)b.dst_outer,
                      (long long)b.dst_row, (long long)b.src_outer, (long long)b.src_row);
         }
 }
@@ -298,31 +299,48 @@ static void test_join(void **state) {
     }
 }
 
-/* Of packed elements, to where bytes begin: whole ones, whose last bits mean nothing. */
-static void test_align(void **state) {
+/* Of packed elements: field k of a byte of line g is element k of it, in as many matrices as a byte has elements. Of
+ * bytes there is one. */
+static void check_fold(const lines *l, const tg_block *b, bool bytes) {
+    const int            per = 8 / l->bits;
+    const tg_encoding    to = {TG_KIND_BITS, l->bits, l->bits}, from = {l->kind, bytes ? 8 : l->bits, l->bits};
+    uint8_t *const       d = dst_arena + 64 * (1 + random_below(2));
+    const uint8_t *const s = bytes ? src_arena + ARENA - (b->src_outer + (l->count - 1) * b->src_row + l->n)
+                                   : chance(2) ? place_lines(src_arena, l) : src_arena;
+    for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+        tg_mover m;
+        if ((sets[k] & ~tg_cpu_features()) != 0) continue;
+        assert_true(tg_mover_fold(&m, to, from, sets[k], chance(2)));
+        memset(dst_arena, 0xa5, 1 << 18);
+        assert_null(m.move(&m, d, s, b));
+        for (int64_t c = 0; c < l->count; c++)
+            for (int64_t r = 0; r < l->n; r++) {
+                const int64_t  field = bytes ? 0 : r % per, at = bytes ? r : r / per;
+                const uint8_t  byte = s[b->src_outer + c * b->src_row + r];
+                const unsigned want = !bytes ? get(s, b->src_outer + c * b->src_row + r, l->bits)
+                                      : l->kind == TG_KIND_BOOL ? byte != 0 : byte & ((1u << l->bits) - 1);
+                const unsigned got = d[field * b->dst_outer + c / per * b->dst_row + at] >> c % per * l->bits;
+                if ((got & ((1u << l->bits) - 1)) != want)
+                    fail_msg("%s: element %d of line %d, %d each from %d", m.name, (int)r, (int)c, (int)l->n,
+                             (int)l->at);
+            }
+        assert_int_equal(d[-1], 0xa5);
+    }
+}
+
+static void test_fold(void **state) {
     (void)state;
     for (int i = 0; i < 1000; i++) {
-        lines l = random_lines();
-        if (chance(4)) l.step = l.n / 2; /* lines may overlap */
-        const int64_t  whole = (l.n * l.bits + 7) / 8, pitch = whole + random_below(70);
-        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .dst_row = pitch, .src_outer = l.at,
-                            .src_row = l.step};
-        uint8_t *const       d = dst_arena + 64 + random_below(64);
-        const uint8_t *const s = chance(2) ? place_lines(src_arena, &l) : src_arena;
-        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
-            tg_mover m;
-            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
-            assert_true(tg_mover_align(&m, l.bits, sets[k]));
-            memset(dst_arena, 0xa5, 1 << 16);
-            assert_null(m.move(&m, d, s, &b));
-            for (int64_t r = 0; r < l.count; r++)
-                for (int64_t c = 0; c < l.n; c++)
-                    if (get(d + r * pitch, c, l.bits) != get(s, l.at + r * l.step + c, l.bits))
-                        fail_msg("%s: element %d of line %d, %d each from %d", m.name, (int)c, (int)r, (int)l.n,
-                                 (int)l.at);
-            assert_int_equal(d[-1], 0xa5);
-            assert_int_equal(d[(l.count - 1) * pitch + whole + TG_SPREAD_BEHIND], 0xa5);
-        }
+        lines         l = random_lines();
+        const bool    bytes = chance(2);
+        const int64_t per = 8 / l.bits;
+        l.count = 1 + random_below(40);
+        l.n = tg_min(l.n, bytes ? 700 : 256 * per);
+        if (!bytes && chance(4)) l.step = l.n / 2; /* lines may overlap */
+        const int64_t  line = ((bytes ? l.n : (l.n + per - 1) / per) + 63) / 64 * 64;
+        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .dst_row = line,
+                            .dst_outer = (l.count + per - 1) / per * line, .src_outer = l.at, .src_row = l.step};
+        check_fold(&l, &b, bytes);
     }
 }
 
@@ -447,7 +465,7 @@ int main(void) {
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_join),
-        cmocka_unit_test(test_align),
+        cmocka_unit_test(test_fold),
         cmocka_unit_test(test_insert),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_tasks_share_no_byte),
