@@ -10,7 +10,7 @@
  *
  *     s4[1021,1029] to columns, loops (n, dst) around blocks of 128 by 128      (9, 128 * 1021)   parted at any step
  *                                                                               (8, 128)          never parted
- *     rows of 1021 elements each, one in a block                                (1029, 1021)      at every second one */
+ *     rows of 1021 elements, one in a block                                     (1029, 1021)      at every second */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
