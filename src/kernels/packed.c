@@ -18,10 +18,10 @@
  *
  * Where the loop around lines goes on in src, or the one around rows in dst, its steps are parts of longer ones.
  *
- * Lines that begin inside of bytes, or are bytes yet, are folded alone (tg_fold_for): the caller turns them, and inserts
- * rows in dst (shift.c). As many lines as a byte has elements are a group, and begin at the same bits in every group, so
- * that shifting a line is two loads, a byte apart, two shifts and a choice of bits, on the way to where fields change
- * places. Of bytes, a field of each line of a group is or-ed to one. */
+ * Lines that begin inside of bytes, or are bytes yet, are folded alone (tg_fold_for): the caller turns them, and
+ * inserts rows in dst (shift.c). As many lines as a byte has elements are a group, and begin at the same bits in every
+ * group, so that shifting a line is two loads, a byte apart, two shifts and a choice of bits, on the way to where
+ * fields change places. Of bytes, a field of each line of a group is or-ed to one. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"

@@ -150,7 +150,8 @@ static void expect_words(const char *src, const char *dst, const char *words) {
 static void test_words_for_packed(void **state) {
     (void)state;
     expect_words("s4[17,15]{1,0:E(4)}", "s4[17,15]{1,0:E(4)}", "256 bytes in and out");
-    expect_words("s4[17,15]{1,0:E(4)}", "s4[17,15]{0,1:E(4)}", "one thread because two could write the same byte");
+    expect_words("s4[17,15]{1,0:T(6,6)E(4)}", "s4[17,15]{1,0:T(4,4)E(4)}",
+                 "one thread because two could write the same byte");
     expect_words("s8[64,64]", "s4[64,64]{1,0:E(4)}", "dst packed, src 1\n");
     expect_words("s4[64,64]{1,0:E(4)}", "s8[64,64]", "dst 1, src packed\n");
 }
