@@ -3,13 +3,10 @@
 #ifndef TG_BASE_CHECKED_H
 #define TG_BASE_CHECKED_H
 
+#include "base/compiler.h"
+
 #include <stdbool.h>
 #include <stdint.h>
-
-/* What compilers should lay out of the way, and what in a line. Only where calls must take no time: making a plan takes
- * two thirds of the time where its common path is one run of code. */
-#define TG_RARELY(condition) __builtin_expect(!!(condition), 0)
-#define TG_MOSTLY(condition) __builtin_expect(!!(condition), 1)
 
 static inline bool tg_add(int64_t *out, int64_t a, int64_t b) {
     int64_t r;

@@ -23,18 +23,18 @@
 /* ---- squares ---- */
 
 /* Bytes of lines a and b in turn, of the even columns or the odd ones: a round of shuffles without a shuffle. */
-TG_NO_CHECKS INLINE V(vec) even_columns(V(vec) a, V(vec) b) {
+TG_NO_CHECKS TG_INLINE V(vec) even_columns(V(vec) a, V(vec) b) {
     const __m512i own = _mm512_set1_epi16(0xff);
     return (V(vec))_mm512_ternarylogic_epi32(own, (__m512i)a, _mm512_slli_epi16((__m512i)b, 8), 0xca);
 }
 
-TG_NO_CHECKS INLINE V(vec) odd_columns(V(vec) a, V(vec) b) {
+TG_NO_CHECKS TG_INLINE V(vec) odd_columns(V(vec) a, V(vec) b) {
     const __m512i own = _mm512_set1_epi16(0xff);
     return (V(vec))_mm512_ternarylogic_epi32(own, _mm512_srli_epi16((__m512i)a, 8), (__m512i)b, 0xca);
 }
 
 /* Round `r` of a turn. Bytes of two lines become pairs first, which are wider elements in all further rounds. */
-TG_NO_CHECKS INLINE void round_ahead(int width, int r, V(vec) *out, const V(vec) *in) {
+TG_NO_CHECKS TG_INLINE void round_ahead(int width, int r, V(vec) *out, const V(vec) *in) {
     if (width > 1) {
         V(round)(width, out, in);
         return;
@@ -53,13 +53,13 @@ TG_NO_CHECKS INLINE void round_ahead(int width, int r, V(vec) *out, const V(vec)
 
 /* On to the next line or row. Where its steps are known, gcc makes all addresses at once and keeps them on the stack;
  * and what is read from there right behind stores waits for those that are at the same place of another page. */
-TG_NO_CHECKS INLINE const uint8_t *next_line(const uint8_t *p, int64_t step) {
+TG_NO_CHECKS TG_INLINE const uint8_t *next_line(const uint8_t *p, int64_t step) {
     p += step;
     __asm__("" : "+r"(p));
     return p;
 }
 
-TG_NO_CHECKS INLINE uint8_t *next_row(uint8_t *p, int64_t step) {
+TG_NO_CHECKS TG_INLINE uint8_t *next_row(uint8_t *p, int64_t step) {
     p += step;
     __asm__("" : "+r"(p));
     return p;
@@ -79,7 +79,7 @@ typedef struct fetches {
 } fetches;
 
 /* Part `tick` of so many parts. */
-TG_NO_CHECKS INLINE void fetch_ahead(fetches *f, const places *p, int width, int tick, int ticks) {
+TG_NO_CHECKS TG_INLINE void fetch_ahead(fetches *f, const places *p, int width, int tick, int ticks) {
     const int n = 16 / width, rounds = ROUNDS(width), all = LANES * n;
     const int own = f->rolling ? (LANES - 1) * rounds : 0, lines = f->rolling ? n : all;
     TG_UNROLL
@@ -100,7 +100,7 @@ TG_NO_CHECKS INLINE void fetch_ahead(fetches *f, const places *p, int width, int
 }
 
 /* A square of lines and rows that are not in the first-level cache. */
-TG_NO_CHECKS INLINE void square_ahead(int width, places at, const uint8_t *next, bool rolling, row_lines lines) {
+TG_NO_CHECKS TG_INLINE void square_ahead(int width, places at, const uint8_t *next, bool rolling, row_lines lines) {
     const int      n = 16 / width, rounds = ROUNDS(width), ticks = LANES * rounds + n;
     fetches        f = {at.d, at.s + n * at.s_step, next, rolling, lines};
     const uint8_t *line = at.s;
@@ -137,19 +137,17 @@ TG_NO_CHECKS INLINE void square_ahead(int width, places at, const uint8_t *next,
     }
 }
 
-#define DEFINE_AHEAD_KIND(width, name, ROLLING, LINES)                                                               \
-    TG_NO_CHECKS OUTLINE void V(square_##name##_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,  \
-                                                         const uint8_t *next) {                                      \
-        const places at = {.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row};                           \
-        square_ahead(width, at, next, ROLLING, LINES);                                                               \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_groups_##name##_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,        \
-                                                                int64_t row, const uint8_t *next, int64_t group,     \
-                                                                int64_t pair) {                                      \
-        const places at = {.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group,          \
-                           .pair = pair};                                                                            \
-        square_ahead(width, at, next, ROLLING, LINES);                                                               \
-    }
+#define DEFINE_AHEAD_KIND(width, name, ROLLING, LINES)                                                                 \
+  TG_NO_CHECKS TG_OUTLINE void V(square_##name##_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row,  \
+                                                          const uint8_t *next) {                                       \
+    const places at = {.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row};                                 \
+    square_ahead(width, at, next, ROLLING, LINES);                                                                     \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_groups_##name##_##width)(                                                      \
+      uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row, const uint8_t *next, int64_t group, int64_t pair) {  \
+    const places at = {.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group, .pair = pair}; \
+    square_ahead(width, at, next, ROLLING, LINES);                                                                     \
+  }
 #define DEFINE_AHEAD(width)                                                                                          \
     DEFINE_AHEAD_KIND(width, ahead, false, ONE_LINE)                                                                 \
     DEFINE_AHEAD_KIND(width, ahead_two, false, TWO_LINES)                                                            \
@@ -176,19 +174,15 @@ typedef void square_ahead_move(uint8_t *d, const uint8_t *s, int64_t s_step, int
 typedef void square_groups_ahead_move(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,
                                       const uint8_t *next, int64_t group, int64_t pair);
 
-#define ROLLING_WIDTH(TYPE, name)                                                                                    \
-    INLINE TYPE *V(name)(int width) {                                                                                \
-        return width == 1 ? V(name##_1) : width == 2 ? V(name##_2) : V(name##_4);                                    \
-    }
-#define CHOOSE_LINES(TYPE, OF, name)                                                                                 \
-    OF(TYPE, name)                                                                                                   \
-    OF(TYPE, name##_two)                                                                                             \
-    OF(TYPE, name##_last)                                                                                            \
-    INLINE TYPE *name##_for(int width, row_lines lines) {                                                            \
-        return lines == ONE_LINE    ? V(name)(width)                                                                 \
-               : lines == TWO_LINES ? V(name##_two)(width)                                                           \
-                                    : V(name##_last)(width);                                                         \
-    }
+#define ROLLING_WIDTH(TYPE, name)                                                                                      \
+  TG_INLINE TYPE *V(name)(int width) { return width == 1 ? V(name##_1) : width == 2 ? V(name##_2) : V(name##_4); }
+#define CHOOSE_LINES(TYPE, OF, name)                                                                                   \
+  OF(TYPE, name)                                                                                                       \
+  OF(TYPE, name##_two)                                                                                                 \
+  OF(TYPE, name##_last)                                                                                                \
+  TG_INLINE TYPE *name##_for(int width, row_lines lines) {                                                             \
+    return lines == ONE_LINE ? V(name)(width) : lines == TWO_LINES ? V(name##_two)(width) : V(name##_last)(width);     \
+  }
 CHOOSE_LINES(square_ahead_move, BY_WIDTH, square_ahead)
 CHOOSE_LINES(square_ahead_move, ROLLING_WIDTH, square_rolling)
 CHOOSE_LINES(square_groups_ahead_move, BY_WIDTH, square_groups_ahead)
@@ -205,13 +199,13 @@ typedef struct square_walk {
     int64_t        p, r;       /* lines; squares of rows */
 } square_walk;
 
-INLINE void begin_stick(square_walk *w, int width, const matrix *a) {
+TG_INLINE void begin_stick(square_walk *w, int width, const matrix *a) {
     w->d = a->d + w->o * a->dst_outer + w->stick * STICK;
     w->s = a->s + w->o * a->src_outer + w->stick * (STICK / width) * a->src.step;
     w->first = 0;
 }
 
-INLINE void begin_tile(square_walk *w, int width, const matrix *a, int64_t rows) {
+TG_INLINE void begin_tile(square_walk *w, int width, const matrix *a, int64_t rows) {
     const int64_t n = VEC / width;
     w->p = w->r = 0;
     w->deep = rows - w->first > n ? 2 : 1;
@@ -219,22 +213,22 @@ INLINE void begin_tile(square_walk *w, int width, const matrix *a, int64_t rows)
     w->second = line_offset(&a->dst, w->first + n);
 }
 
-INLINE void begin_walk(square_walk *w, int width, const matrix *a, int64_t rows) {
+TG_INLINE void begin_walk(square_walk *w, int width, const matrix *a, int64_t rows) {
     w->o = w->stick = 0;
     begin_stick(w, width, a);
     begin_tile(w, width, a, rows);
 }
 
-INLINE uint8_t *square_row(const square_walk *w, int width) {
+TG_INLINE uint8_t *square_row(const square_walk *w, int width) {
     return w->d + w->p * width + (w->r > 0 ? w->second : w->row);
 }
 
-INLINE const uint8_t *square_line(const square_walk *w, int width, int64_t s_step) {
+TG_INLINE const uint8_t *square_line(const square_walk *w, int width, int64_t s_step) {
     return w->s + w->p * s_step + (w->first * width + w->r * VEC);
 }
 
 /* On to the next square, or from the last one to nowhere: then false. */
-INLINE bool walk_on(square_walk *w, int width, const matrix *a, int64_t sticks, int64_t rows) {
+TG_INLINE bool walk_on(square_walk *w, int width, const matrix *a, int64_t sticks, int64_t rows) {
     if (++w->r < w->deep) return true;
     w->r = 0;
     w->p += VEC / width;
@@ -252,7 +246,7 @@ INLINE bool walk_on(square_walk *w, int width, const matrix *a, int64_t sticks, 
 /* What is read from the stack right behind stores waits, as above. So where squares have many rows, the next row is
  * known before the stores of this square (512 KiB, x memcpy: one byte 0.68 -> 0.72, two 0.75 -> 0.78); fewer stores do
  * not matter (four and eight bytes 0.88 and 0.90, or else 0.85 and 0.87). */
-INLINE void run_squares_ahead(int width, bool groups, bool rolling, bool inside, const matrix *a, int64_t sticks,
+TG_INLINE void run_squares_ahead(int width, bool groups, bool rolling, bool inside, const matrix *a, int64_t sticks,
                               int64_t rows) {
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
     square_walk   w;
@@ -274,7 +268,7 @@ INLINE void run_squares_ahead(int width, bool groups, bool rolling, bool inside,
     }
 }
 
-INLINE void run_ahead_of(int width, bool inside, const matrix *a, int64_t sticks, int64_t rows) {
+TG_INLINE void run_ahead_of(int width, bool inside, const matrix *a, int64_t sticks, int64_t rows) {
     const bool groups = a->dst.inner != a->dst.n, rolling = width <= 4 && a->halves;
     if (groups && rolling) run_squares_ahead(width, true, true, inside, a, sticks, rows);
     else if (groups) run_squares_ahead(width, true, false, inside, a, sticks, rows);
@@ -283,7 +277,7 @@ INLINE void run_ahead_of(int width, bool inside, const matrix *a, int64_t sticks
 }
 
 /* All whole squares of `sticks` whole sticks. */
-INLINE void run_ahead(int width, const matrix *a, int64_t sticks, int64_t rows) {
+TG_INLINE void run_ahead(int width, const matrix *a, int64_t sticks, int64_t rows) {
     const bool at_lines = tg_at_lines(a->d, a->dst.step | a->dst.outer, a->outer > 1 ? a->dst_outer : 0);
     if (at_lines) run_ahead_of(width, false, a, sticks, rows);
     else run_ahead_of(width, true, a, sticks, rows);
@@ -293,14 +287,14 @@ INLINE void run_ahead(int width, const matrix *a, int64_t sticks, int64_t rows) 
 
 /* Squares and strips of what is in the first-level cache: 16 bytes of a line at a time, inserted while they are loaded.
  * Shuffles across lanes are spared, and a line is read four times (4 KiB of two bytes: 77 ns, squares 107). */
-TG_NO_CHECKS INLINE __m512i insert_lanes(const uint8_t *s, int64_t step) {
+TG_NO_CHECKS TG_INLINE __m512i insert_lanes(const uint8_t *s, int64_t step) {
     __m512i v = _mm512_castsi128_si512(LOAD128(s));
     v = _mm512_inserti32x4(v, LOAD128(s + step), 1);
     v = _mm512_inserti32x4(v, LOAD128(s + 2 * step), 2);
     return _mm512_inserti32x4(v, LOAD128(s + 3 * step), 3);
 }
 
-TG_NO_CHECKS INLINE void inserted_of(int width, int pieces, uint8_t *d, const uint8_t *s, int64_t s_step,
+TG_NO_CHECKS TG_INLINE void inserted_of(int width, int pieces, uint8_t *d, const uint8_t *s, int64_t s_step,
                                      int64_t row) {
     const int n = 16 / width;
     TG_UNROLL
@@ -314,31 +308,31 @@ TG_NO_CHECKS INLINE void inserted_of(int width, int pieces, uint8_t *d, const ui
     }
 }
 
-#define DEFINE_INSERTED(width)                                                                                       \
-    TG_NO_CHECKS OUTLINE void V(square_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,               \
-                                                         int64_t row) {                                              \
-        inserted_of(width, VEC / 16, d, s, s_step, row);                                                             \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(strip_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) { \
-        inserted_of(width, 1, d, s, s_step, row);                                                                    \
-    }
+#define DEFINE_INSERTED(width)                                                                                         \
+  TG_NO_CHECKS TG_OUTLINE void V(square_inserted_##width)(uint8_t * d, const uint8_t *s, int64_t s_step,               \
+                                                          int64_t row) {                                               \
+    inserted_of(width, VEC / 16, d, s, s_step, row);                                                                   \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(strip_inserted_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) { \
+    inserted_of(width, 1, d, s, s_step, row);                                                                          \
+  }
 
 DEFINE_INSERTED(1)
 DEFINE_INSERTED(2)
 DEFINE_INSERTED(4)
 #undef DEFINE_INSERTED
 
-INLINE V(square_even_move) *square_inserted(int width) {
+TG_INLINE V(square_even_move) *square_inserted(int width) {
     return width == 1 ? V(square_inserted_1) : width == 2 ? V(square_inserted_2) : V(square_inserted_4);
 }
 
-INLINE V(square_even_move) *strip_inserted(int width) {
+TG_INLINE V(square_even_move) *strip_inserted(int width) {
     return width == 1 ? V(strip_inserted_1) : width == 2 ? V(strip_inserted_2) : V(strip_inserted_4);
 }
 
 /* A block that is in the first-level cache, with as little as can be around its squares and strips; or false. Of wider
  * elements squares are as fast. */
-INLINE bool moved_at_hand(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool moved_at_hand(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t n = VEC / width, least = 16 / width, step = b->src_col, row = b->dst_row;
     const int64_t even = b->rows - b->rows % n; /* rows in squares */
     if (!m->at_hand || m->stream || width > 4 || b->tail > 0 || b->cols % n != 0 || b->rows < least) return false;

@@ -9,7 +9,7 @@
         return (V(vec))((elements){0} + x);                             \
     }
 
-INLINE V(vec) V(splat)(int width, const uint8_t *s) {
+TG_INLINE V(vec) V(splat)(int width, const uint8_t *s) {
     V(vec) v;
     if (width == 1) SPLAT(uint8_t)
     if (width == 2) SPLAT(uint16_t)
@@ -20,7 +20,7 @@ INLINE V(vec) V(splat)(int width, const uint8_t *s) {
 }
 
 /* n bytes of v. Where elements are aligned, so are all vectors but the first and the last one. */
-INLINE void V(broadcast_row)(int width, uint8_t *d, V(vec) v, int64_t n) {
+TG_INLINE void V(broadcast_row)(int width, uint8_t *d, V(vec) v, int64_t n) {
     uint8_t line[VEC];
     if (n < VEC) {
         V(store)(line, v);
@@ -34,7 +34,7 @@ INLINE void V(broadcast_row)(int width, uint8_t *d, V(vec) v, int64_t n) {
 }
 
 /* The same around the caches, a line or more; elements are aligned. */
-INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
+TG_INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
     uint8_t line[TG_LINE_BYTES] __attribute__((aligned(64)));
     int64_t i = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES);
     for (int k = 0; k < TG_LINE_BYTES; k += VEC) V(store)(line + k, v);
@@ -45,7 +45,7 @@ INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
 }
 
 /* Not inline: its frame would hold up small blocks of other steps. */
-__attribute__((noinline)) static void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_OUTLINE void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                                    const tg_block *b) {
     const int64_t n = b->cols * width;
     const bool    stream = m->stream && elements_aligned(width, d, b) && n >= TG_LINE_BYTES;

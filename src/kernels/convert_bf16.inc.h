@@ -5,7 +5,7 @@ __attribute__((noinline, cold)) static V(vec) V(bf16_of_small_f32)(const uint8_t
     return (V(vec))V(high_16)(ROUND_BF16(V(get_f32)(s)), ROUND_BF16(V(get_f32)(s + VEC)));
 }
 
-INLINE V(vec) V(bf16_straight_of_f32)(const uint8_t *s) {
+TG_INLINE V(vec) V(bf16_straight_of_f32)(const uint8_t *s) {
     enum { SUBNORMAL = 0x20 };
     const __m512    a = (__m512)V(load)(s), b = (__m512)V(load)(s + VEC);
     const __mmask16 small = _mm512_fpclass_ps_mask(a, SUBNORMAL), smaller = _mm512_fpclass_ps_mask(b, SUBNORMAL);

@@ -75,7 +75,7 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 /* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;
  * EXPR is one vector. */
 #define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                               \
-    INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                               \
+    TG_INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                               \
         (void)bad;                                                                                                    \
         return EXPR;                                                                                                  \
     }                                                                                                                 \

@@ -404,9 +404,6 @@ enum { ENTRIES = 0 PAIRS(COUNT_ONE), TOGETHER = 16 };
 
 static const uint32_t keys[(ENTRIES + TOGETHER - 1) / TOGETHER * TOGETHER] = {PAIRS(KEY)};
 
-/* Compilers would rather call what two loops share. */
-#define INLINE TG_INLINE
-
 /* Every second number, for shuffles. */
 #define TG_EVEN_4  0, 2, 4, 6
 #define TG_EVEN_8 TG_EVEN_4, 8, 10, 12, 14

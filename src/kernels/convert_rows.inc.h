@@ -14,13 +14,13 @@
 
 /* ---- floats: to float32 ---- */
 
-INLINE V(u32) V(get_f32)(const uint8_t *s) { return V(get_32)(s); }
+TG_INLINE V(u32) V(get_f32)(const uint8_t *s) { return V(get_32)(s); }
 
-INLINE V(u32) V(get_f16)(const uint8_t *s) { return V(widen_half)(V(get_half16)(s)); }
+TG_INLINE V(u32) V(get_f16)(const uint8_t *s) { return V(widen_half)(V(get_half16)(s)); }
 
-INLINE V(u32) V(get_bf16)(const uint8_t *s) { return V(get_32_of_16)(s) << 16; }
+TG_INLINE V(u32) V(get_bf16)(const uint8_t *s) { return V(get_32_of_16)(s) << 16; }
 
-INLINE V(u32) V(get_dlf16)(const uint8_t *s) {
+TG_INLINE V(u32) V(get_dlf16)(const uint8_t *s) {
     const V(u32) x = V(get_32_of_16)(s), m = x & 0x7fffu, r = ((m << 14) + (96u << 23)) | (x ^ m) << 16;
     /* all but 0 and 0x7fff go to the bottom of the signed range */
     const V(mask) others = V(gt)(m + 0x7fffffffu, V(all)(0x80007ffdu));
@@ -32,24 +32,24 @@ INLINE V(u32) V(get_dlf16)(const uint8_t *s) {
 }
 
 /* As a float16 with two more exponent bits it has 2^-8 of its value, subnormals too, and its NaN is 480 * 2^-8. */
-INLINE V(u32) V(get_f8e4m3fn)(const uint8_t *s) {
+TG_INLINE V(u32) V(get_f8e4m3fn)(const uint8_t *s) {
     const V(half16) h = V(get_half16_of_8)(s) << 7;
     const V(u32)    r = (V(u32))((V(f32))V(widen_half)(h + (h & 0x4000)) * 0x1p8f), sign = r & 0x80000000u;
     return V(pick)(V(eq)(r ^ sign, V(all)(0x43f00000u)), sign | 0x7fc00000u, r);
 }
 
-INLINE V(u32) V(get_f8e5m2)(const uint8_t *s) { return V(widen_half)(V(get_half16_of_8)(s) << 8); }
+TG_INLINE V(u32) V(get_f8e5m2)(const uint8_t *s) { return V(widen_half)(V(get_half16_of_8)(s) << 8); }
 
 /* ---- floats: from float32 ---- */
 
-INLINE V(vec) V(put_f32)(const V(u32) *x) { return (V(vec))x[0]; }
+TG_INLINE V(vec) V(put_f32)(const V(u32) *x) { return (V(vec))x[0]; }
 
-INLINE V(vec) V(put_f16)(const V(u32) *x) { return (V(vec))V(narrow_half)(x[0], x[1]); }
+TG_INLINE V(vec) V(put_f16)(const V(u32) *x) { return (V(vec))V(narrow_half)(x[0], x[1]); }
 
-INLINE V(vec) V(put_bf16)(const V(u32) *x) { return (V(vec))V(narrow_bf16)(x[0], x[1]); }
+TG_INLINE V(vec) V(put_bf16)(const V(u32) *x) { return (V(vec))V(narrow_bf16)(x[0], x[1]); }
 
 /* Saturation makes NINF of what is too large. */
-INLINE V(vec) V(put_dlf16)(const V(u32) *x) {
+TG_INLINE V(vec) V(put_dlf16)(const V(u32) *x) {
     V(s32) code[2];
     for (int k = 0; k < 2; k++) code[k] = (V(s32))((x[k] & 0x7fffffffu) + (0x2000u - (96u << 23))) >> 14;
     const V(u16) m = V(max16)(V(pack)((V(u32))code[0], (V(u32))code[1]), V(all16)(0));
@@ -58,20 +58,20 @@ INLINE V(vec) V(put_dlf16)(const V(u32) *x) {
 
 /* Adding 2^20 times its power of two leaves of a number the sum's last bits: its ulps, rounded. Subnormals take
  * the power of the least normal number, 2^-6 (exponent 121). From 480 on all is NaN. */
-INLINE V(u32) V(code_f8e4m3fn)(V(u32) u) {
+TG_INLINE V(u32) V(code_f8e4m3fn)(V(u32) u) {
     const V(u32) a = V(min)(u & 0x7fffffffu, V(all)(0x43f00000u));
     const V(u32) power = V(max)(a & 0x7f800000u, V(all)(121u << 23)), large = power + (20u << 23);
     const V(u32) ulps = (V(u32))((V(f32))a + (V(f32))large) - large;
     return (ulps + ((power - (121u << 23)) >> 20)) | (u >> 24 & 0x80u);
 }
 
-INLINE V(vec) V(put_f8e4m3fn)(const V(u32) *x) {
+TG_INLINE V(vec) V(put_f8e4m3fn)(const V(u32) *x) {
     V(u32) code[4];
     for (int k = 0; k < 4; k++) code[k] = V(code_f8e4m3fn)(x[k]);
     return (V(vec))V(low_8_of_32)(code);
 }
 
-INLINE V(u32) V(code_f8e5m2)(V(u32) u) {
+TG_INLINE V(u32) V(code_f8e5m2)(V(u32) u) {
     const V(u32) a = u & 0x7fffffffu;
     const V(u32) normal = (a + (a >> 21 & 1u) + (0xfffffu - (112u << 23))) >> 21;
     const V(u32) small = (V(u32))((V(f32))a + 0x1p7f) - 0x43000000u;
@@ -81,7 +81,7 @@ INLINE V(u32) V(code_f8e5m2)(V(u32) u) {
     return r | (u >> 24 & 0x80u);
 }
 
-INLINE V(vec) V(put_f8e5m2)(const V(u32) *x) {
+TG_INLINE V(vec) V(put_f8e5m2)(const V(u32) *x) {
     V(u32) code[4];
     for (int k = 0; k < 4; k++) code[k] = V(code_f8e5m2)(x[k]);
     return (V(vec))V(low_8_of_32)(code);
@@ -91,7 +91,7 @@ INLINE V(vec) V(put_f8e5m2)(const V(u32) *x) {
 
 /* Normal numbers are nearly all there is: the exponent grows by 16, the fraction loses a bit, (m + 1) / 2 + 16 * 512.
  * Zeros among them are picked out; subnormals, infinity and NaN send the vector the long way. */
-INLINE V(vec) V(dlf16_of_f16)(const uint8_t *s) {
+TG_INLINE V(vec) V(dlf16_of_f16)(const uint8_t *s) {
     const V(u16)    x = V(get_16)(s), m = x & 0x7fff, code = V(avg16)(m, V(all16)(0x4000)) | (x & 0x8000);
     /* [0x400, 0x7c00) goes to the bottom of the signed range */
     const V(mask16) others = V(gt16)(m + (0x8000 - 0x400), V(all16)((uint16_t)(0x7c00 - 0x400 - 0x8001)));
@@ -104,7 +104,7 @@ INLINE V(vec) V(dlf16_of_f16)(const uint8_t *s) {
 }
 
 /* The same for what is normal in float16: from 2^-14 (0x2200) below 2^16 (0x5e00). */
-INLINE V(vec) V(f16_of_dlf16)(const uint8_t *s) {
+TG_INLINE V(vec) V(f16_of_dlf16)(const uint8_t *s) {
     const V(u16)    x = V(get_16)(s), m = x & 0x7fff, code = (m + m - 0x4000) | (x & 0x8000);
     const V(mask16) others = V(gt16)(m + (0x8000 - 0x2200), V(all16)((uint16_t)(0x5e00 - 0x2200 - 0x8001)));
     if (__builtin_expect(V(any16)(others), 0)) {
@@ -116,12 +116,12 @@ INLINE V(vec) V(f16_of_dlf16)(const uint8_t *s) {
 }
 
 /* bfloat16 has 96 more exponents below and above, and two bits of fraction less. */
-INLINE V(vec) V(dlf16_of_bf16)(const uint8_t *s) {
+TG_INLINE V(vec) V(dlf16_of_bf16)(const uint8_t *s) {
     const V(u16) x = V(get_16)(s), m = V(subs16)(x & 0x7fff, V(all16)(96 << 7)), twice = V(adds16)(m, m);
     return (V(vec))(V(adds16)(twice, twice) | (x & 0x8000));
 }
 
-INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
+TG_INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
     const V(u16) x = V(get_16)(s), m = x & 0x7fff;
     V(u16)       r = ((m + 1 + (m >> 2 & 1)) >> 2) + (96 << 7);
     r = V(pick16)(V(not0)(m), r, V(all16)(0));
@@ -131,21 +131,16 @@ INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
 
 /* f8e4m3fn at s as a float of 16 bits with K bits of fraction, whose bias is 7 + MORE: from 8 on shift and add, below
  * are 0 to 7 times 2^-9. */
-#define DECODE_F8E4M3FN(F, K, MORE, NAN)                                                                              \
-    INLINE V(vec) V(F##_of_f8e4m3fn)(const uint8_t *s) {                                                              \
-        static const uint16_t small[8] = {0,                                                                          \
-                                          (MORE - 2) << K,                                                            \
-                                          (MORE - 1) << K,                                                            \
-                                          (2 * MORE - 1) << (K - 1),                                                  \
-                                          MORE << K,                                                                  \
-                                          (4 * MORE + 1) << (K - 2),                                                  \
-                                          (4 * MORE + 2) << (K - 2),                                                  \
-                                          (4 * MORE + 3) << (K - 2)};                                                 \
-        const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 3)) + (MORE << K);                      \
-        V(u16)       r = V(pick16)(V(gt16)(V(all16)(8), m), V(lookup)(small, m), normal);                             \
-        r = V(pick16)(V(eq16)(m, V(all16)(0x7f)), V(all16)(NAN), r);                                                  \
-        return (V(vec))(r | (x & 0x80) << 8);                                                                         \
-    }
+#define DECODE_F8E4M3FN(F, K, MORE, NAN)                                                                               \
+  TG_INLINE V(vec) V(F##_of_f8e4m3fn)(const uint8_t *s) {                                                              \
+    static const uint16_t small[8] = {                                                                                 \
+        0,         (MORE - 2) << K,           (MORE - 1) << K,           (2 * MORE - 1) << (K - 1),                    \
+        MORE << K, (4 * MORE + 1) << (K - 2), (4 * MORE + 2) << (K - 2), (4 * MORE + 3) << (K - 2)};                   \
+    const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 3)) + (MORE << K);                           \
+    V(u16) r = V(pick16)(V(gt16)(V(all16)(8), m), V(lookup)(small, m), normal);                                        \
+    r = V(pick16)(V(eq16)(m, V(all16)(0x7f)), V(all16)(NAN), r);                                                       \
+    return (V(vec))(r | (x & 0x80) << 8);                                                                              \
+  }
 
 DECODE_F8E4M3FN(f16, 10, 8, 0x7e00)
 DECODE_F8E4M3FN(bf16, 7, 120, 0x7fc0)
@@ -154,15 +149,15 @@ DECODE_F8E4M3FN(dlf16, 9, 24, 0x7fff)
 
 /* f8e5m2 the same way, bias 15 + MORE: from 4 on shift and add, below are 0 to 3 times 2^-16. From 0x7c on, infinity
  * and NaN, it is SPECIAL or-ed with the bits of the fraction that KEEP names. */
-#define DECODE_F8E5M2(F, K, MORE, SPECIAL, KEEP)                                                                      \
-    INLINE V(vec) V(F##_of_f8e5m2)(const uint8_t *s) {                                                                \
-        static const uint16_t small[8] = {0, (MORE - 1) << K, MORE << K, (2 * MORE + 1) << (K - 1)};                  \
-        const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 2)) + (MORE << K);                      \
-        const V(u16) quiet = V(pick16)(V(eq16)(m, V(all16)(0x7c)), m, m | 2) << (K - 2);                              \
-        V(u16)       r = V(pick16)(V(gt16)(V(all16)(4), m), V(lookup)(small, m), normal);                             \
-        r = V(pick16)(V(gt16)(m, V(all16)(0x7b)), (quiet & KEEP) | SPECIAL, r);                                       \
-        return (V(vec))(r | (x & 0x80) << 8);                                                                         \
-    }
+#define DECODE_F8E5M2(F, K, MORE, SPECIAL, KEEP)                                                                       \
+  TG_INLINE V(vec) V(F##_of_f8e5m2)(const uint8_t *s) {                                                                \
+    static const uint16_t small[8] = {0, (MORE - 1) << K, MORE << K, (2 * MORE + 1) << (K - 1)};                       \
+    const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 2)) + (MORE << K);                           \
+    const V(u16) quiet = V(pick16)(V(eq16)(m, V(all16)(0x7c)), m, m | 2) << (K - 2);                                   \
+    V(u16) r = V(pick16)(V(gt16)(V(all16)(4), m), V(lookup)(small, m), normal);                                        \
+    r = V(pick16)(V(gt16)(m, V(all16)(0x7b)), (quiet & KEEP) | SPECIAL, r);                                            \
+    return (V(vec))(r | (x & 0x80) << 8);                                                                              \
+  }
 
 DECODE_F8E5M2(bf16, 7, 112, 0x7f80, 0x7f)
 DECODE_F8E5M2(dlf16, 9, 16, 0x7fff, 0)
@@ -171,14 +166,14 @@ DECODE_F8E5M2(dlf16, 9, 16, 0x7fff, 0)
 #if VEC == 64
 /* A float of 16 bits with K bits of fraction as one of 8 bits with M, not the sign. The significand loses K - M bits,
  * or more below the least normal number, whose exponent is LEAST. From TOP on all is the same. */
-#  define ENCODE_F8(NAME, K, M, LEAST, TOP)                                                                           \
-    INLINE V(u16) V(NAME)(V(u16) x) {                                                                                 \
-        const V(u16) m = V(min16)(x & 0x7fff, V(all16)(TOP)), exponent = m >> K;                                      \
-        const V(u16) whole = (m & ((1 << K) - 1)) | (1 << K);                                                         \
-        const V(u16) less = V(max16)(LEAST + K - M - 1 - exponent, V(all16)(K - M - 1)), lost = less + 1;             \
-        const V(u16) even = (V(shift_right)(whole, lost) & 1) ^ 1;                                                    \
-        const V(u16) ulps = V(shift_right)(whole - even + V(shift_left)(V(all16)(1), less), lost);                    \
-        return ulps + (V(subs16)(exponent, V(all16)(LEAST)) << M);                                                    \
+#  define ENCODE_F8(NAME, K, M, LEAST, TOP)                                                                            \
+    TG_INLINE V(u16) V(NAME)(V(u16) x) {                                                                               \
+      const V(u16) m = V(min16)(x & 0x7fff, V(all16)(TOP)), exponent = m >> K;                                         \
+      const V(u16) whole = (m & ((1 << K) - 1)) | (1 << K);                                                            \
+      const V(u16) less = V(max16)(LEAST + K - M - 1 - exponent, V(all16)(K - M - 1)), lost = less + 1;                \
+      const V(u16) even = (V(shift_right)(whole, lost) & 1) ^ 1;                                                       \
+      const V(u16) ulps = V(shift_right)(whole - even + V(shift_left)(V(all16)(1), less), lost);                       \
+      return ulps + (V(subs16)(exponent, V(all16)(LEAST)) << M);                                                       \
     }
 
 /* TOP is 480, where NaN begins. */
@@ -190,19 +185,19 @@ ENCODE_F8(f8e5m2_finite_bf16, 7, 2, 113, 0x4780)
 ENCODE_F8(f8e5m2_finite_dlf16, 9, 2, 17, 0x5e00)
 #  undef ENCODE_F8
 
-INLINE V(u16) V(f8e5m2_code_bf16)(V(u16) x) {
+TG_INLINE V(u16) V(f8e5m2_code_bf16)(V(u16) x) {
     return V(pick16)(V(gt16)(x & 0x7fff, V(all16)(0x7f80)), (x >> 5 & 3) | 0x7e, V(f8e5m2_finite_bf16)(x));
 }
 
-INLINE V(u16) V(f8e5m2_code_dlf16)(V(u16) x) {
+TG_INLINE V(u16) V(f8e5m2_code_dlf16)(V(u16) x) {
     return V(pick16)(V(eq16)(x & 0x7fff, V(all16)(0x7fff)), V(all16)(0x7e), V(f8e5m2_finite_dlf16)(x));
 }
 
-#  define WITH_SIGN(TO, F)                                                                                            \
-    INLINE V(vec) V(TO##_of_##F)(const uint8_t *s) {                                                                  \
-        const V(u16) a = V(get_16)(s), b = V(get_16)(s + VEC);                                                        \
-        const V(u8)  code = V(low_8)(V(TO##_code_##F)(a), V(TO##_code_##F)(b));                                       \
-        return (V(vec))(code | (V(high_8)(a, b) & 0x80));                                                             \
+#  define WITH_SIGN(TO, F)                                                                                             \
+    TG_INLINE V(vec) V(TO##_of_##F)(const uint8_t *s) {                                                                \
+      const V(u16) a = V(get_16)(s), b = V(get_16)(s + VEC);                                                           \
+      const V(u8) code = V(low_8)(V(TO##_code_##F)(a), V(TO##_code_##F)(b));                                           \
+      return (V(vec))(code | (V(high_8)(a, b) & 0x80));                                                                \
     }
 
 WITH_SIGN(f8e4m3fn, f16)
@@ -213,7 +208,7 @@ WITH_SIGN(f8e5m2, dlf16)
 #  undef WITH_SIGN
 
 /* By way of float16, which holds both. */
-INLINE V(vec) V(f8e4m3fn_of_f8e5m2)(const uint8_t *s) {
+TG_INLINE V(vec) V(f8e4m3fn_of_f8e5m2)(const uint8_t *s) {
     const V(u16) a = V(get_16_of_8)(s) << 8, b = V(get_16_of_8)(s + VEC / 2) << 8;
     const V(u8)  code = V(low_8)(V(f8e4m3fn_code_f16)(a), V(f8e4m3fn_code_f16)(b));
     return (V(vec))(code | (V(high_8)(a, b) & 0x80));
@@ -221,21 +216,21 @@ INLINE V(vec) V(f8e4m3fn_of_f8e5m2)(const uint8_t *s) {
 #endif
 
 /* In the upper byte of each lane. */
-INLINE V(u16) V(round_f8e5m2)(V(u16) x) {
+TG_INLINE V(u16) V(round_f8e5m2)(V(u16) x) {
     const V(mask16) nan = V(gt16)(x & 0x7fff, V(all16)(0x7c00));
     return V(pick16)(nan, x | 0x200, x + 0x7f + (x >> 8 & 1));
 }
 
-INLINE V(vec) V(f8e5m2_of_f8e4m3fn)(const uint8_t *s) {
+TG_INLINE V(vec) V(f8e5m2_of_f8e4m3fn)(const uint8_t *s) {
     const V(u16) a = (V(u16))V(f16_of_f8e4m3fn)(s), b = (V(u16))V(f16_of_f8e4m3fn)(s + VEC / 2);
     return (V(vec))V(high_8)(V(round_f8e5m2)(a), V(round_f8e5m2)(b));
 }
 
-INLINE V(vec) V(f8e5m2_of_f16)(const uint8_t *s) {
+TG_INLINE V(vec) V(f8e5m2_of_f16)(const uint8_t *s) {
     return (V(vec))V(high_8)(V(round_f8e5m2)(V(get_16)(s)), V(round_f8e5m2)(V(get_16)(s + VEC)));
 }
 
-INLINE V(vec) V(f16_of_f8e5m2)(const uint8_t *s) {
+TG_INLINE V(vec) V(f16_of_f8e5m2)(const uint8_t *s) {
     const V(u16) x = V(get_16_of_8)(s) << 8;
     return (V(vec))V(pick16)(V(gt16)(x & 0x7fff, V(all16)(0x7c00)), x | 0x200, x);
 }
@@ -245,20 +240,20 @@ INLINE V(vec) V(f16_of_f8e5m2)(const uint8_t *s) {
 typedef V(vec) *V(bits);
 
 /* The low bits of 1, 2, 4 or 8 vectors of lanes, as one vector. */
-INLINE V(vec) V(narrow_64_to_32)(const V(u64) *x) { return (V(vec))V(low_32)((V(u32))x[0], (V(u32))x[1]); }
+TG_INLINE V(vec) V(narrow_64_to_32)(const V(u64) *x) { return (V(vec))V(low_32)((V(u32))x[0], (V(u32))x[1]); }
 
-INLINE V(vec) V(narrow_32_to_16)(const V(u32) *x) { return (V(vec))V(low_16)(x[0], x[1]); }
+TG_INLINE V(vec) V(narrow_32_to_16)(const V(u32) *x) { return (V(vec))V(low_16)(x[0], x[1]); }
 
-INLINE V(vec) V(narrow_16_to_8)(const V(u16) *x) { return (V(vec))V(low_8)(x[0], x[1]); }
+TG_INLINE V(vec) V(narrow_16_to_8)(const V(u16) *x) { return (V(vec))V(low_8)(x[0], x[1]); }
 
-INLINE V(vec) V(narrow_32_to_8)(const V(u32) *x) { return (V(vec))V(low_8_of_32)(x); }
+TG_INLINE V(vec) V(narrow_32_to_8)(const V(u32) *x) { return (V(vec))V(low_8_of_32)(x); }
 
-INLINE V(vec) V(narrow_64_to_16)(const V(u64) *x) {
+TG_INLINE V(vec) V(narrow_64_to_16)(const V(u64) *x) {
     const V(u32) y[2] = {(V(u32))V(narrow_64_to_32)(x), (V(u32))V(narrow_64_to_32)(x + 2)};
     return V(narrow_32_to_16)(y);
 }
 
-INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
+TG_INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
     const V(u16) y[2] = {(V(u16))V(narrow_64_to_16)(x), (V(u16))V(narrow_64_to_16)(x + 4)};
     return V(narrow_16_to_8)(y);
 }
@@ -273,14 +268,14 @@ INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
     *bad |= (V(vec))(above & (uint##S##_t)~(FITS));                                                                   \
     return V(narrow_##S##_to_##D)(x);
 
-#define INTEGERS_TO_FEWER(D, S)                                                                                       \
-    INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                              \
-        NARROW(D, S, ((uint64_t)1 << D) - 1, (uint##S##_t)((uint64_t)1 << (D - 1)))                                   \
-    }                                                                                                                 \
-    INLINE V(vec) V(int##D##_of_uint##S)(const uint8_t *s, V(bits) bad) {                                             \
-        NARROW(D, S, ((uint64_t)1 << (D - 1)) - 1, 0)                                                                 \
-    }                                                                                                                 \
-    INLINE V(vec) V(uint##D##_of_any##S)(const uint8_t *s, V(bits) bad) { NARROW(D, S, ((uint64_t)1 << D) - 1, 0) }
+#define INTEGERS_TO_FEWER(D, S)                                                                                        \
+  TG_INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s, V(bits) bad){                                               \
+      NARROW(D, S, ((uint64_t)1 << D) - 1, (uint##S##_t)((uint64_t)1 << (D - 1)))} TG_INLINE                           \
+  V(vec)                                                                                                               \
+      V(int##D##_of_uint##S)(const uint8_t *s, V(bits) bad){NARROW(D, S, ((uint64_t)1 << (D - 1)) - 1, 0)} TG_INLINE   \
+      V(vec) V(uint##D##_of_any##S)(const uint8_t *s, V(bits) bad) {                                                   \
+    NARROW(D, S, ((uint64_t)1 << D) - 1, 0)                                                                            \
+  }
 
 INTEGERS_TO_FEWER(32, 64)
 INTEGERS_TO_FEWER(16, 32)
@@ -293,11 +288,11 @@ INTEGERS_TO_FEWER(8, 64)
 
 /* Widened with zeros; a sign is spread by flipping it and taking it away. */
 #define INTEGERS_TO_MORE(D, S)                                                                                         \
-  INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s) {                                                              \
+  TG_INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s) {                                                           \
     const uint##D##_t sign = (uint##D##_t)((uint64_t)1 << (S - 1));                                                    \
     return (V(vec))((V(get_##D##_of_##S)(s) ^ sign) - sign);                                                           \
   }                                                                                                                    \
-  INLINE V(vec) V(uint##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                                \
+  TG_INLINE V(vec) V(uint##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                             \
     const V(u##D) x = V(get_##D##_of_##S)(s);                                                                          \
     *bad |= (V(vec))(x & (uint##D##_t)((uint64_t)1 << (S - 1)));                                                       \
     return (V(vec))x;                                                                                                  \
@@ -312,7 +307,7 @@ INTEGERS_TO_MORE(64, 8)
 #undef INTEGERS_TO_MORE
 
 #define INTEGERS_OF_OTHER_SIGN(B)                                                                                      \
-  INLINE V(vec) V(other_sign_of_##B)(const uint8_t *s, V(bits) bad) {                                                  \
+  TG_INLINE V(vec) V(other_sign_of_##B)(const uint8_t *s, V(bits) bad) {                                               \
     const V(u##B) x = (V(u##B))V(load)(s);                                                                             \
     *bad |= (V(vec))(x & (uint##B##_t)((uint64_t)1 << (B - 1)));                                                       \
     return (V(vec))x;                                                                                                  \
@@ -326,20 +321,20 @@ INTEGERS_OF_OTHER_SIGN(64)
 
 /* ---- bools: `one` is how dst says true, `mask` which bits of src are not a sign ---- */
 
-INLINE V(vec) V(lane16_from_bool)(const uint8_t *s, uint16_t one) {
+TG_INLINE V(vec) V(lane16_from_bool)(const uint8_t *s, uint16_t one) {
     return (V(vec))((V(u16))(V(get_16_of_8)(s) != 0) & one);
 }
 
-INLINE V(vec) V(lane32_from_bool)(const uint8_t *s, uint32_t one) {
+TG_INLINE V(vec) V(lane32_from_bool)(const uint8_t *s, uint32_t one) {
     return (V(vec))((V(u32))(V(get_32_of_8)(s) != 0) & one);
 }
 
-INLINE V(vec) V(bool_from_lane16)(const uint8_t *s, uint16_t mask) {
+TG_INLINE V(vec) V(bool_from_lane16)(const uint8_t *s, uint16_t mask) {
     const V(u16) a = V(get_16)(s) & mask, b = V(get_16)(s + VEC) & mask;
     return (V(vec))V(low_8)((V(u16))(a != 0) & 1, (V(u16))(b != 0) & 1);
 }
 
-INLINE V(vec) V(bool_from_lane32)(const uint8_t *s, uint32_t mask) {
+TG_INLINE V(vec) V(bool_from_lane32)(const uint8_t *s, uint32_t mask) {
     V(u32) x[4];
     for (int k = 0; k < 4; k++) x[k] = (V(u32))((V(get_32)(s + k * VEC) & mask) != 0) & 1;
     return (V(vec))V(low_8_of_32)(x);
@@ -347,7 +342,7 @@ INLINE V(vec) V(bool_from_lane32)(const uint8_t *s, uint32_t mask) {
 
 /* ---- packed elements and bytes ---- */
 
-INLINE V(vec) V(pack_4)(const uint8_t *s) {
+TG_INLINE V(vec) V(pack_4)(const uint8_t *s) {
     V(u16) x[2];
     for (int k = 0; k < 2; k++) {
         x[k] = V(get_16)(s + k * VEC) & 0x0f0f;
@@ -357,12 +352,12 @@ INLINE V(vec) V(pack_4)(const uint8_t *s) {
 }
 
 /* What fits has none of the bits `above` after `more` is added. */
-INLINE V(vec) V(pack_4_that_fit)(const uint8_t *s, V(bits) bad, uint8_t more, uint8_t above) {
+TG_INLINE V(vec) V(pack_4_that_fit)(const uint8_t *s, V(bits) bad, uint8_t more, uint8_t above) {
     for (int k = 0; k < 2; k++) *bad |= (V(vec))((V(get_8)(s + k * VEC) + more) & above);
     return V(pack_4)(s);
 }
 
-INLINE V(vec) V(pack_2)(const uint8_t *s) {
+TG_INLINE V(vec) V(pack_2)(const uint8_t *s) {
     V(u32) x[4];
     for (int k = 0; k < 4; k++) {
         x[k] = V(get_32)(s + k * VEC) & 0x03030303u;
@@ -373,7 +368,7 @@ INLINE V(vec) V(pack_2)(const uint8_t *s) {
 }
 
 /* Bytes of 0 and 1. */
-INLINE V(u32) V(pack_1_pair)(V(u64) a, V(u64) b) {
+TG_INLINE V(u32) V(pack_1_pair)(V(u64) a, V(u64) b) {
     V(u64) x[2] = {a, b};
     for (int k = 0; k < 2; k++) {
         x[k] = (x[k] | x[k] >> 7) & 0x0003000300030003u;
@@ -383,7 +378,7 @@ INLINE V(u32) V(pack_1_pair)(V(u64) a, V(u64) b) {
     return V(low_32)((V(u32))x[0], (V(u32))x[1]);
 }
 
-INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
+TG_INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
     V(u32) x[4];
     for (int k = 0; k < 4; k++) {
         V(u8) a = V(get_8)(s + 2 * k * VEC), b = V(get_8)(s + (2 * k + 1) * VEC);
@@ -402,7 +397,7 @@ INLINE V(vec) V(pack_1)(const uint8_t *s, bool nonzero) {
 
 /* x: as many vectors of float32 as become one vector. */
 #define FLOATS(N, F, G, SIZE)                                                                                         \
-    INLINE V(vec) V(F##_of_##G)(const uint8_t *s) {                                                            \
+    TG_INLINE V(vec) V(F##_of_##G)(const uint8_t *s) {                                                            \
         V(u32) x[N];                                                                                                  \
         for (int k = 0; k < N; k++) x[k] = V(get_##G)(s + k * (VEC / 4 * SIZE));                                      \
         return V(put_##F)(x);                                                                                         \

@@ -23,14 +23,14 @@ typedef float    V(f32) __attribute__((vector_size(VEC)));
 
 typedef uint16_t V(half16) __attribute__((vector_size(VEC / 2)));
 
-INLINE V(u32) V(all)(uint32_t value) { return (V(u32)){0} + value; }
-INLINE V(u16) V(all16)(uint16_t value) { return (V(u16)){0} + value; }
+TG_INLINE V(u32) V(all)(uint32_t value) { return (V(u32)){0} + value; }
+TG_INLINE V(u16) V(all16)(uint16_t value) { return (V(u16)){0} + value; }
 
-INLINE V(u32) V(get_32)(const uint8_t *s) { return (V(u32))V(load)(s); }
-INLINE V(u16) V(get_16)(const uint8_t *s) { return (V(u16))V(load)(s); }
-INLINE V(u8) V(get_8)(const uint8_t *s) { return (V(u8))V(load)(s); }
+TG_INLINE V(u32) V(get_32)(const uint8_t *s) { return (V(u32))V(load)(s); }
+TG_INLINE V(u16) V(get_16)(const uint8_t *s) { return (V(u16))V(load)(s); }
+TG_INLINE V(u8) V(get_8)(const uint8_t *s) { return (V(u8))V(load)(s); }
 
-INLINE V(half16) V(get_half16)(const uint8_t *s) {
+TG_INLINE V(half16) V(get_half16)(const uint8_t *s) {
     V(half16) v;
     memcpy(&v, s, sizeof v);
     return v;
@@ -60,12 +60,12 @@ INLINE V(half16) V(get_half16)(const uint8_t *s) {
 #  define ODD_32(a, b)  __builtin_shufflevector(a, b, TG_ODD_4)
 #endif
 
-INLINE V(u16) V(low_16)(V(u32) a, V(u32) b) { return EVEN_16((V(u16))a, (V(u16))b); }
-INLINE V(u16) V(high_16)(V(u32) a, V(u32) b) { return ODD_16((V(u16))a, (V(u16))b); }
-INLINE V(u8) V(low_8)(V(u16) a, V(u16) b) { return EVEN_8((V(u8))a, (V(u8))b); }
-INLINE V(u8) V(high_8)(V(u16) a, V(u16) b) { return ODD_8((V(u8))a, (V(u8))b); }
-INLINE V(u32) V(low_32)(V(u32) a, V(u32) b) { return EVEN_32(a, b); }
-INLINE V(u32) V(high_32)(V(u32) a, V(u32) b) { return ODD_32(a, b); }
+TG_INLINE V(u16) V(low_16)(V(u32) a, V(u32) b) { return EVEN_16((V(u16))a, (V(u16))b); }
+TG_INLINE V(u16) V(high_16)(V(u32) a, V(u32) b) { return ODD_16((V(u16))a, (V(u16))b); }
+TG_INLINE V(u8) V(low_8)(V(u16) a, V(u16) b) { return EVEN_8((V(u8))a, (V(u8))b); }
+TG_INLINE V(u8) V(high_8)(V(u16) a, V(u16) b) { return ODD_8((V(u8))a, (V(u8))b); }
+TG_INLINE V(u32) V(low_32)(V(u32) a, V(u32) b) { return EVEN_32(a, b); }
+TG_INLINE V(u32) V(high_32)(V(u32) a, V(u32) b) { return ODD_32(a, b); }
 
 #undef EVEN_8
 #undef ODD_8
@@ -75,7 +75,7 @@ INLINE V(u32) V(high_32)(V(u32) a, V(u32) b) { return ODD_32(a, b); }
 #undef ODD_32
 
 /* The low 8 bits of each of four times 32. */
-INLINE V(u8) V(low_8_of_32)(const V(u32) *x) { return V(low_8)(V(low_16)(x[0], x[1]), V(low_16)(x[2], x[3])); }
+TG_INLINE V(u8) V(low_8_of_32)(const V(u32) *x) { return V(low_8)(V(low_16)(x[0], x[1]), V(low_16)(x[2], x[3])); }
 
 /* In the upper half of each lane: to the nearest, halves to even; a NaN keeps its upper bits and becomes quiet. */
 #define ROUND_BF16(u) V(pick)(V(gt)((u) & 0x7fffffffu, V(all)(0x7f800000u)), (u) | 0x400000u, \

@@ -1,7 +1,7 @@
 /* Transposes into a cache of lines that are evenly spaced, with vectors of VEC bytes; see transpose.c. */
 
 /* Lines [first, first + n) of row `row` of a tile that is far. */
-INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, int64_t first, int64_t n) {
+TG_INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, int64_t first, int64_t n) {
     if (row >= t->rows) return;
     const uint8_t *p = t->s + first * a->src.step + row * a->width;
     for (int64_t i = 0; i < n; i++, p += a->src.step) TG_FETCH(p);
@@ -10,7 +10,7 @@ INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, int6
 /* The first `rows` rows of a stick, whole squares, in tiles of a stick by a stick: whole sticks are written at once,
  * and 128 bytes of a line read, which caches fetch together. By half squares where whole ones' lines have no place in
  * the first-level cache together. */
-INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, const matrix *a, const even_stick *k,
+TG_INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, const matrix *a, const even_stick *k,
                                 int64_t rows) {
     const int     n = VEC / width, side = STICK / width, lines = halves ? n / 2 : n;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
@@ -32,7 +32,7 @@ INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, c
     }
 }
 
-INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const even_stick *k, int64_t rows) {
+TG_INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const even_stick *k, int64_t rows) {
     const bool halves = VEC == 64 && (width == 2 || width == 4) && a->halves;
     if (a->dst.inner != a->dst.n) V(run_even_squares)(width, true, false, far, a, k, rows);
     else if (halves) V(run_even_squares)(width, false, true, far, a, k, rows);
@@ -40,7 +40,7 @@ INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const even_s
 }
 
 /* The rows from `first` on, fewer than a square has; the last strip may write some rows once more. */
-INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, int64_t first) {
+TG_INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, int64_t first) {
     const int n = VEC / width, least = 16 / width;
     for (int64_t r = first; r < a->dst.n; r += least) {
         const int64_t        at = tg_min(r, a->dst.n - least);
@@ -56,7 +56,7 @@ INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, 
 #endif
 
 /* As many whole sticks as there are. */
-INLINE void V(run_even)(int width, matrix *a) {
+TG_INLINE void V(run_even)(int width, matrix *a) {
     const int     side = STICK / width;
     const int64_t sticks = a->src.n / side, squares = a->dst.n * width / VEC * VEC / width;
     if (a->dst.n < 16 / width) return;

@@ -58,7 +58,7 @@ static void cut_at(const join *j, cut *out, int64_t at) {
 }
 
 /* Short loads of the last strand rarely cross cache lines: rows of 5 and 9 bytes are 1.15 times as fast. */
-INLINE __m512i join_line(const cut *c, const uint8_t *firsts, const uint8_t *lasts, int reach) {
+TG_INLINE __m512i join_line(const cut *c, const uint8_t *firsts, const uint8_t *lasts, int reach) {
     const void *const from = lasts + c->last;
     const __m512i     first = _mm512_loadu_si512(firsts + c->first);
     const __m512i     last = reach <= 16   ? _mm512_castsi128_si512(_mm_loadu_si128(from))
@@ -67,7 +67,7 @@ INLINE __m512i join_line(const cut *c, const uint8_t *firsts, const uint8_t *las
     return _mm512_permutex2var_epi8(first, c->place, last);
 }
 
-INLINE void join_lines(const join *j, int64_t lines, int reach, bool stream) {
+TG_INLINE void join_lines(const join *j, int64_t lines, int reach, bool stream) {
     const int64_t  all = j->ncuts, period = all * 64 / j->row, first_step = period * j->first,
                    last_step = period * j->last; /* rows until cuts are the same again */
     const uint8_t *firsts = j->strand, *lasts = j->lasts;
@@ -90,7 +90,7 @@ static void join_part(const join *j, int64_t at, int64_t end) {
 }
 
 /* What is before the first cache line leaves, if it has not yet, and so many lines. */
-INLINE void join_leave(join *j, int64_t lines, bool stream) {
+TG_INLINE void join_leave(join *j, int64_t lines, bool stream) {
     join_part(j, 0, j->head);
     j->head = 0;
     if (stream) join_lines(j, lines, 64, true);
@@ -100,7 +100,7 @@ INLINE void join_leave(join *j, int64_t lines, bool stream) {
 }
 
 /* The strands are full: the rows in excess of whole periods wait for those behind them. */
-INLINE void join_full(join *j, bool stream) {
+TG_INLINE void join_full(join *j, bool stream) {
     const int64_t left = j->most - j->whole;
     join_leave(j, j->whole * j->row / 64, stream);
     memcpy(j->strand, j->strand + j->whole * j->first, (size_t)(left * j->first));
@@ -110,7 +110,7 @@ INLINE void join_full(join *j, bool stream) {
 }
 
 /* All rows together are more than a cache line. */
-INLINE void join_end(join *j, bool stream) {
+TG_INLINE void join_end(join *j, bool stream) {
     const int64_t end = j->have * j->row, lines = (end - j->lead) / 64;
     join_leave(j, lines, stream);
     join_part(j, j->lead + lines * 64, end);
@@ -135,29 +135,30 @@ static void join_begin(join *j, uint8_t *d) {
 }
 
 /* n elements of each of `ways` lines take turns. */
-#define DEFINE_STRAND(width)                                                                                          \
-    OUTLINE void strand_##width(int ways, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t n, int64_t ahead) {   \
-        switch (ways) {                                                                                               \
-        case 1: memcpy(d, s, (size_t)(n * (width))); break;                                                           \
-        case 2: V(take_turns)(width, 2, false, d, s, s_step, n, ahead, false, false); break;                          \
-        case 4: V(take_turns)(width, 4, false, d, s, s_step, n, ahead, false, false); break;                          \
-        case 8: V(take_turns)(width, 8, false, d, s, s_step, n, ahead, false, false); break;                          \
-        default: V(take_turns)(width, 16, false, d, s, s_step, n, ahead, false, false); break;                        \
-        }                                                                                                             \
-    }
+#define DEFINE_STRAND(width)                                                                                           \
+  TG_OUTLINE void strand_##width(int ways, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t n, int64_t ahead) {   \
+    switch (ways) {                                                                                                    \
+    case 1: memcpy(d, s, (size_t)(n * (width))); break;                                                                \
+    case 2: V(take_turns)(width, 2, false, d, s, s_step, n, ahead, false, false); break;                               \
+    case 4: V(take_turns)(width, 4, false, d, s, s_step, n, ahead, false, false); break;                               \
+    case 8: V(take_turns)(width, 8, false, d, s, s_step, n, ahead, false, false); break;                               \
+    default: V(take_turns)(width, 16, false, d, s, s_step, n, ahead, false, false); break;                             \
+    }                                                                                                                  \
+  }
 
 DEFINE_STRAND(1)
 DEFINE_STRAND(2)
 DEFINE_STRAND(4)
 #undef DEFINE_STRAND
 
-INLINE void make_strand(int width, int ways, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t n, int64_t ahead) {
+TG_INLINE void make_strand(int width, int ways, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t n,
+                           int64_t ahead) {
     if (width == 1) strand_1(ways, d, s, s_step, n, ahead);
     else if (width == 2) strand_2(ways, d, s, s_step, n, ahead);
     else strand_4(ways, d, s, s_step, n, ahead);
 }
 
-OUTLINE void join_block(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void join_block(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int     firsts = b->cols < 8 ? 4 : b->cols < 16 ? 8 : 16, rest = (int)b->cols - firsts;
     const int     lasts = rest > 8 ? 16 : rest > 4 ? 8 : rest > 2 ? 4 : rest;
     const int64_t all = b->rows * b->dst_row, line = 64 / width, ahead = m->fetches ? NARROW_AHEAD : 0;
@@ -182,7 +183,7 @@ OUTLINE void join_block(int width, const tg_mover *m, uint8_t *d, const uint8_t 
 }
 
 /* False if rows are not such. 8 and 16 columns, which leave no last strand, take turns and do not come here. */
-INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (width > 4 || b->tail > 0 || b->dst_row != b->cols * width || b->dst_row > MOST_FEW || b->cols < FEWEST ||
         b->rows * width < TG_LINE_BYTES)
         return false;
@@ -194,7 +195,7 @@ INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, c
 
 /* A vector of each row, of which there are fewer than `ways`: those elements of some lines that go to one row come
  * together, a unit, and units are turned. */
-TG_NO_CHECKS INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
+TG_NO_CHECKS TG_INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
                                   __m512i apart, bool stream) {
     const int64_t step = 64 / (ways * width) * rows * width;
     V(vec)        v[MOST_TURNS], out[MOST_TURNS];
@@ -207,7 +208,7 @@ TG_NO_CHECKS INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, 
         if (i < rows) V(put)(d + i * row, out[i], stream);
 }
 
-INLINE void move_apart(int width, int ways, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void move_apart(int width, int ways, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int     unit = 64 / ways, lines = unit / width, each = 64 / width;
     const int64_t line = b->src_col, most = (ways - 1) * lines * line + 64; /* bytes that are read at once */
     const bool    stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
@@ -232,14 +233,14 @@ INLINE void move_apart(int width, int ways, const tg_mover *m, uint8_t *d, const
     }
 }
 
-OUTLINE void move_lines_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void move_lines_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (width == 2) move_apart(2, 8, m, d, s, b);
     else if (b->rows < 8) move_apart(1, 8, m, d, s, b);
     else move_apart(1, 16, m, d, s, b);
 }
 
 /* False if lines are not such. */
-INLINE bool moved_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool moved_apart(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t line = b->rows * width;
     if (width > 2 || b->tail > 0 || b->src_col != line || b->rows < FEWEST || line >= 16) return false;
     move_lines_apart(width, m, d, s, b);

@@ -27,7 +27,7 @@
 #define MIX(TYPE, a, b, ...) (V(vec)) __builtin_shufflevector((V(TYPE))(a), (V(TYPE))(b), __VA_ARGS__)
 
 /* Elements of a and b take turns. */
-TG_NO_CHECKS INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
+TG_NO_CHECKS TG_INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
     if (width == 1) {
         *low = MIX(bytes, a, b, ZIP(1)(0, VEC));
         *high = MIX(bytes, a, b, ZIP(1)(VEC / 2, VEC));
@@ -44,7 +44,7 @@ TG_NO_CHECKS INLINE void V(zip)(int width, V(vec) *low, V(vec) *high, V(vec) a, 
 }
 
 /* The elements of a and then b at even places, and at odd ones. */
-TG_NO_CHECKS INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
+TG_NO_CHECKS TG_INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a, V(vec) b) {
     if (width == 1) {
         *even = MIX(bytes, a, b, ALL(1)(0));
         *odd = MIX(bytes, a, b, ALL(1)(1));
@@ -79,7 +79,7 @@ TG_NO_CHECKS INLINE void V(unzip)(int width, V(vec) *even, V(vec) *odd, V(vec) a
     w[0] = OF(TYPE, N, LIST, 0, v[0], v[1], v[2]), w[1] = OF(TYPE, N, LIST, 1, v[0], v[1], v[2]),                   \
     w[2] = OF(TYPE, N, LIST, 2, v[0], v[1], v[2])
 
-TG_NO_CHECKS INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) {
+TG_NO_CHECKS TG_INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, const V(vec) *v) {
     if (width == 1 && !back) THREE(ZIP3_OF, bytes, VEC, LIST_BY_1);
     else if (width == 1) THREE(UNZIP3_OF, bytes, VEC, LIST_BY_1);
     else if (width == 2 && !back) THREE(ZIP3_OF, shorts, VEC / 2, LIST_BY_2);
@@ -93,7 +93,7 @@ TG_NO_CHECKS INLINE void V(turns_of_three)(int width, bool back, V(vec) *w, cons
 /* Eight or sixteen rows, in 16-byte lanes: registers j and j + ways / 2 are unpacked into 2j and 2j + 1. That rotates
  * the bits of (register, element of a lane) by one, so after as many rounds as `ways` has bits each lane holds turns,
  * on and on from register to register, and after as many more as elements of a lane have, rows again. */
-TG_NO_CHECKS INLINE void V(rotate)(int width, int ways, int rounds, V(vec) *v) {
+TG_NO_CHECKS TG_INLINE void V(rotate)(int width, int ways, int rounds, V(vec) *v) {
     V(vec) t[16];
     TG_UNROLL
     for (int r = 0; r < rounds; r++) {
@@ -105,7 +105,7 @@ TG_NO_CHECKS INLINE void V(rotate)(int width, int ways, int rounds, V(vec) *v) {
 }
 
 /* Lane l of all registers is part l of the turns; in memory one vector has lanes of one part. */
-TG_NO_CHECKS INLINE void V(many_turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
+TG_NO_CHECKS TG_INLINE void V(many_turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     const int bits = width == 1 ? 4 : width == 2 ? 3 : width == 4 ? 2 : 1, each = ways / LANES;
     V(vec)    t[16];
     if (back) {
@@ -128,21 +128,21 @@ TG_NO_CHECKS INLINE void V(many_turns)(int width, int ways, bool back, V(vec) *w
 
 /* n bytes, or a vector if that is less; none if n is not positive. */
 #if VEC == 64
-INLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
+TG_INLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
     return (V(vec))_mm512_maskz_loadu_epi8(n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), s);
 }
 
-INLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
+TG_INLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
     _mm512_mask_storeu_epi8(d, n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), (__m512i)v);
 }
 #else
-OUTLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
+TG_OUTLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
     uint8_t v[VEC] = {0};
     for (int64_t i = 0; i < n && i < VEC; i++) v[i] = s[i];
     return V(load)(v);
 }
 
-OUTLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
+TG_OUTLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
     uint8_t from[VEC];
     V(store)(from, v);
     for (int64_t i = 0; i < n && i < VEC; i++) d[i] = from[i];
@@ -150,7 +150,7 @@ OUTLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
 #endif
 
 /* Vectors of `ways` rows become as many vectors of turns, or back. */
-TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
+TG_NO_CHECKS TG_INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, const V(vec) *v) {
     V(vec) t[4];
     if (ways >= 8) {
         V(many_turns)(width, ways, back, w, v);
@@ -174,7 +174,7 @@ TG_NO_CHECKS INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, con
 }
 
 /* n bytes of each of `ways` rows, less than a vector. */
-TG_NO_CHECKS INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
+TG_NO_CHECKS TG_INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
                                       int64_t n) {
     V(vec) v[MOST_TURNS], w[MOST_TURNS];
     TG_UNROLL
@@ -189,7 +189,7 @@ TG_NO_CHECKS INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d
 }
 
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
-TG_NO_CHECKS INLINE void V(turns_of)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
+TG_NO_CHECKS TG_INLINE void V(turns_of)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
                                      int64_t n, int64_t ahead, bool near, bool stream, bool claims) {
     const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
@@ -211,13 +211,13 @@ TG_NO_CHECKS INLINE void V(turns_of)(int width, int ways, bool back, uint8_t *d,
     if (i < n) V(take_rest)(width, ways, back, d, s, row, (n - i) * width);
 }
 
-INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
+TG_INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
                           int64_t ahead, bool near, bool stream) {
     V(turns_of)(width, ways, back, d, s, row, n, ahead, near, stream, false);
 }
 
 /* n bytes: whole lines, and less than one, of which others write the rest. `claims`: by a plain store (rows.c). */
-INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
+TG_INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
     const int64_t whole = n / TG_LINE_BYTES * TG_LINE_BYTES;
     tg_stream_copy(d, s, (size_t)whole);
     tg_put_part(d + whole, s + whole, n - whole, claims);
@@ -225,7 +225,7 @@ INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
 
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
  * end, comes out of a buffer. */
-TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
+TG_NO_CHECKS TG_INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
                                         int64_t ahead, bool near, bool claims) {
     const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
     const int64_t rest = (n - lead) % each, first = tg_max(each, TG_LINE_BYTES / unit); /* whole vectors */
@@ -237,7 +237,7 @@ TG_NO_CHECKS INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const u
     V(put_end)(d + (n - rest) * unit, out + (each - rest) * unit, rest * unit, claims);
 }
 
-INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
                            const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
     const bool    stream = m->stream && tg_at_lines(d, b->dst_outer, back ? row : 0);
@@ -264,7 +264,7 @@ INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, ui
 }
 
 /* How many rows take turns in this block, of those that we know; or 0. */
-INLINE int V(ways_of)(int width, const tg_block *b, bool back) {
+TG_INLINE int V(ways_of)(int width, const tg_block *b, bool back) {
     const int64_t ways = back ? b->rows : b->cols;
     const bool    turns = back ? b->src_col == b->rows * width : b->dst_row == b->cols * width;
     if (width > 8 || b->tail > 0 || !turns || ways * width >= STICK) return 0;
@@ -272,7 +272,7 @@ INLINE int V(ways_of)(int width, const tg_block *b, bool back) {
 }
 
 /* False if rows do not take turns in this block. */
-INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool V(interleaved)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const bool back = V(ways_of)(width, b, false) == 0;
     switch (V(ways_of)(width, b, back)) {
 #define WAYS(n)                                                   \

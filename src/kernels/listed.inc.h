@@ -1,20 +1,20 @@
 /* Tiles whose rows and lines are listed, with vectors of VEC bytes; see transpose.c. */
 
-#define DEFINE_SQUARE(width)                                                                                         \
-    TG_NO_CHECKS OUTLINE void V(square_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,            \
-                                                        const int64_t *line, const uint8_t *later,                   \
-                                                        const int64_t *fetched) {                                    \
-        V(square_of)(width, offsets(d, row, s, line, later, fetched), false);                                        \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_offsets_stream_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,     \
-                                                               const int64_t *line, const uint8_t *later,            \
-                                                               const int64_t *fetched) {                             \
-        V(square_of)(width, offsets(d, row, s, line, later, fetched), true);                                         \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(strip_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,             \
-                                                       const int64_t *line) {                                        \
-        V(strip_of)(width, offsets(d, row, s, line, NULL, NULL), false);                                             \
-    }
+#define DEFINE_SQUARE(width)                                                                                           \
+  TG_NO_CHECKS TG_OUTLINE void V(square_offsets_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,            \
+                                                         const int64_t *line, const uint8_t *later,                    \
+                                                         const int64_t *fetched) {                                     \
+    V(square_of)(width, offsets(d, row, s, line, later, fetched), false);                                              \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_offsets_stream_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,     \
+                                                                const int64_t *line, const uint8_t *later,             \
+                                                                const int64_t *fetched) {                              \
+    V(square_of)(width, offsets(d, row, s, line, later, fetched), true);                                               \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(strip_offsets_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,             \
+                                                        const int64_t *line) {                                         \
+    V(strip_of)(width, offsets(d, row, s, line, NULL, NULL), false);                                                   \
+  }
 
 DEFINE_SQUARE(1)
 DEFINE_SQUARE(2)
@@ -33,7 +33,7 @@ BY_WIDTH(V(strip_offsets_move), strip_offsets)
 
 /* Pairs of squares side by side in dst, which are a stick there, down the lines. The last ones of either side begin a
  * little earlier, and write some of the tile once more. Lines of the next tile are fetched, or none. */
-INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+TG_INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
     const int n = VEC / width, each = TG_LINE_BYTES / VEC; /* squares for each cache line of a line */
     const int pair = STICK / width;
     for (int64_t first = 0; first < t->cols; first += pair)
@@ -50,7 +50,7 @@ INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, 
 }
 
 /* Fewer rows than a square has. */
-INLINE void V(turn_strips)(int width, const tg_listed *t) {
+TG_INLINE void V(turn_strips)(int width, const tg_listed *t) {
     const int n = VEC / width, least = 16 / width;
     for (int64_t r0 = 0; r0 < t->rows; r0 += least)
         for (int64_t c0 = 0; c0 < t->cols; c0 += n) {
@@ -59,7 +59,7 @@ INLINE void V(turn_strips)(int width, const tg_listed *t) {
         }
 }
 
-INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+TG_INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
     const int n = VEC / width;
     if (t->cols < n || t->rows * width < 16) plain_tile(width, t);
     else if (t->rows < n) V(turn_strips)(width, t);
@@ -68,7 +68,7 @@ INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, boo
 }
 
 /* Lines that crowd each other in the first-level cache go through the pipeline. */
-INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
+TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     const bool stream = m->stream && tiles->at_lines;
     const int  side = STICK / width;
     const bool runs = tiles->line_run % HALF(width) == 0 && tiles->row_run % HALF(width) == 0;

@@ -7,8 +7,6 @@
 #include "kernels/stream.h"
 #include "kernels/target.h"
 
-#define INLINE TG_INLINE
-
 enum { STICK = TG_STICK_BYTES, MAX_SIDE = 128 };
 
 typedef struct loops {
@@ -44,7 +42,7 @@ typedef struct matrix {
     bool           near;     /* which fetches into the first-level cache */
 } matrix;
 
-INLINE int64_t line_offset(const loops *l, int64_t i) {
+TG_INLINE int64_t line_offset(const loops *l, int64_t i) {
     return i < l->inner ? i * l->step : i / l->inner * l->outer + i % l->inner * l->step;
 }
 

@@ -20,7 +20,7 @@ typedef struct V(narrow) {
     int64_t  from, to; /* [from, to) of out is filled, from > 0 in the first cache line only */
 } V(narrow);
 
-INLINE tg_vec16 V(lane)(V(vec) v, int l) {
+TG_INLINE tg_vec16 V(lane)(V(vec) v, int l) {
 #if VEC == 64
     return l == 0   ? (tg_vec16)_mm512_castsi512_si128((__m512i)v)
            : l == 1 ? (tg_vec16)_mm512_extracti32x4_epi32((__m512i)v, 1)
@@ -35,7 +35,7 @@ INLINE tg_vec16 V(lane)(V(vec) v, int l) {
 }
 
 /* Registers j of n, in lanes l, to the places (l * n + j) * step. */
-TG_NO_CHECKS INLINE void V(store_lanes)(uint8_t *d, int64_t step, int n, const V(vec) *v) {
+TG_NO_CHECKS TG_INLINE void V(store_lanes)(uint8_t *d, int64_t step, int n, const V(vec) *v) {
     TG_UNROLL
     for (int l = 0; l < LANES; l++) {
         TG_UNROLL
@@ -47,7 +47,7 @@ TG_NO_CHECKS INLINE void V(store_lanes)(uint8_t *d, int64_t step, int n, const V
 }
 
 /* VEC bytes of each of 16 / width lines become 16 bytes of each of VEC / width rows. */
-TG_NO_CHECKS INLINE void V(stripe_of)(int width, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {
+TG_NO_CHECKS TG_INLINE void V(stripe_of)(int width, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {
     const int n = 16 / width;
     V(vec)    in[16], out[16];
     TG_UNROLL
@@ -56,10 +56,10 @@ TG_NO_CHECKS INLINE void V(stripe_of)(int width, uint8_t *d, const uint8_t *s, i
     V(store_lanes)(d, row, n, out);
 }
 
-#define DEFINE_STRIPE(width)                                                                                          \
-    TG_NO_CHECKS OUTLINE void V(stripe_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {          \
-        V(stripe_of)(width, d, s, s_step, row);                                                                       \
-    }
+#define DEFINE_STRIPE(width)                                                                                           \
+  TG_NO_CHECKS TG_OUTLINE void V(stripe_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {         \
+    V(stripe_of)(width, d, s, s_step, row);                                                                            \
+  }
 
 DEFINE_STRIPE(1)
 DEFINE_STRIPE(2)
@@ -72,13 +72,13 @@ BY_WIDTH(V(square_even_move), stripe)
 
 #if VEC < 64
 /* Vector i of rows in slots of so many bytes. */
-TG_NO_CHECKS INLINE void V(store_rows)(uint8_t *d, int64_t row, int slot, int64_t i, V(vec) v) {
+TG_NO_CHECKS TG_INLINE void V(store_rows)(uint8_t *d, int64_t row, int slot, int64_t i, V(vec) v) {
     if (slot >= VEC) V(store)(d + i / (slot / VEC) * row + i % (slot / VEC) * VEC, v);
     else V(store_lanes)(d + i * LANES * row, row, 1, &v);
 }
 
 /* VEC bytes of each line become rows, in slots of `parts` times 16 bytes. */
-TG_NO_CHECKS INLINE void V(short_of)(int width, int parts, const V(narrow) *w, uint8_t *d, const uint8_t *s) {
+TG_NO_CHECKS TG_INLINE void V(short_of)(int width, int parts, const V(narrow) *w, uint8_t *d, const uint8_t *s) {
     const int n = 16 / width, each = n * parts / LANES;
     V(vec)    v[32], out[32];
     TG_UNROLL
@@ -104,7 +104,7 @@ TG_NO_CHECKS INLINE void V(short_of)(int width, int parts, const V(narrow) *w, u
 }
 
 #define DEFINE_SHORT(width)                                                                                          \
-    TG_NO_CHECKS OUTLINE void V(short_##width)(const V(narrow) *w, uint8_t *d, const uint8_t *s) {              \
+    TG_NO_CHECKS TG_OUTLINE void V(short_##width)(const V(narrow) *w, uint8_t *d, const uint8_t *s) {              \
         if ((width) * LANES <= 16 && w->slot == 16) V(short_of)(width, 1, w, d, s);                                  \
         else V(short_of)(width, 2, w, d, s);                                                                         \
     }
@@ -117,13 +117,13 @@ DEFINE_SHORT(4)
 DEFINE_SHORT(8)
 #undef DEFINE_SHORT
 
-INLINE V(short_move) *V(short)(int width) {
+TG_INLINE V(short_move) *V(short)(int width) {
     return width == 1 ? V(short_1) : width == 2 ? V(short_2) : width == 4 ? V(short_4) : V(short_8);
 }
 #endif
 
 /* VEC bytes of each line. */
-INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
+TG_INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
     const int64_t s_step = w->s_step;
     for (int64_t c = 0; c < w->row;) {
         const int64_t left = w->row - c, most = VEC == 64 && (left <= 32 || w->row < 64) ? 32 : VEC;
@@ -137,7 +137,7 @@ INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row
 }
 
 /* A cache line of each line. */
-INLINE void V(turn_lines)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
+TG_INLINE void V(turn_lines)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
     for (int p = 0; p < TG_LINE_BYTES; p += VEC, d += VEC / width * row, s += VEC) {
 #if VEC < 64
         if (w->slot > 0) {
@@ -150,7 +150,7 @@ INLINE void V(turn_lines)(int width, const V(narrow) *w, uint8_t *d, int64_t row
 }
 
 /* Whole cache lines of out leave, the begun one moves to the front. */
-INLINE void V(leave)(V(narrow) *w) {
+TG_INLINE void V(leave)(V(narrow) *w) {
     const int64_t end = w->to / TG_LINE_BYTES * TG_LINE_BYTES;
     int64_t       i = 0;
     if (end == 0) return;
@@ -166,14 +166,14 @@ INLINE void V(leave)(V(narrow) *w) {
 }
 
 /* So many bytes of rows come next; where they go. */
-INLINE uint8_t *V(next_rows)(V(narrow) *w, int64_t n) {
+TG_INLINE uint8_t *V(next_rows)(V(narrow) *w, int64_t n) {
     if (w->to + n > NARROW_BYTES) V(leave)(w);
     w->to += n;
     return w->out + w->to - n;
 }
 
 /* The rows from r on, fewer than a cache line has of each line. */
-INLINE void V(last_rows)(int width, V(narrow) *w, const tg_block *b, const uint8_t *s, int64_t r) {
+TG_INLINE void V(last_rows)(int width, V(narrow) *w, const tg_block *b, const uint8_t *s, int64_t r) {
     const int depth = TG_LINE_BYTES / width;
     const int64_t        at = b->rows - depth, n = b->rows - r;
     const uint8_t *const from = w->last + (r - at) * w->row;
@@ -182,7 +182,7 @@ INLINE void V(last_rows)(int width, V(narrow) *w, const tg_block *b, const uint8
     memcpy(V(next_rows)(w, n * w->row), from, (size_t)(n * w->row));
 }
 
-INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far, const uint8_t *s) {
+TG_INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far, const uint8_t *s) {
     const int     depth = TG_LINE_BYTES / width;
     int64_t       r = 0;
     for (; b->rows - r >= depth; r += depth) {
@@ -194,14 +194,14 @@ INLINE void V(narrow_rows)(int width, V(narrow) *w, const tg_block *b, bool far,
 }
 
 /* Rows that have gaps between them are no such block: matrices side by side fill these. */
-INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
+TG_INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
     if (b->tail > 0 || b->dst_row != row || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
     if (VEC == 64 && row < 16) return false; /* a column of its own */
     return row < STICK || (m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
 }
 
-INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     V(narrow) w;
     const int64_t all = b->rows * b->dst_row;
     w.cols = b->cols;
@@ -224,7 +224,7 @@ INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint
 
 /* Functions of their own, for the buffers on their stacks. */
 #define DEFINE_NARROW(width)                                                                                           \
-  OUTLINE void V(turn_narrow_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {            \
+  TG_OUTLINE void V(turn_narrow_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {         \
     V(narrow_block)(width, m, d, s, b);                                                                                \
   }
 

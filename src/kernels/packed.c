@@ -40,8 +40,6 @@ enum {
 #  include <immintrin.h>
 #endif
 
-#define INLINE TG_INLINE
-
 typedef struct packed_matrix {
     uint8_t       *d;
     const uint8_t *s;

@@ -5,14 +5,14 @@ typedef unsigned char V(one_byte) __attribute__((vector_size(VEC), may_alias));
 typedef unsigned long long V(fields) __attribute__((vector_size(VEC), may_alias));
 
 /* The high fields of a and the low ones of b change places; they are `shift` bits wide. */
-INLINE void V(swap)(V(fields) *a, V(fields) *b, int shift, uint64_t low) {
+TG_INLINE void V(swap)(V(fields) *a, V(fields) *b, int shift, uint64_t low) {
     const V(fields) x = *a, y = *b;
     *a = (x & low) | (y & low) << shift;
     *b = (x >> shift & low) | (y & ~low);
 }
 
 /* Fields of one byte of each of 8 / bits vectors: field j of vector k becomes field k of vector j. */
-INLINE void V(swap_fields)(int bits, V(fields) *v) {
+TG_INLINE void V(swap_fields)(int bits, V(fields) *v) {
     const uint64_t halves = 0x0f0f0f0f0f0f0f0f, quarters = 0x3333333333333333, eighths = 0x5555555555555555;
     const int      per = 8 / bits;
     TG_UNROLL
@@ -29,7 +29,7 @@ INLINE void V(swap_fields)(int bits, V(fields) *v) {
 }
 
 /* Less than a vector. */
-INLINE void V(exchange_part)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n) {
+TG_INLINE void V(exchange_part)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n) {
 #if VEC == 64
     const __mmask64 part = ((__mmask64)1 << n) - 1;
     const int       per = 8 / bits;
@@ -45,7 +45,7 @@ INLINE void V(exchange_part)(int bits, uint8_t *d, int64_t d_step, const uint8_t
 }
 
 /* n bytes of each of 8 / bits lines. What lies `ahead` of them is fetched, if not 0. */
-INLINE void V(exchange)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n,
+TG_INLINE void V(exchange)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n,
                         int64_t ahead, bool stream) {
     const int per = 8 / bits;
     int64_t   i = 0;
@@ -69,7 +69,7 @@ INLINE void V(exchange)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, 
 }
 
 /* Fields change places on the way into the stage. */
-INLINE void V(exchange_first)(int bits, const packed_matrix *v, uint8_t *stage) {
+TG_INLINE void V(exchange_first)(int bits, const packed_matrix *v, uint8_t *stage) {
     const packed_matrix a = *v;
     const int           per = 8 / bits;
     for (int64_t o = 0, steps; o < a.outer; o += steps) {
@@ -87,7 +87,7 @@ INLINE void V(exchange_first)(int bits, const packed_matrix *v, uint8_t *stage) 
 }
 
 /* Short lines, one after the other: fields change places on the way out of it. */
-INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage) {
+TG_INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage) {
     const packed_matrix a = *v;
     const int64_t       per = 8 / bits;
     for (int64_t o = 0, steps; o < a.outer; o += steps) {
@@ -111,7 +111,7 @@ INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage) {
     }
 }
 
-INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                 const tg_block *b) {
     packed_matrix a = matrix_of(bits, m, d, s, b);
     a.bytes.move = a.into_stage.move = tg_transpose_for(SET, 1);
@@ -137,7 +137,7 @@ DEFINE_PACKED(4)
 /* ---- lines that begin inside of bytes ---- */
 
 /* Groups from this one on. */
-INLINE void V(fold_rest)(int bits, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t g) {
+TG_INLINE void V(fold_rest)(int bits, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t g) {
     const int     per = 8 / bits;
     const int64_t n = tg_ceil_div(b->cols, per);
     uint8_t       lines[8 * FOLDED] __attribute__((aligned(64)));
@@ -155,14 +155,14 @@ typedef struct phase {
     __m512i down, up, low; /* bits of `low` come from what is moved down */
 } phase;
 
-INLINE __m512i load_shifted(const uint8_t *s, const phase *p) {
+TG_INLINE __m512i load_shifted(const uint8_t *s, const phase *p) {
     enum { LOW_ELSE_HIGH = 0xca };
     return _mm512_ternarylogic_epi64(p->low, _mm512_srlv_epi16(_mm512_loadu_si512(s), p->down),
                                      _mm512_sllv_epi16(_mm512_loadu_si512(s + 1), p->up), LOW_ELSE_HIGH);
 }
 
 /* How many groups of lines can be read by whole vectors, to one byte behind: the last ones may end where src does. */
-INLINE int64_t safe_groups(int bits, const tg_block *b, int64_t bytes) {
+TG_INLINE int64_t safe_groups(int bits, const tg_block *b, int64_t bytes) {
     const int     log = bits / 2, per = 8 / bits;
     const int64_t highest = b->src_outer + (b->src_row > 0 ? (b->rows - 1) * b->src_row : 0) + b->cols;
     const int64_t safe = (highest >> (3 - log)) - bytes - 1 - (b->src_outer >> (3 - log)); /* from the first line on */
@@ -173,7 +173,7 @@ INLINE int64_t safe_groups(int bits, const tg_block *b, int64_t bytes) {
 
 /* As many elements as a byte has are whole bytes: so is the step from a group of lines to the next one, and each line
  * of a group begins at the same bit in all of them. */
-INLINE const uint8_t *fold_lines(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE const uint8_t *fold_lines(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     enum { AHEAD_GROUPS = 32 };
     const int      per = 8 / bits, log = bits / 2;
     const int64_t  n = tg_ceil_div(b->cols, per), whole = tg_ceil_div(n, VEC) * VEC, step = b->src_row;
@@ -209,7 +209,7 @@ INLINE const uint8_t *fold_lines(int bits, const tg_mover *m, uint8_t *d, const 
     return NULL;
 }
 #else
-INLINE const uint8_t *V(fold_lines)(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE const uint8_t *V(fold_lines)(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     (void)m;
     V(fold_rest)(bits, d, s, b, 0);
     return NULL;
@@ -221,7 +221,7 @@ INLINE const uint8_t *V(fold_lines)(int bits, const tg_mover *m, uint8_t *d, con
 #endif
 
 /* A vector of each line, of bytes, to one. */
-INLINE V(fields) V(join_fields)(int bits, bool nonzero, const V(fields) *x) {
+TG_INLINE V(fields) V(join_fields)(int bits, bool nonzero, const V(fields) *x) {
     const int      per = 8 / bits;
     const uint64_t ones = ~(uint64_t)0 / 255, low = ((1u << bits) - 1) * ones;
     V(fields)      all = {0};
@@ -234,7 +234,7 @@ INLINE V(fields) V(join_fields)(int bits, bool nonzero, const V(fields) *x) {
     return all;
 }
 
-INLINE const uint8_t *V(fold_bytes)(int bits, bool nonzero, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE const uint8_t *V(fold_bytes)(int bits, bool nonzero, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                     const tg_block *v) {
     enum { AHEAD_LINES = 32 };
     const int      per = 8 / bits;

@@ -2,7 +2,7 @@
 
 #if VEC == 64
 /* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
-INLINE __m512i V(moved_up)(int64_t n) {
+TG_INLINE __m512i V(moved_up)(int64_t n) {
     static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
                                       16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
                                       32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
@@ -11,13 +11,14 @@ INLINE __m512i V(moved_up)(int64_t n) {
 }
 
 /* The padding of any line of a row, where it belongs: it begins behind the columns. */
-INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
+TG_INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
     return _mm512_permutexvar_epi8(V(moved_up)(cols), _mm512_loadu_si512(pad)); /* of a place the low six bits count */
 }
 
 /* few: no more than 16 bytes of columns. Loads as long as they are seldom begin in one line and end in another, which
  * those of a whole line nearly always do. */
-INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few, bool stream) {
+TG_INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool few,
+                                   bool stream) {
     const __m512i   pad = V(pad_line)(b->pad, b->cols);
     const __m128i   first = _mm512_castsi512_si128(pad);
     const uint64_t  all = ~(uint64_t)0;
@@ -39,13 +40,13 @@ INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b,
 }
 
 /* Sticks side by side that begin anywhere in a line: do their columns, 16 bytes at most, lie in one line each? */
-INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const walk *w) {
+TG_INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const walk *w) {
     const int64_t at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
 }
 
 /* Such sticks, around the caches: lines with columns and lines without take turns. */
-ALONE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
     const walk      w = *v;
     const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     const __m512i   pad = V(pad_line)(b->pad, at + b->cols), places = V(moved_up)(at);
@@ -68,7 +69,7 @@ ALONE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, con
     }
 }
 
-INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+TG_INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
     if (b->cols <= 16)
         V(padded_sticks_of)(d, s, b, w, true, stream);
     else
@@ -76,13 +77,13 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 #else
 /* The padding where it belongs; twice as long as a stick, so that two whole patterns have place behind any columns. */
-INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
+TG_INLINE void V(padded_stick)(uint8_t *stick, const tg_block *b) {
     memset(stick, 0, STICK);
     memcpy(stick + b->cols, b->pad, TG_PAD_PATTERN);
     memcpy(stick + b->cols + TG_PAD_PATTERN, b->pad, TG_PAD_PATTERN);
 }
 
-INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
+TG_INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
     switch (n) {
     case 1: *d = *s; break;
     case 2: memcpy(d, s, 2); break;
@@ -94,7 +95,7 @@ INLINE void V(some_bytes)(uint8_t *d, const uint8_t *s, int64_t n) {
 }
 
 /* The padding is written once into sticks on the stack. */
-INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+TG_INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
     enum { STICKS = 16 };
     uint8_t sticks[STICKS * STICK] __attribute__((aligned(64))), p[2 * STICK];
     V(padded_stick)(p, b);
@@ -113,7 +114,7 @@ INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 #endif
 
-ALONE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
+TG_OUTLINE void V(sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
     const walk w = *v;
     if (stream)
         V(padded_sticks)(d, s, b, &w, true);

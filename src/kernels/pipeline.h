@@ -143,12 +143,12 @@ typedef struct seam_tile {
 static inline uint8_t *row_after(const seam_tile *t, int64_t r) { return t->start + line_offset(&t->a->dst, r + 1); }
 
 /* First elements of a row, those before its first cache line. */
-INLINE void first_elements(int width, uint8_t *d, int64_t d_step, const uint8_t *s, const matrix *a) {
+TG_INLINE void first_elements(int width, uint8_t *d, int64_t d_step, const uint8_t *s, const matrix *a) {
     const int64_t step = a->src.step;
     for (int64_t n = (STICK - a->seam) / width; n > 0; n--, d += d_step, s += step) memcpy(d, s, (size_t)width);
 }
 
-INLINE void find_ends(int width, seam_tile *out, bool joined) {
+TG_INLINE void find_ends(int width, seam_tile *out, bool joined) {
     const matrix *const a = out->a;
     const int64_t       each = 2 * HALF(width), rows = a->dst.n;
     int64_t             left = a->group_rows - out->first % a->group_rows;
@@ -162,7 +162,7 @@ INLINE void find_ends(int width, seam_tile *out, bool joined) {
 
 /* Tile number `tile`, as the pipeline comes to it. Where the next matrix follows the last row of this one, its first
  * elements come into the stage. Parts of lines are asked for. */
-INLINE void begin_seams(int width, seam_tile *out, pipeline *p, const matrix_tiles *t, int64_t tile) {
+TG_INLINE void begin_seams(int width, seam_tile *out, pipeline *p, const matrix_tiles *t, int64_t tile) {
     const matrix *const a = t->a;
     const int64_t       at = tile % RING, each = 2 * HALF(width), side = STICK / width, own = a->seam / width;
     const int64_t       to_first = a->src.outer - width; /* from the seam's lines to the first one */
@@ -185,7 +185,7 @@ INLINE void begin_seams(int width, seam_tile *out, pipeline *p, const matrix_til
 }
 
 /* The last stick of a group of rows, row r: the rest of it, and the beginning of the first row of the next group. */
-INLINE void end_group(const seam_tile *t, const uint8_t *end, uint8_t *row, int64_t r) {
+TG_INLINE void end_group(const seam_tile *t, const uint8_t *end, uint8_t *row, int64_t r) {
     const matrix *const a = t->a;
     const int64_t       rest = a->seam % TG_LINE_BYTES, whole = a->seam - rest;
     tg_stream_copy(row, end, (size_t)whole);

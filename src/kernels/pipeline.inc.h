@@ -14,7 +14,7 @@ typedef struct V(step) {
     bool           near; /* lines are fetched into the first-level cache */
 } V(step);
 
-TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
+TG_NO_CHECKS TG_INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
     TG_UNROLL
     for (int k = 0; k < STICK; k += VEC) V(store)(d + k, V(load)(s + k));
 }
@@ -29,7 +29,7 @@ TG_NO_CHECKS INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
 /* Lines [first, end) of a step. A line may begin anywhere, and its last bytes are those not yet fetched. Of bytes, both
  * stages are most of the first-level cache: where the next step puts its lines is asked for (an Emerald Rapids,
  * restick: 1.04 times as fast; smaller stages gain nothing). */
-TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
+TG_NO_CHECKS TG_INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
     UNROLL_FEW
     for (int j = first; j < end; j++) {
         const bool           low = way == EVEN_ROWS || way == ROW_RUNS || j < HALF(width);
@@ -46,7 +46,7 @@ TG_NO_CHECKS INLINE void V(carry)(int width, journey way, const V(step) *t, int 
 
 /* 16 bytes of VEC / width lines become VEC bytes of as many sticks; of bytes, of 8 of them, the high ones or the low
  * ones, since there are no registers for 16. Lines [first, end) are carried meanwhile. */
-TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, const uint8_t *from,
+TG_NO_CHECKS TG_INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, const uint8_t *from,
                                       bool high, int first, int end) {
     const int n = 16 / width, rounds = width == 1 ? 3 : ROUNDS(width), more = end - first;
     V(vec)    v[2][16];
@@ -71,7 +71,7 @@ TG_NO_CHECKS INLINE void V(turn_staged)(int width, journey way, V(vec) *out, con
 }
 
 /* Lines that are carried are spread over the shuffles: what comes in a burst is waited for. Sticks leave as a whole. */
-TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) {
+TG_NO_CHECKS TG_INLINE void V(make_step)(int width, journey way, const V(step) *t) {
     const int parts = STICK / VEC, n = width == 1 ? 8 : 16 / width, half = HALF(width), turns = 2 * half / n * parts;
     UNROLL_FEW
     for (int i = 0; i < turns; i += parts) {
@@ -100,7 +100,7 @@ TG_NO_CHECKS INLINE void V(make_step)(int width, journey way, const V(step) *t) 
 
 /* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if neither
  * t nor the seams say it. */
-TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
+TG_NO_CHECKS TG_INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
                                            const half_places *h, const uint8_t *const *line,
                                            const seam_tile *seams) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
@@ -142,7 +142,7 @@ TG_NO_CHECKS INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, 
 /* Functions of their own: the 33 KiB of a pipeline are not for moves that keep a stage on the stack besides. */
 
 /* All sticks of a matrix of which all lines are there. */
-TG_NO_CHECKS INLINE void V(pipeline_of)(int width, journey way, const matrix *a) {
+TG_NO_CHECKS TG_INLINE void V(pipeline_of)(int width, journey way, const matrix *a) {
     matrix_tiles tiles = {.a = a, .count = count_tiles(a), .last = a->s};
     V(step)      t = {.line_step = a->src.step, .row_step = a->dst.step, .near = a->near};
     half_places  h;
@@ -163,11 +163,11 @@ TG_NO_CHECKS INLINE void V(pipeline_of)(int width, journey way, const matrix *a)
     }
 }
 
-#define DEFINE_PIPELINE(width)                                                                                       \
-    OUTLINE void V(pipeline_even_##width)(const matrix *a) { V(pipeline_of)(width, EVEN_ROWS, a); }                  \
-    OUTLINE void V(pipeline_rows_##width)(const matrix *a) { V(pipeline_of)(width, ROW_RUNS, a); }                   \
-    OUTLINE void V(pipeline_lines_##width)(const matrix *a) { V(pipeline_of)(width, LINE_RUNS, a); }                 \
-    OUTLINE void V(pipeline_seams_##width)(const matrix *a) { V(pipeline_of)(width, SEAM_RUNS, a); }
+#define DEFINE_PIPELINE(width)                                                                                         \
+  TG_OUTLINE void V(pipeline_even_##width)(const matrix *a) { V(pipeline_of)(width, EVEN_ROWS, a); }                   \
+  TG_OUTLINE void V(pipeline_rows_##width)(const matrix *a) { V(pipeline_of)(width, ROW_RUNS, a); }                    \
+  TG_OUTLINE void V(pipeline_lines_##width)(const matrix *a) { V(pipeline_of)(width, LINE_RUNS, a); }                  \
+  TG_OUTLINE void V(pipeline_seams_##width)(const matrix *a) { V(pipeline_of)(width, SEAM_RUNS, a); }
 DEFINE_PIPELINE(1)
 DEFINE_PIPELINE(2)
 DEFINE_PIPELINE(4)
@@ -181,14 +181,14 @@ BY_WIDTH(V(pipeline_move), pipeline_rows)
 BY_WIDTH(V(pipeline_move), pipeline_lines)
 BY_WIDTH(V(pipeline_move), pipeline_seams)
 
-INLINE void V(pipeline_of_sticks)(int width, const matrix *a) {
+TG_INLINE void V(pipeline_of_sticks)(int width, const matrix *a) {
     if (!in_runs(&a->src, STICK / width)) V(pipeline_lines)(width)(a);
     else if (!in_runs(&a->dst, STICK / width)) V(pipeline_rows)(width)(a);
     else V(pipeline_even)(width)(a);
 }
 
 /* All that can go so of a matrix, by a copy of it: no call can change the other. */
-INLINE void V(pipeline)(int width, const matrix *a) {
+TG_INLINE void V(pipeline)(int width, const matrix *a) {
     const int64_t sticks = a->lead > 0 ? whole_sticks(a) : 0;
     matrix        part = *a;
     if (sticks > 0) sticks_at_lines(&part, a, sticks);
@@ -199,7 +199,7 @@ INLINE void V(pipeline)(int width, const matrix *a) {
 }
 
 /* Tiles of whole sticks on both sides. */
-TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey way) {
+TG_NO_CHECKS TG_INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey way) {
     V(step)       t = {.line_step = tiles->line_by, .row_step = tiles->row_by};
     const int     half = HALF(width);
     tile_squares  q;
@@ -219,7 +219,7 @@ TG_NO_CHECKS INLINE void V(stage_tiles_of)(int width, tg_tiles *tiles, journey w
 }
 
 #define DEFINE_STAGE_TILES(width)                                                                  \
-    OUTLINE void V(stage_tiles_##width)(tg_tiles *tiles, bool stream) {                            \
+    TG_OUTLINE void V(stage_tiles_##width)(tg_tiles *tiles, bool stream) {                            \
         if (stream) V(stage_tiles_of)(width, tiles, ALONG_LINES);                                  \
         else V(stage_tiles_of)(width, tiles, IN_CACHES);                                           \
     }
@@ -231,7 +231,7 @@ DEFINE_STAGE_TILES(4)
 typedef void V(stage_tiles_move)(tg_tiles *tiles, bool stream);
 
 /* Lines of wider elements are too few to crowd each other. */
-INLINE V(stage_tiles_move) *V(stage_tiles)(int width) {
+TG_INLINE V(stage_tiles_move) *V(stage_tiles)(int width) {
     return width == 1 ? V(stage_tiles_1) : width == 2 ? V(stage_tiles_2) : V(stage_tiles_4);
 }
 

@@ -6,14 +6,14 @@ typedef struct V(ragged) {
     int64_t last, tail;
 } V(ragged);
 
-INLINE V(ragged) V(ragged_of)(const tg_block *b) {
+TG_INLINE V(ragged) V(ragged_of)(const tg_block *b) {
     const loop      outer = {b->outer, b->dst_outer, b->src_outer}, rows = {b->rows, b->dst_row, b->src_row};
     const bool      is_rows = b->ragged == TG_RAGGED_ROWS;
     const V(ragged) r = {is_rows ? outer : rows, is_rows ? rows : outer, b->last, b->tail};
     return r;
 }
 
-INLINE void V(ragged_rows_of)(uint8_t *d, const uint8_t *s, const tg_block *b, bool claims) {
+TG_INLINE void V(ragged_rows_of)(uint8_t *d, const uint8_t *s, const tg_block *b, bool claims) {
     V(ragged)            r = V(ragged_of)(b);
     const int64_t        cols = b->cols;
     const uint8_t *const pad = b->pad;
@@ -26,9 +26,11 @@ INLINE void V(ragged_rows_of)(uint8_t *d, const uint8_t *s, const tg_block *b, b
     }
 }
 
-ALONE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(ragged_rows_of)(d, s, b, false); }
+TG_OUTLINE void V(ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(ragged_rows_of)(d, s, b, false); }
 
-ALONE void V(claimed_ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(ragged_rows_of)(d, s, b, true); }
+TG_OUTLINE void V(claimed_ragged_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+    V(ragged_rows_of)(d, s, b, true);
+}
 
 /* A stick with fewer columns: with the padding that fills it up, or nothing behind them. */
 typedef struct V(short_stick) {
@@ -41,7 +43,7 @@ typedef struct V(short_stick) {
 #endif
 } V(short_stick);
 
-INLINE V(short_stick) V(short_stick_of)(int64_t cols, const uint8_t *pad, bool padded) {
+TG_INLINE V(short_stick) V(short_stick_of)(int64_t cols, const uint8_t *pad, bool padded) {
 #if VEC == 64
     const uint64_t       all = ~(uint64_t)0;
     const __mmask64      low = cols >= VEC ? all : ~(all << cols), high = cols <= VEC ? 0 : ~(all << (cols - VEC));
@@ -52,7 +54,7 @@ INLINE V(short_stick) V(short_stick_of)(int64_t cols, const uint8_t *pad, bool p
     return e;
 }
 
-INLINE void V(put_short_stick)(uint8_t *d, const uint8_t *s, const V(short_stick) *e, bool padded) {
+TG_INLINE void V(put_short_stick)(uint8_t *d, const uint8_t *s, const V(short_stick) *e, bool padded) {
 #if VEC == 64
     const __m512i a = _mm512_mask_loadu_epi8(e->pad, e->low, s), c = _mm512_mask_loadu_epi8(e->pad, e->high, s + VEC);
     if (padded) {
@@ -68,7 +70,8 @@ INLINE void V(put_short_stick)(uint8_t *d, const uint8_t *s, const V(short_stick
 }
 
 /* dst from end to end, which goes on along each row. */
-INLINE void V(claimed_along)(uint8_t *d, const uint8_t *s, const V(ragged) *r, const V(short_stick) *e, bool padded) {
+TG_INLINE void V(claimed_along)(uint8_t *d, const uint8_t *s, const V(ragged) * r, const V(short_stick) * e,
+                                bool padded) {
     for (int64_t i = r->beside.n; i > 0; i--, d += r->beside.dst, s += r->beside.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
@@ -82,7 +85,8 @@ INLINE void V(claimed_along)(uint8_t *d, const uint8_t *s, const V(ragged) *r, c
 }
 
 /* The same where it goes on from row to row. */
-INLINE void V(claimed_across)(uint8_t *d, const uint8_t *s, const V(ragged) *r, const V(short_stick) *e, bool padded) {
+TG_INLINE void V(claimed_across)(uint8_t *d, const uint8_t *s, const V(ragged) * r, const V(short_stick) * e,
+                                 bool padded) {
     for (int64_t k = 1; k <= r->on.n; k++, d += r->on.dst, s += r->on.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
@@ -94,7 +98,7 @@ INLINE void V(claimed_across)(uint8_t *d, const uint8_t *s, const V(ragged) *r, 
     }
 }
 
-ALONE void V(claimed_ragged)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(claimed_ragged)(uint8_t *d, const uint8_t *s, const tg_block *b) {
     const V(ragged)      r = V(ragged_of)(b);
     const V(short_stick) e = V(short_stick_of)(b->last, b->pad, b->tail > 0);
     const bool           along = r.on.dst == STICK;
@@ -105,7 +109,7 @@ ALONE void V(claimed_ragged)(uint8_t *d, const uint8_t *s, const tg_block *b) {
 }
 
 /* n rows side by side. */
-INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r, int64_t n, const V(short_stick) *e,
+TG_INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r, int64_t n, const V(short_stick) *e,
                            bool padded) {
     for (int64_t k = 1; k < r->on.n; k++, to += r->on.dst, from += r->on.src) {
         TG_UNROLL
@@ -115,7 +119,7 @@ INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r,
         V(put_short_stick)(to, from, e, padded);
 }
 
-INLINE void V(ragged_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, bool padded) {
+TG_INLINE void V(ragged_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, bool padded) {
     V(ragged)            r = V(ragged_of)(b);
     const V(short_stick) e = V(short_stick_of)(b->last, b->pad, padded);
     for (; r.beside.n >= NEAR_BAND; r.beside.n -= NEAR_BAND) {
@@ -127,16 +131,16 @@ INLINE void V(ragged_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, bo
         V(ragged_band)(d, s, &r, 1, &e, padded);
 }
 
-ALONE void V(ragged_sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(ragged_sticks_and_padding)(uint8_t *d, const uint8_t *s, const tg_block *b) {
     V(ragged_sticks)(d, s, b, true);
 }
 
-ALONE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_block *b) {
     V(ragged_sticks)(d, s, b, false);
 }
 
 /* Around the caches, where dst goes on along each row in pieces of whole lines. */
-INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
 #if VEC == 64
     const V(ragged) r = V(ragged_of)(b);
     walk            w = {r.on, r.beside, 0, true, 0, m->few_streams, false, false};
@@ -154,23 +158,23 @@ INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s, co
 }
 
 /* Does dst go on along the rows of a block, or from one to the next? */
-INLINE bool V(goes_on)(const tg_block *b) {
+TG_INLINE bool V(goes_on)(const tg_block *b) {
     const V(ragged) r = V(ragged_of)(b);
     return r.on.dst == b->cols || r.beside.dst == b->cols;
 }
 
-ALONE void V(claimed_block)(uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(claimed_block)(uint8_t *d, const uint8_t *s, const tg_block *b) {
     const bool sticks = b->cols == STICK && (b->tail == 0 || b->last + b->tail == STICK);
     if (!V(goes_on)(b)) V(ragged_rows)(d, s, b);
     else if (sticks) V(claimed_ragged)(d, s, b);
     else V(claimed_ragged_rows)(d, s, b);
 }
 
-ALONE void V(ragged_lines)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(ragged_lines)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (!V(joined_ragged)(m, d, s, b)) in_two(m, d, s, b);
 }
 
-ALONE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
+TG_OUTLINE void V(ragged_block)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
     if (m->stream) V(ragged_lines)(m, d, s, b);
     else if (m->claims && !small) V(claimed_block)(d, s, b);
     else if (b->cols == STICK && b->tail == 0) V(ragged_sticks_alone)(d, s, b);

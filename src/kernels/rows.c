@@ -57,11 +57,9 @@ enum {
     SMALL_CLAIMED = 4 << 10 /* the same where lines are claimed: larger ones gain by their order */
 };
 
-#define INLINE TG_INLINE
-/* Loops for which compilers should have all registers. They make the walk, or the block, a value of their own, which no
- * store can change; one that is passed as a value is copied through memory, in wide loads that wait for narrow
- * stores. */
-#define ALONE __attribute__((noinline)) static
+/* TG_OUTLINE: loops for which compilers should have all registers. They make the walk, or the block, a value of their
+ * own, which no store can change; one that is passed as a value is copied through memory, in wide loads that wait for
+ * narrow stores. */
 
 /* ---- plain C ---- */
 
@@ -118,7 +116,7 @@ typedef struct walk {
     bool    windows;       /* a band is one run of src, and so are the next ones */
 } walk;
 
-INLINE void fetch_stick(const uint8_t *p, bool near) {
+TG_INLINE void fetch_stick(const uint8_t *p, bool near) {
     TG_FETCH_AS(p, near);
     TG_FETCH_AS(p + TG_LINE_BYTES, near);
 }

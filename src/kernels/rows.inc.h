@@ -4,7 +4,7 @@
 /* ---- one row ---- */
 
 /* n bytes at any address: the last vector overlaps the one before it. */
-INLINE void V(copy_here)(uint8_t *d, const uint8_t *s, int64_t n) {
+TG_INLINE void V(copy_here)(uint8_t *d, const uint8_t *s, int64_t n) {
     int64_t i = 0;
     if (n < VEC) {
         tg_copy_short(d, s, n);
@@ -20,14 +20,14 @@ static inline void V(copy)(uint8_t *d, const uint8_t *s, int64_t n) { V(copy_her
 
 /* n bytes around the caches; d is at a line, n is whole lines. What lies `ahead` of s is fetched; `near`: into the
  * first-level cache. */
-INLINE void V(copy_lines)(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead, bool near) {
+TG_INLINE void V(copy_lines)(uint8_t *d, const uint8_t *s, int64_t n, int64_t ahead, bool near) {
     for (int64_t i = 0; i < n; i += TG_LINE_BYTES) {
         if (ahead > 0) TG_FETCH_AS(s + i + ahead, near);
         for (int k = 0; k < TG_LINE_BYTES; k += VEC) V(stream)(d + i + k, V(load)(s + i + k));
     }
 }
 
-INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
+TG_INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
     V(vec) v[STICK / VEC];
     TG_UNROLL
     for (int k = 0; k < STICK / VEC; k++) v[k] = V(load)(s + k * VEC);
@@ -36,13 +36,13 @@ INLINE void V(stick)(uint8_t *d, const uint8_t *s, bool stream) {
 }
 
 /* The lines of a stick further on in dst, wherever it begins in one. */
-INLINE void V(claim_stick)(const uint8_t *d) {
+TG_INLINE void V(claim_stick)(const uint8_t *d) {
     TG_CLAIM(d + TG_CLAIMED);
     TG_CLAIM(d + TG_CLAIMED + TG_LINE_BYTES);
 }
 
 /* n bytes; `claims`: dst goes on behind them. */
-INLINE void V(copy_on)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
+TG_INLINE void V(copy_on)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) {
     for (; claims && n >= STICK; n -= STICK, d += STICK, s += STICK) {
         V(claim_stick)(d);
         V(stick)(d, s, false);
@@ -102,7 +102,7 @@ static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 
 /* Runs side by side, in bands if their pieces are long and share lines. */
-ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+TG_OUTLINE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
     const walk w = *v;
     const int64_t band = !w.runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w.band : w.along.n;
     for (int64_t i = 0; i < w.along.n; i += band)
@@ -120,28 +120,28 @@ ALONE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const wa
 /* ---- sticks ---- */
 
 /* The stick of walk i. */
-INLINE void V(stick_of)(uint8_t *d, const uint8_t *s, const walk *w, int64_t i, bool stream, bool far, bool near) {
+TG_INLINE void V(stick_of)(uint8_t *d, const uint8_t *s, const walk *w, int64_t i, bool stream, bool far, bool near) {
     const uint8_t *const from = s + i * w->along.src;
     if (far) fetch_stick(from + w->ahead, near);
     V(stick)(d + i * w->along.dst, from, stream);
 }
 
 /* n walks of src side by side. */
-INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
+TG_INLINE void V(stick_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src)
         for (int64_t i = 0; i < n; i++) V(stick_of)(d, s, w, i, stream, far, near);
 }
 
 /* A whole band. Each walk has loads of its own, which is how prefetchers tell walks apart: as one load in a loop, eight
  * of them are one that jumps. */
-INLINE void V(whole_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
+TG_INLINE void V(whole_band)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n, bool stream, bool far, bool near) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
         TG_UNROLL
         for (int64_t i = 0; i < n; i++) V(stick_of)(d, s, w, i, stream, far, near);
     }
 }
 
-INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
+TG_INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, bool far, bool near) {
     int64_t i = 0;
     for (; w->band == BAND && i + BAND <= w->along.n; i += BAND)
         V(whole_band)(d + i * w->along.dst, s + i * w->along.src, w, BAND, stream, far, near);
@@ -154,7 +154,7 @@ INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream, b
 }
 
 /* dst from end to end. */
-INLINE void V(claimed_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
+TG_INLINE void V(claimed_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
@@ -167,7 +167,7 @@ INLINE void V(claimed_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
 
 /* Pieces of src that are one run: each is read for all runs of dst in turn, with loads of their own for sticks, and the
  * next one is fetched meanwhile, from end to end. */
-INLINE void V(window_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
+TG_INLINE void V(window_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
     const int64_t step = w->along.src;
     int64_t       i = 0;
     for (; i + WINDOW <= w->along.n; i += WINDOW, d += WINDOW * STICK, s += WINDOW * step) {
@@ -183,7 +183,7 @@ INLINE void V(window_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
     V(stick_band)(d, s, w, w->along.n - i, true, false, false);
 }
 
-ALONE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
+TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
     const walk w = *v;
     if (w.claims) V(claimed_sticks)(d, s, &w);
     else if (stream && w.windows && w.across.src == STICK) V(window_sticks)(d, s, &w);
@@ -201,7 +201,7 @@ ALONE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
 /* ---- padding behind rows ---- */
 
 /* n bytes of padding; few of them without a call. */
-INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
+TG_INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
 #if VEC == 64
     if (n < 64) {
         _mm512_mask_storeu_epi8(d, ((uint64_t)1 << n) - 1, _mm512_loadu_si512(pad));
@@ -212,7 +212,7 @@ INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
 }
 
 /* A row with padding behind it, which is written first: whole vectors of both overlap. */
-INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad, bool claims) {
+TG_INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad, bool claims) {
     const int64_t total = n + tail;
     if (tail > 0 && total >= VEC) {
         const V(vec) v = V(load)(pad); /* any element of it is the pad element */
@@ -231,7 +231,7 @@ INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tai
 /* Bands of rows of n bytes, around the caches, and nothing fetched: a stick of each row in turn, with loads of their
  * own for rows, which is how prefetchers tell them apart (an Emerald Rapids, tiles, L: 1.11 of memcpy instead of 1.06).
  * Returns how many rows that was. */
-INLINE int64_t V(row_bands)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n) {
+TG_INLINE int64_t V(row_bands)(uint8_t *d, const uint8_t *s, const walk *w, int64_t n) {
     int64_t i = 0;
     for (; i + BAND <= w->along.n; i += BAND)
         for (int64_t o = 0; o < w->across.n; o++)
@@ -244,7 +244,7 @@ INLINE int64_t V(row_bands)(uint8_t *d, const uint8_t *s, const walk *w, int64_t
     return i;
 }
 
-ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+TG_OUTLINE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
     const walk w = *v;
     const bool lines = m->stream && b->tail == 0 && b->cols % TG_LINE_BYTES == 0 && at_lines(d, &w);
     int64_t i0 = 0;
@@ -267,7 +267,7 @@ ALONE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg
 /* ---- short rows ---- */
 
 /* n bytes, more than half a unit, and no others. */
-INLINE void V(unit_part)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
+TG_INLINE void V(unit_part)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
     const size_t half = (size_t)unit / 2;
     uint8_t      low[TG_LINE_BYTES / 2], high[TG_LINE_BYTES / 2];
     if (n == unit) {
@@ -281,14 +281,14 @@ INLINE void V(unit_part)(int unit, uint8_t *restrict d, const uint8_t *restrict 
 }
 
 /* As many of `count` rows from s on as have a unit before `end`. */
-INLINE int64_t V(units_before)(const uint8_t *s, const uint8_t *end, int64_t count, int64_t step, int unit) {
+TG_INLINE int64_t V(units_before)(const uint8_t *s, const uint8_t *end, int64_t count, int64_t step, int unit) {
     const int64_t room = end - s - unit;
     if (room < 0) return 0;
     return step <= 0 || (count - 1) * step <= room ? count : room / step + 1;
 }
 
 /* Whole short runs, which follow each other in dst: to decide for each of them takes longer than to move it. */
-INLINE void V(unit_runs)(int unit, uint8_t *restrict d, const uint8_t *restrict s, const walk *w, int64_t runs) {
+TG_INLINE void V(unit_runs)(int unit, uint8_t *restrict d, const uint8_t *restrict s, const walk *w, int64_t runs) {
     const int64_t count = w->along.n, d_step = w->along.dst, s_step = w->along.src;
     for (; runs > 0; runs--, s += w->across.src) {
         const uint8_t *from = s;
@@ -298,7 +298,7 @@ INLINE void V(unit_runs)(int unit, uint8_t *restrict d, const uint8_t *restrict 
 
 /* A row is moved as one unit. What lies behind it in src comes along, and is overwritten by the next row of the run;
  * where there is none, or src ends, two halves of a unit overlap. */
-INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n, const walk *v,
+TG_INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n, const walk *v,
                              int64_t band) {
     const walk           w = *v;
     const bool           goes_on = w.across.dst == w.along.n * n && band >= w.along.n; /* from run to run */
@@ -322,7 +322,7 @@ INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *restr
         }
 }
 
-ALONE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
+TG_OUTLINE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
     const walk    w = walk_of(m, b);
     const int64_t n = b->cols, band = small ? w.along.n : BAND;
     if (n > 32) V(short_rows_of)(64, d, s, n, &w, band);
@@ -338,7 +338,7 @@ ALONE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const 
 
 /* What fits the first-level cache, in the order of the loops: there deciding costs more than any order brings. The
  * block is a value, which no store can change. */
-INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
+TG_INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
     for (int64_t o = 0; o < b.outer; o++, d += b.dst_outer, s += b.src_outer) {
         uint8_t       *to = d;
         const uint8_t *from = s;
@@ -351,7 +351,7 @@ INLINE void V(small_sticks)(uint8_t *d, const uint8_t *s, tg_block b) {
     }
 }
 
-INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, const tg_block *block, bool padded) {
+TG_INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, const tg_block *block, bool padded) {
     const tg_block b = *block;
     for (int64_t o = 0; o < b.outer; o++)
         for (int64_t r = 0; r < b.rows; r++) {
@@ -361,11 +361,11 @@ INLINE void V(small_rows)(uint8_t *d, const uint8_t *s, const tg_block *block, b
         }
 }
 
-ALONE void V(small_plain_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, false); }
+TG_OUTLINE void V(small_plain_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, false); }
 
-ALONE void V(small_padded_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, true); }
+TG_OUTLINE void V(small_padded_rows)(uint8_t *d, const uint8_t *s, const tg_block *b) { V(small_rows)(d, s, b, true); }
 
-ALONE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_block *block) {
+TG_OUTLINE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_block *block) {
     const tg_block       b = *block;
     const V(short_stick) e = V(short_stick_of)(b.cols, b.pad, true);
     for (int64_t o = 0; o < b.outer; o++, d += b.dst_outer, s += b.src_outer) {
@@ -376,7 +376,7 @@ ALONE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b
     }
 }
 
-ALONE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))

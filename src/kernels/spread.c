@@ -17,8 +17,6 @@
 #endif
 #include <string.h>
 
-#define INLINE TG_INLINE
-
 /* ---- eight elements, which are `bits` bytes ---- */
 
 static const uint64_t ones = ~(uint64_t)0 / 255; /* in each byte */
@@ -27,7 +25,7 @@ static const uint64_t ones = ~(uint64_t)0 / 255; /* in each byte */
 #define NIBBLES  0x0f0f0f0f0f0f0f0fu
 #define QUARTERS 0x0303030303030303u
 
-INLINE uint64_t spread_8(int bits, uint64_t x, uint8_t sign) {
+TG_INLINE uint64_t spread_8(int bits, uint64_t x, uint8_t sign) {
     if (bits == 4) {
         x = (x | x << 16) & 0x0000ffff0000ffffu;
         x = (x | x << 8) & 0x00ff00ff00ff00ffu;
@@ -44,7 +42,7 @@ INLINE uint64_t spread_8(int bits, uint64_t x, uint8_t sign) {
     return (((x ^ sign * ones) | 0x80 * ones) - sign * ones) ^ 0x80 * ones; /* no byte borrows from the next one */
 }
 
-INLINE uint64_t join_8(int bits, uint64_t x, bool nonzero) {
+TG_INLINE uint64_t join_8(int bits, uint64_t x, bool nonzero) {
     if (nonzero) x = (((x & 0x7f * ones) + 0x7f * ones) | x) >> 7 & ones;
     if (bits == 4) {
         x &= NIBBLES;
@@ -65,7 +63,7 @@ INLINE uint64_t join_8(int bits, uint64_t x, bool nonzero) {
 }
 
 /* n packed bytes; up to 7 bytes more are written. */
-INLINE void spread_eights(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
+TG_INLINE void spread_eights(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
     const int64_t per = 8 / bits;
     int64_t       i = 0;
     if (n == 0) return;
@@ -87,7 +85,7 @@ INLINE void spread_eights(int bits, uint8_t *d, const uint8_t *s, int64_t n, uin
 }
 
 /* To n packed bytes; of less than eight elements 8 bytes are read. */
-INLINE void join_eights(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
+TG_INLINE void join_eights(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
     const int64_t per = 8 / bits;
     int64_t       i = 0;
     uint64_t      x;
@@ -113,7 +111,7 @@ typedef struct line {
     int64_t at, into, bytes; /* packed: the first byte, elements of it before the line, and how many bytes */
 } line;
 
-INLINE line line_of(int bits, int64_t first, int64_t n) {
+TG_INLINE line line_of(int bits, int64_t first, int64_t n) {
     const int     log = bits == 4 ? 1 : bits == 2 ? 2 : 3;
     const int64_t last = ((int64_t)1 << log) - 1, into = first & last;
     return (line){first >> log, into, (into + n + last) >> log};
@@ -124,12 +122,12 @@ typedef struct ends {
     unsigned first, last, keep_first, keep_last;
 } ends;
 
-INLINE ends look_at_ends(int bits, const uint8_t *d, const line *l, int64_t n) {
+TG_INLINE ends look_at_ends(int bits, const uint8_t *d, const line *l, int64_t n) {
     const int64_t behind = (l->into + n) & (8 / bits - 1);
     return (ends){d[0], d[l->bytes - 1], (1u << l->into * bits) - 1, behind == 0 ? 0 : 0xffu << behind * bits};
 }
 
-INLINE void restore_ends(uint8_t *d, const line *l, const ends *e) {
+TG_INLINE void restore_ends(uint8_t *d, const line *l, const ends *e) {
     d[0] = (uint8_t)((d[0] & ~e->keep_first) | (e->first & e->keep_first));
     d[l->bytes - 1] = (uint8_t)((d[l->bytes - 1] & ~e->keep_last) | (e->last & e->keep_last));
 }

@@ -8,12 +8,12 @@ typedef uint8_t V(eighth) __attribute__((vector_size(VEC / 8)));
 #endif
 
 /* VEC elements. */
-INLINE V(vec) V(spread)(int bits, const uint8_t *s, uint8_t sign) {
+TG_INLINE V(vec) V(spread)(int bits, const uint8_t *s, uint8_t sign) {
     return bits == 4 ? V(bytes_from_4)(s, sign) : bits == 2 ? V(bytes_from_2)(s, sign) : V(bytes_from_1)(s, sign);
 }
 
 /* VEC elements, to VEC * bits / 8 bytes. */
-INLINE void V(join)(int bits, uint8_t *d, const uint8_t *s, bool nonzero) {
+TG_INLINE void V(join)(int bits, uint8_t *d, const uint8_t *s, bool nonzero) {
     const V(vec) v = V(load)(s);
     if (bits == 4) {
         V(u16) x = (V(u16))v & 0x0f0f;
@@ -48,13 +48,13 @@ INLINE void V(join)(int bits, uint8_t *d, const uint8_t *s, bool nonzero) {
 
 #if VEC == 64
 /* Less than a vector, at least one byte. */
-INLINE void V(spread_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
+TG_INLINE void V(spread_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
     uint8_t part[VEC] __attribute__((aligned(VEC)));
     V(store)(part, (V(vec))_mm512_maskz_loadu_epi8(((uint64_t)1 << n) - 1, s));
     V(store)(d, V(spread)(bits, part, sign));
 }
 
-INLINE void V(join_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
+TG_INLINE void V(join_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
     uint8_t        part[VEC / 2] __attribute__((aligned(VEC / 2)));
     const uint32_t mask = ((uint32_t)1 << n) - 1;
     V(join)(bits, part, s, nonzero);
@@ -69,7 +69,7 @@ INLINE void V(join_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool
 #  define join_part_16   join_eights
 #endif
 
-INLINE void V(spread_line)(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
+TG_INLINE void V(spread_line)(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
     const int64_t step = VEC * bits / 8, per = 8 / bits;
     if (n < step) {
         V(spread_part)(bits, d, s, n, sign);
@@ -82,7 +82,7 @@ INLINE void V(spread_line)(int bits, uint8_t *d, const uint8_t *s, int64_t n, ui
     }
 }
 
-INLINE void V(join_line)(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
+TG_INLINE void V(join_line)(int bits, uint8_t *d, const uint8_t *s, int64_t n, bool nonzero) {
     const int64_t step = VEC * bits / 8, per = 8 / bits;
     if (n < step) {
         V(join_part)(bits, d, s, n, nonzero);

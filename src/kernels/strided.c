@@ -22,8 +22,6 @@
 #  include <immintrin.h>
 #endif
 
-#define INLINE TG_INLINE
-
 /* ---- plain C ---- */
 
 /* One element all along a row. */

@@ -63,7 +63,7 @@ static void make_scatter(scatter *x, int64_t width, int64_t step, bool back) {
     for (int j = 0; j < x->w.vectors; j++) x->place[j] = _mm512_loadu_si512(place + j * 64);
 }
 
-INLINE __m512i gather_vector(const gather *g, int vectors, const uint8_t *s) {
+TG_INLINE __m512i gather_vector(const gather *g, int vectors, const uint8_t *s) {
     __m512i out = _mm512_setzero_si512();
     TG_UNROLL
     for (int j = 0; j < vectors - 1; j++)
@@ -73,7 +73,8 @@ INLINE __m512i gather_vector(const gather *g, int vectors, const uint8_t *s) {
 }
 
 /* n elements, a vector or more; the last vector may write some once more. */
-INLINE void gather_row(const gather *g, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n, bool stream) {
+TG_INLINE void gather_row(const gather *g, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n,
+                          bool stream) {
     const int64_t each = 64 / width, step = g->w.back ? -g->w.step : g->w.step;
     const uint8_t *low = s + (g->w.back ? (each - 1) * step : 0);
     uint8_t out[64] __attribute__((aligned(64)));
@@ -94,14 +95,14 @@ INLINE void gather_row(const gather *g, int vectors, int width, uint8_t *d, cons
     if (i < n) _mm512_storeu_si512(d + (n - each) * width, gather_vector(g, vectors, low + (n - each) * step));
 }
 
-INLINE void scatter_vector(const scatter *x, int vectors, uint8_t *d, const uint8_t *s) {
+TG_INLINE void scatter_vector(const scatter *x, int vectors, uint8_t *d, const uint8_t *s) {
     const __m512i v = _mm512_loadu_si512(s);
     TG_UNROLL
     for (int j = 0; j < vectors; j++)
         _mm512_mask_storeu_epi8(d + j * 64, x->part[j], _mm512_permutexvar_epi8(x->place[j], v));
 }
 
-INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n) {
+TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n) {
     const int64_t  each = 64 / width, s_step = x->w.back ? -width : width;
     const uint8_t *low = s + (x->w.back ? (each - 1) * s_step : 0);
     int64_t        i = 0;
@@ -117,7 +118,7 @@ INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d, co
             CALL;                                                                          \
         }
 
-INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                         const tg_block *b) {
     const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
     if (m->stream && lines && elements_aligned(width, d, b))
@@ -126,7 +127,7 @@ INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover 
         EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
 }
 
-INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
     EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
 }
 
@@ -147,7 +148,7 @@ static inline bool is_scatter(const tg_block *b, int64_t width) {
 }
 
 /* Not inline: its frame would hold up small blocks of other steps. */
-__attribute__((noinline)) static void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_OUTLINE void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                                   const tg_block *b) {
     if (is_gather(b, width)) {
         gather g;
@@ -172,7 +173,7 @@ __attribute__((noinline)) static void move_spread(int width, const tg_mover *m, 
 }
 
 /* False if it is neither. */
-INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (!is_gather(b, width) && !is_scatter(b, width)) return false;
     move_spread(width, m, d, s, b);
     return true;

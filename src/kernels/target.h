@@ -6,6 +6,8 @@
 #ifndef TG_KERNELS_TARGET_H
 #define TG_KERNELS_TARGET_H
 
+#include "base/compiler.h"
+
 #define TG_PRAGMA(text) _Pragma(#text)
 
 #if defined(__x86_64__) && defined(__clang__)

@@ -169,7 +169,7 @@ DEFINE_PLAIN_TILES(unit32)
 DEFINE_PLAIN_TILES(unit64)
 DEFINE_PLAIN_TILES(unit128)
 
-INLINE void plain_tile(int width, const tg_listed *t) {
+TG_INLINE void plain_tile(int width, const tg_listed *t) {
     switch (width) {
     case 1: plain_tile_unit8(t); break;
     case 2: plain_tile_unit16(t); break;
@@ -260,7 +260,7 @@ static inline source_tile tile_ahead(const matrix *a, const work *w, unsigned sl
 /* ---- matrices ---- */
 
 /* Each lane of a square has a group of n rows. Are all squares alike that begin at a multiple of theirs? */
-INLINE bool find_groups(matrix *a, int64_t n) {
+TG_INLINE bool find_groups(matrix *a, int64_t n) {
     const loops *const l = &a->dst;
     const bool         even = l->inner == l->n || l->inner % (4 * n) == 0;
     a->group = l->inner == n && !even ? l->outer : n * l->step;
@@ -270,14 +270,14 @@ INLINE bool find_groups(matrix *a, int64_t n) {
 
 /* Do n lines have no place in the first-level cache together? Its sets repeat every 4 KiB and have 8 ways (or 12), and
  * what it fetches on its own account next to n lines is gone before it is used. */
-INLINE bool is_crowded(int64_t step, int64_t n) {
+TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     enum { SETS_BYTES = 4096, WAYS = 8 };
     const int64_t alike = step & -step; /* the largest power of two that divides it */
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
 /* Matrices side by side, along rows or columns of dst, are one. */
-INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
+TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
     if (b->outer > 1 && b->src_outer == b->rows * a->width) {
         a->dst.n *= b->outer;
         a->dst.outer = b->dst_outer;
@@ -292,7 +292,7 @@ INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
 }
 
 /* `pad`: place for a line of padding. */
-INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                       const tg_block *b) {
     *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
     a->src = (loops){b->cols, b->cols, b->src_col, 0};
@@ -308,7 +308,7 @@ INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m,
 }
 
 /* Rows of whole cache lines, all of which begin at the same place in one. */
-INLINE void cut_rows(matrix *a) {
+TG_INLINE void cut_rows(matrix *a) {
     const int64_t row = a->cols * a->width, lead = (int64_t)(-(uintptr_t)a->d % TG_LINE_BYTES);
     const int64_t steps = row | a->dst.step | a->dst.outer | (a->outer > 1 ? a->dst_outer : 0);
     if (a->src.n < a->cols || lead % a->width != 0 || steps % TG_LINE_BYTES != 0) return;
@@ -319,24 +319,24 @@ INLINE void cut_rows(matrix *a) {
 }
 
 /* Of a row, from its first cache line on. */
-INLINE int64_t whole_sticks(const matrix *a) { return (a->cols - a->lead) * a->width / STICK; }
+TG_INLINE int64_t whole_sticks(const matrix *a) { return (a->cols - a->lead) * a->width / STICK; }
 
 /* Can the seam of rows go through the pipeline? Groups of rows end where steps do, and the lines before the first cache
  * line, an element further on, are runs of half steps. */
-INLINE bool seams_in_steps(const matrix *a, int64_t width) {
+TG_INLINE bool seams_in_steps(const matrix *a, int64_t width) {
     const int64_t step = 2 * HALF(width);
     return a->group_rows > 1 && a->cols * width % STICK == 0 && (a->group_rows | a->dst.n) % step == 0 &&
            a->lead % HALF(width) == 0 && a->src.step >= a->dst.n * width;
 }
 
 /* Can all other sticks? */
-INLINE bool lines_in_steps(const matrix *a, int64_t width) {
+TG_INLINE bool lines_in_steps(const matrix *a, int64_t width) {
     if (a->lead == 0) return in_runs(&a->src, HALF(width));
     return a->src.inner == a->src.n && (a->seams || whole_sticks(a) > 0);
 }
 
 /* Which way it goes. */
-INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
+TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
     a->carried = m->stream && m->far && !a->stream && a->dst.inner == a->dst.n &&
                  a->cols * width >= LONG_ROW;
@@ -406,35 +406,35 @@ typedef struct places {
     const int64_t        *after_offset;
 } places;
 
-INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
+TG_INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {
     return (places){.kind = LISTED, .row = row, .line = line, .d_step = to, .s_step = at};
 }
 
-INLINE places offsets(uint8_t *d, const int64_t *row, const uint8_t *s, const int64_t *line, const uint8_t *after,
+TG_INLINE places offsets(uint8_t *d, const int64_t *row, const uint8_t *s, const int64_t *line, const uint8_t *after,
                       const int64_t *after_offset) {
     return (places){.kind = OFFSETS, .d = d, .s = s, .row_offset = row, .line_offset = line, .after = after,
                     .after_offset = after_offset};
 }
 
-INLINE places solid(uint8_t *d, const uint8_t *s, int64_t row, const uint8_t *next) {
+TG_INLINE places solid(uint8_t *d, const uint8_t *s, int64_t row, const uint8_t *next) {
     return (places){.kind = EVEN, .d = d, .s = s, .s_step = STICK, .d_step = row, .next = next};
 }
 
-INLINE const uint8_t *line_at(const places *p, int i) {
+TG_INLINE const uint8_t *line_at(const places *p, int i) {
     return p->kind == LISTED    ? p->line[i] + p->s_step
            : p->kind == OFFSETS ? p->s + p->line_offset[i]
                                 : p->s + i * p->s_step;
 }
 
 /* Cache line i of what is fetched between stores. */
-INLINE void fetch_between(const places *p, int i) {
+TG_INLINE void fetch_between(const places *p, int i) {
     if (p->next != NULL) TG_FETCH_HERE(p->next + i * TG_LINE_BYTES, true);
     if (p->later != NULL) TG_FETCH_HERE(p->later[i / 2] + p->later_at + i % 2 * TG_LINE_BYTES, false);
     if (p->after != NULL) TG_FETCH_HERE(p->after + p->after_offset[i], false);
 }
 
 /* Row i of lane l, in each of which there are n. */
-INLINE uint8_t *row_at(const places *p, int n, int l, int i) {
+TG_INLINE uint8_t *row_at(const places *p, int n, int l, int i) {
     return p->kind == LISTED    ? p->row[l * n + i] + p->d_step
            : p->kind == OFFSETS ? p->d + p->row_offset[l * n + i]
            : p->kind == EVEN    ? p->d + (l * n + i) * p->d_step
@@ -486,7 +486,6 @@ INLINE uint8_t *row_at(const places *p, int n, int l, int i) {
 #define ZIP4(a, b, c, d) c
 #define ZIP8(a, b, c, d) d
 
-#define OUTLINE    __attribute__((noinline)) static
 #define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 
 /* ---- templates ---- */

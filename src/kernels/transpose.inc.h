@@ -3,7 +3,7 @@
 
 /* The one of name_1 to name_16 that is for elements of so many bytes. */
 #define BY_WIDTH(TYPE, name)                                                                       \
-    INLINE TYPE *V(name)(int width) {                                                              \
+    TG_INLINE TYPE *V(name)(int width) {                                                              \
         return width == 1 ? V(name##_1) : width == 2 ? V(name##_2) : width == 4 ? V(name##_4)      \
              : width == 8 ? V(name##_8) : V(name##_16);                                            \
     }
@@ -13,7 +13,7 @@
 /* One 16-byte piece of each of LANES lines. Inserting from memory does the work across lanes while loading. */
 #if VEC == 64
 #  define LANES 4
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
+TG_NO_CHECKS TG_INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
     const __m256i low = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[0])), LOAD128(lane[1]), 1);
     const __m256i high = _mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[2])), LOAD128(lane[3]), 1);
     return (V(vec))_mm512_inserti64x4(_mm512_castsi256_si512(low), high, 1);
@@ -21,13 +21,13 @@ TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
 #  define EACH_LANE(X) X(0), X(1), X(2), X(3)
 #elif VEC == 32
 #  define LANES 2
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
+TG_NO_CHECKS TG_INLINE V(vec) V(lanes)(const uint8_t *const *lane) {
     return (V(vec))_mm256_inserti128_si256(_mm256_castsi128_si256(LOAD128(lane[0])), LOAD128(lane[1]), 1);
 }
 #  define EACH_LANE(X) X(0), X(1)
 #else
 #  define LANES 1
-TG_NO_CHECKS INLINE V(vec) V(lanes)(const uint8_t *const *lane) { return V(load)(lane[0]); }
+TG_NO_CHECKS TG_INLINE V(vec) V(lanes)(const uint8_t *const *lane) { return V(load)(lane[0]); }
 #  define EACH_LANE(X) X(0)
 #endif
 
@@ -37,7 +37,7 @@ typedef int32_t V(words) __attribute__((vector_size(VEC)));
 
 #define UNPACK(TYPE, a, b, PART) (V(vec)) __builtin_shufflevector((V(TYPE))(a), (V(TYPE))(b), EACH_LANE(PART))
 
-TG_NO_CHECKS INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
+TG_NO_CHECKS TG_INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) a, V(vec) b) {
     if (width == 1) {
         *low = UNPACK(bytes, a, b, LOW1);
         *high = UNPACK(bytes, a, b, HIGH1);
@@ -54,14 +54,14 @@ TG_NO_CHECKS INLINE void V(unpack)(int width, V(vec) *low, V(vec) *high, V(vec) 
 }
 
 /* Register j with register j + n / 2: the order of the registers turns by one bit, and that of the elements too. */
-TG_NO_CHECKS INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
+TG_NO_CHECKS TG_INLINE void V(round)(int width, V(vec) *out, const V(vec) *in) {
     const int half = 8 / width;
     TG_UNROLL
     for (int j = 0; j < half; j++) V(unpack)(width, &out[2 * j], &out[2 * j + 1], in[j], in[j + half]);
 }
 
 /* Of bytes, what the first round leaves in even registers, or in odd ones; and another round of these 8. */
-TG_NO_CHECKS INLINE void V(half_round)(V(vec) *out, const V(vec) *in, bool odd) {
+TG_NO_CHECKS TG_INLINE void V(half_round)(V(vec) *out, const V(vec) *in, bool odd) {
     TG_UNROLL
     for (int j = 0; j < 8; j++) {
         V(vec) low, high;
@@ -70,14 +70,14 @@ TG_NO_CHECKS INLINE void V(half_round)(V(vec) *out, const V(vec) *in, bool odd) 
     }
 }
 
-TG_NO_CHECKS INLINE void V(round_of_8)(V(vec) *out, const V(vec) *in) {
+TG_NO_CHECKS TG_INLINE void V(round_of_8)(V(vec) *out, const V(vec) *in) {
     TG_UNROLL
     for (int j = 0; j < 4; j++) V(unpack)(1, &out[2 * j], &out[2 * j + 1], in[j], in[j + 4]);
 }
 
 /* n = 16 / width registers, in each of their 16-byte lanes: after as many rounds as the index of a register has bits,
  * registers and elements have changed places. */
-TG_NO_CHECKS INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
+TG_NO_CHECKS TG_INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
     V(vec) a[16];
     if (width == 16) out[0] = in[0];
     if (width == 8) V(round)(8, out, in);
@@ -91,7 +91,7 @@ TG_NO_CHECKS INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
 
 /* Lane i of register j, of as many registers as there are lanes, becomes lane j of register i. */
 #if VEC == 64
-TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+TG_NO_CHECKS TG_INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     const __m512i a = (__m512i)in[0], b = (__m512i)in[step], c = (__m512i)in[2 * step], d = (__m512i)in[3 * step];
     const __m512i ab = _mm512_shuffle_i64x2(a, b, 0x44), cd = _mm512_shuffle_i64x2(c, d, 0x44);
     const __m512i ab2 = _mm512_shuffle_i64x2(a, b, 0xee), cd2 = _mm512_shuffle_i64x2(c, d, 0xee);
@@ -101,12 +101,12 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
     out[3] = (V(vec))_mm512_shuffle_i64x2(ab2, cd2, 0xdd);
 }
 #elif VEC == 32
-TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+TG_NO_CHECKS TG_INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     out[0] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x20);
     out[1] = (V(vec))_mm256_permute2x128_si256((__m256i)in[0], (__m256i)in[step], 0x31);
 }
 #else
-TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
+TG_NO_CHECKS TG_INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) {
     (void)step;
     out[0] = in[0];
 }
@@ -116,7 +116,7 @@ TG_NO_CHECKS INLINE void V(turn_lanes)(V(vec) *out, const V(vec) *in, int step) 
 #define STORES_EACH (TG_LINE_BYTES / VEC)
 
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
-TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
+TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;
     V(vec)    v[LANES * 16];
     TG_UNROLL
@@ -145,34 +145,35 @@ TG_NO_CHECKS INLINE void V(square_of)(int width, places at, bool stream) {
 
 /* Functions of their own: where these hundreds of instructions are a part of loops, gcc keeps addresses for the next
  * round in registers that they need. */
-#define DEFINE_SQUARE(width)                                                                                         \
-    TG_NO_CHECKS OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,         \
-                                                int64_t at) {                                                        \
-        V(square_of)(width, listed(row, to, line, at), false);                                                       \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,  \
-                                                       int64_t at, const uint8_t *const *later, int64_t later_at) {  \
-        places p = listed(row, to, line, at);                                                                        \
-        p.later = later;                                                                                             \
-        p.later_at = later_at;                                                                                       \
-        V(square_of)(width, p, true);                                                                                \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_solid_##width)(uint8_t *d, const uint8_t *s, int64_t row,                     \
-                                                      const uint8_t *next) {                                         \
-        V(square_of)(width, solid(d, s, row, next), false);                                                          \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_solid_stream_##width)(uint8_t *d, const uint8_t *s, int64_t row,              \
-                                                             const uint8_t *next) {                                  \
-        V(square_of)(width, solid(d, s, row, next), true);                                                           \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
-        V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);         \
-    }                                                                                                                \
-    TG_NO_CHECKS OUTLINE void V(square_groups_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,    \
-                                                       int64_t group, int64_t pair) {                                \
-        V(square_of)(width, (places){.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row,                \
-                                     .group = group, .pair = pair}, false);                                          \
-    }
+#define DEFINE_SQUARE(width)                                                                                           \
+  TG_NO_CHECKS TG_OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,          \
+                                                 int64_t at) {                                                         \
+    V(square_of)(width, listed(row, to, line, at), false);                                                             \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,   \
+                                                        int64_t at, const uint8_t *const *later, int64_t later_at) {   \
+    places p = listed(row, to, line, at);                                                                              \
+    p.later = later;                                                                                                   \
+    p.later_at = later_at;                                                                                             \
+    V(square_of)(width, p, true);                                                                                      \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_solid_##width)(uint8_t * d, const uint8_t *s, int64_t row,                     \
+                                                       const uint8_t *next) {                                          \
+    V(square_of)(width, solid(d, s, row, next), false);                                                                \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_solid_stream_##width)(uint8_t * d, const uint8_t *s, int64_t row,              \
+                                                              const uint8_t *next) {                                   \
+    V(square_of)(width, solid(d, s, row, next), true);                                                                 \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_even_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {    \
+    V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);               \
+  }                                                                                                                    \
+  TG_NO_CHECKS TG_OUTLINE void V(square_groups_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row,    \
+                                                        int64_t group, int64_t pair) {                                 \
+    V(square_of)                                                                                                       \
+    (width, (places){.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group, .pair = pair},   \
+     false);                                                                                                           \
+  }
 
 DEFINE_SQUARE(1)
 DEFINE_SQUARE(2)
@@ -182,7 +183,7 @@ DEFINE_SQUARE(16)
 #undef DEFINE_SQUARE
 
 /* Of bytes a square has so many lines that fetching them at once holds it up. */
-TG_NO_CHECKS OUTLINE void V(square_far)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t ahead) {
+TG_NO_CHECKS TG_OUTLINE void V(square_far)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, int64_t ahead) {
     V(square_of)(1, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row, .ahead = ahead}, false);
 }
 
@@ -203,7 +204,7 @@ BY_WIDTH(V(square_groups_move), square_groups)
 
 #if VEC == 64
 /* 64 bytes of each of 32 / width lines become half of what a square writes to each of its rows. */
-TG_NO_CHECKS INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {
+TG_NO_CHECKS TG_INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {
     const int n = 16 / width;
     V(vec)    in[16], a[16], b[16];
     TG_UNROLL
@@ -223,10 +224,10 @@ TG_NO_CHECKS INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, int
     }
 }
 
-#  define DEFINE_HALF(width)                                                                                          \
-      TG_NO_CHECKS OUTLINE void V(half_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {          \
-          V(half_of)(width, d, s, s_step, row);                                                                       \
-      }
+#  define DEFINE_HALF(width)                                                                                           \
+    TG_NO_CHECKS TG_OUTLINE void V(half_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {         \
+      V(half_of)(width, d, s, s_step, row);                                                                            \
+    }
 
 DEFINE_HALF(1)
 DEFINE_HALF(2)
@@ -235,7 +236,7 @@ DEFINE_HALF(8)
 DEFINE_HALF(16)
 #  undef DEFINE_HALF
 
-INLINE V(square_even_move) *V(half)(int width) {
+TG_INLINE V(square_even_move) *V(half)(int width) {
     return width == 1   ? V(half_1)
            : width == 2 ? V(half_2)
            : width == 4 ? V(half_4)
@@ -243,11 +244,11 @@ INLINE V(square_even_move) *V(half)(int width) {
                         : V(half_16);
 }
 #else
-INLINE V(square_even_move) *V(half)(int width) { return V(square_even)(width); }
+TG_INLINE V(square_even_move) *V(half)(int width) { return V(square_even)(width); }
 #endif
 
 /* 16 bytes of each of VEC / width lines become VEC bytes of 16 / width rows. */
-TG_NO_CHECKS INLINE void V(strip_of)(int width, places at, bool stream) {
+TG_NO_CHECKS TG_INLINE void V(strip_of)(int width, places at, bool stream) {
     const int n = 16 / width;
     V(vec)    in[16], out[16];
     TG_UNROLL
@@ -263,10 +264,10 @@ TG_NO_CHECKS INLINE void V(strip_of)(int width, places at, bool stream) {
 }
 
 /* The same of evenly spaced lines, to evenly spaced rows. */
-#define DEFINE_STRIP(width)                                                                                          \
-    TG_NO_CHECKS OUTLINE void V(strip_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {     \
-        V(strip_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);          \
-    }
+#define DEFINE_STRIP(width)                                                                                            \
+  TG_NO_CHECKS TG_OUTLINE void V(strip_even_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {     \
+    V(strip_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);                \
+  }
 
 DEFINE_STRIP(1)
 DEFINE_STRIP(2)
@@ -280,7 +281,7 @@ BY_WIDTH(V(square_even_move), strip_even)
 /* ---- tiles ---- */
 
 /* n bytes, at most a stick. */
-INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
+TG_INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
     const uint64_t all = ~(uint64_t)0;
     const uint64_t low = n >= 64 ? all : ~(all << n), high = n <= 64 ? 0 : n >= 128 ? all : ~(all << (n - 64));
@@ -292,7 +293,7 @@ INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 }
 
 /* n bytes, fewer than 16. */
-INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
+TG_INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
     _mm_storeu_si128((__m128i *)(void *)d, _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), s));
 #else
@@ -301,7 +302,7 @@ INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 }
 
 /* Lines [first, first + n), `at` bytes into a tile. */
-INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at) {
+TG_INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at) {
     const int64_t end = first + n < t->lines ? first + n : t->lines;
     if (t->at + at >= t->end) return;
     for (int64_t i = first; i < end; i++) TG_FETCH(t->line[i] + t->at + at);
@@ -309,7 +310,7 @@ INLINE void V(fetch)(const source_tile *t, int64_t first, int64_t n, int64_t at)
 
 /* A square of a tile, p squares to the right and i bytes into its lines, around the caches; the same square of a later
  * tile is fetched. */
-TG_NO_CHECKS INLINE void V(stream_square)(int width, uint8_t *const *row, const source_tile *t, int p, int64_t i,
+TG_NO_CHECKS TG_INLINE void V(stream_square)(int width, uint8_t *const *row, const source_tile *t, int p, int64_t i,
                                           int64_t bytes, const source_tile *later) {
     const int     n = VEC / width, each = n * VEC / STICK; /* lines of which it fetches a stick, if not all at once */
     const int64_t at = i - i % STICK;
@@ -322,7 +323,7 @@ TG_NO_CHECKS INLINE void V(stream_square)(int width, uint8_t *const *row, const 
 
 /* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
  * from memory, all of what rows get is written together. */
-TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
+TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
                                      const source_tile *later, bool stream) {
     const int n = VEC / width; /* lines, and rows, of a square */
     int64_t   i = 0;
@@ -348,7 +349,8 @@ TG_NO_CHECKS INLINE void V(run_tile)(int width, uint8_t *const *row, const sourc
 }
 
 /* Where columns are missing there is padding, or anything; where there are less than 16 bytes of a line, zeros. */
-INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile *t, int64_t bytes, const uint8_t *pad) {
+TG_INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile *t, int64_t bytes,
+                           const uint8_t *pad) {
     int64_t k = 0;
     for (; k < t->lines; k++) {
         w->edge[k] = t->line[k] + t->at;
@@ -363,7 +365,7 @@ INLINE void V(complete)(int width, work *w, source_tile *out, const source_tile 
 #include "kernels/even.inc.h"
 
 /* As many whole sticks as there are, from one end of src to the other. */
-INLINE void V(run_solid)(int width, bool stream, matrix *a) {
+TG_INLINE void V(run_solid)(int width, bool stream, matrix *a) {
     const int            n = VEC / width, side = STICK / width;
     const int64_t        sticks = a->src.n / side, row = a->dst.step;
     const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + a->src.n * STICK;
@@ -384,7 +386,7 @@ INLINE void V(run_solid)(int width, bool stream, matrix *a) {
 }
 
 /* Rows [first, first + n) of a seam, out of a buffer: those that the next row follows as a whole. */
-INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t first, int64_t n) {
+TG_INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t first, int64_t n) {
     const int64_t own = k->seam * a->width, all = k->cols * a->width;
     int64_t       left = a->group_rows - first % a->group_rows; /* rows of the group */
     for (int64_t i = 0; i < n; i++) {
@@ -401,7 +403,7 @@ INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t firs
 }
 
 /* The columns before the seam of the first row, and the seam's of the last one. */
-INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
+TG_INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
     uint8_t *const last = k->d + line_offset(&a->dst, a->dst.n - 1);
     uint8_t        out[STICK];
     for (int64_t i = 0; i < STICK / width && i < k->cols; i++)
@@ -412,7 +414,7 @@ INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
 
 /* Sticks side by side that begin inside of cache lines, each matrix a tile: all of it is a seam. All rows of the tile
  * are turned, the last one to nowhere: its seam reads one element beyond lines 0, 1, ..., where the next line is. */
-INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
+TG_INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
     const int            n = VEC / width, side = STICK / width;
     stick *const         k = &w->stick[0];
     const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + side * STICK;
@@ -436,7 +438,7 @@ INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
 }
 
 /* Stick i of the lines of a tile, wherever it begins in a cache line. */
-INLINE void V(fetch_stick)(const matrix *a, const source_tile *t, int64_t i) {
+TG_INLINE void V(fetch_stick)(const matrix *a, const source_tile *t, int64_t i) {
     const int64_t  each = DEPTH(a->width) / STICK, at = t->at + i % each * STICK;
     if (i / each >= t->lines || at >= t->end) return;
     const uint8_t *const p = t->line[i / each] + at;
@@ -447,7 +449,7 @@ INLINE void V(fetch_stick)(const matrix *a, const source_tile *t, int64_t i) {
 
 /* n rows of a stick, out of a buffer. The line that is begun stays there. A tile has as many rows as its lines have
  * sticks: after each row a stick of a later tile is fetched. */
-INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n, const source_tile *later) {
+TG_INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n, const source_tile *later) {
     const int64_t bytes = k->cols * a->width;
     const bool    first = k->d == k->start, last = k->d + bytes == k->start + a->cols * a->width;
     for (int64_t i = 0; i < n; i++) {
@@ -468,7 +470,7 @@ INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n, c
 }
 
 /* Columns of one stick, or fewer. */
-INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
+TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
     const bool    seam = now->seam > 0, narrow = !seam && now->cols < STICK / width;
     const bool    apart = narrow || a->carried || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
@@ -506,7 +508,7 @@ INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
 
 /* ---- blocks ---- */
 
-INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
+TG_INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
     w->o = 0;
     w->c = a->first;
     for (unsigned i = 0; i < STICKS - 1; i++) next_stick(w, a, i);
@@ -517,7 +519,7 @@ INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
 }
 
 /* All columns for the rows of one tile, and so on. */
-INLINE void V(run_carried)(int width, const matrix *a, work *w) {
+TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
     const int64_t depth = DEPTH(width) / width;
     for (int64_t o = 0; o < a->outer; o++)
         for (int64_t r = 0; r < a->dst.n; r += depth) {
@@ -530,7 +532,7 @@ INLINE void V(run_carried)(int width, const matrix *a, work *w) {
         }
 }
 
-INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;
     matrix a;
     matrix_of(&a, w.pad, width, m, d, s, b);
@@ -554,10 +556,10 @@ INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint
 }
 
 /* Functions of their own: one block has the buffers on the stack of one of them, beside a stage of its caller's. */
-#define DEFINE_MATRICES(width)                                                                                       \
-    OUTLINE void V(matrices_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {           \
-        V(run_matrices)(width, m, d, s, b);                                                                          \
-    }
+#define DEFINE_MATRICES(width)                                                                                         \
+  TG_OUTLINE void V(matrices_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {            \
+    V(run_matrices)(width, m, d, s, b);                                                                                \
+  }
 DEFINE_MATRICES(1)
 DEFINE_MATRICES(2)
 DEFINE_MATRICES(4)
@@ -567,7 +569,7 @@ DEFINE_MATRICES(16)
 
 BY_WIDTH(V(turn_narrow_move), matrices)
 
-INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
 #if VEC == 64
     if (moved_at_hand(width, m, d, s, b)) return NULL;
 #endif

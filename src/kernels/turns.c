@@ -21,8 +21,6 @@
 #endif
 #include <string.h>
 
-#define INLINE TG_INLINE
-
 /* What changes places with what is `by` bits above it. */
 #define EXCHANGE(x, by, low)                          \
     do {                                              \
@@ -65,7 +63,7 @@ static inline int place_of(int bits, int rows, int k) {
 }
 
 /* n bytes of each row. */
-INLINE void mix_bytes(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n) {
+TG_INLINE void mix_bytes(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint32_t x = 0;
         for (int k = 0; k < rows; k++) x |= (uint32_t)s[k * step + i] << place_of(bits, rows, k);
@@ -75,7 +73,7 @@ INLINE void mix_bytes(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t 
     }
 }
 
-INLINE void part_bytes(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
+TG_INLINE void part_bytes(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
     for (int64_t i = 0; i < n; i++) {
         uint32_t x = 0;
         for (int k = 0; k < rows; k++) x |= (uint32_t)s[i * rows + k] << 8 * k;
@@ -105,14 +103,16 @@ static inline bool can_stream(int rows, const uint8_t *d, const tg_block *b) {
 
 /* ---- plain C ---- */
 
-INLINE void mix_plain(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream, bool claims) {
+TG_INLINE void mix_plain(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
+                         bool claims) {
     (void)stream;
     (void)claims;
     for (int64_t r = 0; r < b->rows; r++)
         mix_bytes(bits, rows, d + r * b->dst_row, s + r * b->src_row, b->src_col, b->cols);
 }
 
-INLINE void part_plain(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream, bool claims) {
+TG_INLINE void part_plain(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
+                          bool claims) {
     (void)stream;
     (void)claims;
     for (int64_t r = 0; r < b->rows; r++)

@@ -5,7 +5,7 @@ typedef uint8_t V(short_bytes) __attribute__((vector_size(VEC / 2)));
 typedef uint8_t V(word_bytes) __attribute__((vector_size(VEC / 4)));
 
 /* VEC bytes, of all rows together. */
-INLINE V(vec) V(mix)(int bits, int rows, const uint8_t *s, int64_t step) {
+TG_INLINE V(vec) V(mix)(int bits, int rows, const uint8_t *s, int64_t step) {
     if (rows == 2) {
         V(u16) x = V(get_16_of_8)(s) | V(get_16_of_8)(s + step) << 8;
         MIX_2(bits, x);
@@ -17,7 +17,7 @@ INLINE V(vec) V(mix)(int bits, int rows, const uint8_t *s, int64_t step) {
     return (V(vec))x;
 }
 
-INLINE void V(part)(int bits, int rows, uint8_t *d, int64_t step, V(vec) v) {
+TG_INLINE void V(part)(int bits, int rows, uint8_t *d, int64_t step, V(vec) v) {
     if (rows == 2) {
         V(u16) x = (V(u16))v;
         PART_2(bits, x);
@@ -37,7 +37,7 @@ INLINE void V(part)(int bits, int rows, uint8_t *d, int64_t step, V(vec) v) {
 
 #if VEC == 64
 /* n bytes of each row, less than a vector of all. */
-INLINE void V(mix_short)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n) {
+TG_INLINE void V(mix_short)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n) {
     uint8_t         row[4][VEC / 2] __attribute__((aligned(VEC / 2)));
     const __mmask32 part = ((__mmask32)1 << n) - 1;
     for (int k = 0; k < rows; k++)
@@ -45,7 +45,7 @@ INLINE void V(mix_short)(int bits, int rows, uint8_t *d, const uint8_t *s, int64
     _mm512_mask_storeu_epi8(d, ((__mmask64)1 << n * rows) - 1, (__m512i)V(mix)(bits, rows, row[0], VEC / 2));
 }
 
-INLINE void V(part_short)(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
+TG_INLINE void V(part_short)(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
     uint8_t         row[4][VEC / 2] __attribute__((aligned(VEC / 2)));
     const __mmask32 part = ((__mmask32)1 << n) - 1;
     V(part)(bits, rows, row[0], VEC / 2, (V(vec))_mm512_maskz_loadu_epi8(((__mmask64)1 << n * rows) - 1, s));
@@ -60,7 +60,7 @@ INLINE void V(part_short)(int bits, int rows, uint8_t *d, int64_t step, const ui
 #endif
 
 /* n bytes of each row, at least a vector of all. */
-INLINE void V(mix_run)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n, bool stream,
+TG_INLINE void V(mix_run)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n, bool stream,
                        bool claims) {
     const int64_t each = VEC / rows;
     for (int64_t i = 0;;) {
@@ -71,7 +71,7 @@ INLINE void V(mix_run)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t
     }
 }
 
-INLINE void V(part_run)(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
+TG_INLINE void V(part_run)(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
     const int64_t each = VEC / rows;
     for (int64_t i = 0;;) {
         V(part)(bits, rows, d + i, step, V(load)(s + i * rows));
@@ -81,7 +81,7 @@ INLINE void V(part_run)(int bits, int rows, uint8_t *d, int64_t step, const uint
 }
 
 /* Runs of one vector, as tiles of 128 columns of 2 bits have, in a loop of their own. */
-INLINE void V(mix_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
+TG_INLINE void V(mix_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
                         bool claims) {
     const int64_t n = b->cols, step = b->src_col, dst_row = b->dst_row, src_row = b->src_row;
     if (n == VEC / rows) {
@@ -97,7 +97,7 @@ INLINE void V(mix_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const 
     }
 }
 
-INLINE void V(part_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
+TG_INLINE void V(part_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
                          bool claims) {
     const int64_t n = b->cols, step = b->dst_col, dst_row = b->dst_row, src_row = b->src_row;
     (void)stream;

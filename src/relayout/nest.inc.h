@@ -605,7 +605,7 @@ static bool add_all_gaps(refinement *r, const walk_of_dst *w) {
 
 /* Where all of dst was to be filled before: if its strides nest, gaps are boxes too. Not inline: most plans have none,
  * and need no place for these loops. */
-__attribute__((noinline)) static void fill_gaps(refinement *r) {
+TG_OUTLINE void fill_gaps(refinement *r) {
     tg_nest *const nest = &r->plan->as.nest;
     const int32_t  nboxes = nest->nboxes, nloops = nest->nloops;
     const bool     single = nest->single;
