@@ -46,7 +46,7 @@ TG_INLINE void V(broadcast_lines)(uint8_t *d, V(vec) v, int64_t n) {
 
 /* Not inline: its frame would hold up small blocks of other steps. */
 TG_OUTLINE void V(broadcast)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                                                   const tg_block *b) {
+                             const tg_block *b) {
     const int64_t n = b->cols * width;
     const bool    stream = m->stream && elements_aligned(width, d, b) && n >= TG_LINE_BYTES;
     for (int64_t o = 0; o < b->outer; o++)

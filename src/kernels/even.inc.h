@@ -11,7 +11,7 @@ TG_INLINE void V(fetch_even)(const matrix *a, const even_tile *t, int64_t row, i
  * and 128 bytes of a line read, which caches fetch together. By half squares where whole ones' lines have no place in
  * the first-level cache together. */
 TG_INLINE void V(run_even_squares)(int width, bool groups, bool halves, bool far, const matrix *a, const even_stick *k,
-                                int64_t rows) {
+                                   int64_t rows) {
     const int     n = VEC / width, side = STICK / width, lines = halves ? n / 2 : n;
     const int64_t s_step = a->src.step, row = a->dst.step, group = a->group, pair = a->pair;
     const bool           inside = far && width == 1 && !groups && a->crowded;

@@ -196,7 +196,7 @@ TG_INLINE bool joined(int width, const tg_mover *m, uint8_t *d, const uint8_t *s
 /* A vector of each row, of which there are fewer than `ways`: those elements of some lines that go to one row come
  * together, a unit, and units are turned. */
 TG_NO_CHECKS TG_INLINE void apart_of(int width, int ways, uint8_t *d, int64_t row, int64_t rows, const uint8_t *s,
-                                  __m512i apart, bool stream) {
+                                     __m512i apart, bool stream) {
     const int64_t step = 64 / (ways * width) * rows * width;
     V(vec)        v[MOST_TURNS], out[MOST_TURNS];
     TG_UNROLL

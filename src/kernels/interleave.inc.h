@@ -175,7 +175,7 @@ TG_NO_CHECKS TG_INLINE void V(turns)(int width, int ways, bool back, V(vec) *w, 
 
 /* n bytes of each of `ways` rows, less than a vector. */
 TG_NO_CHECKS TG_INLINE void V(take_rest)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
-                                      int64_t n) {
+                                         int64_t n) {
     V(vec) v[MOST_TURNS], w[MOST_TURNS];
     TG_UNROLL
     for (int k = 0; k < ways; k++)
@@ -190,7 +190,7 @@ TG_NO_CHECKS TG_INLINE void V(take_rest)(int width, int ways, bool back, uint8_t
 
 /* n elements of each of `ways` rows, which lie `row` bytes apart in src, or in dst if we go back. */
 TG_NO_CHECKS TG_INLINE void V(turns_of)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row,
-                                     int64_t n, int64_t ahead, bool near, bool stream, bool claims) {
+                                        int64_t n, int64_t ahead, bool near, bool stream, bool claims) {
     const int64_t d_step = back ? row : VEC, s_step = back ? VEC : row;
     const int64_t d_next = back ? VEC : ways * VEC, s_next = back ? ways * VEC : VEC;
     int64_t       i = 0;
@@ -212,7 +212,7 @@ TG_NO_CHECKS TG_INLINE void V(turns_of)(int width, int ways, bool back, uint8_t 
 }
 
 TG_INLINE void V(take_turns)(int width, int ways, bool back, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
-                          int64_t ahead, bool near, bool stream) {
+                             int64_t ahead, bool near, bool stream) {
     V(turns_of)(width, ways, back, d, s, row, n, ahead, near, stream, false);
 }
 
@@ -226,7 +226,7 @@ TG_INLINE void V(put_end)(uint8_t *d, const uint8_t *s, int64_t n, bool claims) 
 /* The same in turns, where dst begins inside of a line: what comes before its first line, and less than a vector at the
  * end, comes out of a buffer. */
 TG_NO_CHECKS TG_INLINE void V(turn_inside)(int width, int ways, uint8_t *d, const uint8_t *s, int64_t row, int64_t n,
-                                        int64_t ahead, bool near, bool claims) {
+                                           int64_t ahead, bool near, bool claims) {
     const int64_t each = VEC / width, unit = ways * width, lead = (int64_t)(-(uintptr_t)d % TG_LINE_BYTES) / unit;
     const int64_t rest = (n - lead) % each, first = tg_max(each, TG_LINE_BYTES / unit); /* whole vectors */
     uint8_t       out[MOST_TURNS * TG_LINE_BYTES] __attribute__((aligned(64)));
@@ -238,7 +238,7 @@ TG_NO_CHECKS TG_INLINE void V(turn_inside)(int width, int ways, uint8_t *d, cons
 }
 
 TG_INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                           const tg_block *b) {
+                              const tg_block *b) {
     const int64_t n = back ? b->cols : b->rows, row = back ? b->dst_row : b->src_col;
     const bool    stream = m->stream && tg_at_lines(d, b->dst_outer, back ? row : 0);
     const int64_t ahead = m->fetches ? 2048 : 0, d_outer = b->dst_outer, s_outer = b->src_outer;

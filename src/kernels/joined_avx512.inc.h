@@ -9,7 +9,7 @@ TG_INLINE __mmask64 V(bytes_of)(int64_t from, int64_t to) {
  * line, piece i has n - 64 bytes of lines to itself, from k on; the line before them is 64 - k bytes of piece i - 1 and
  * k of its own. */
 TG_INLINE void V(join_piece)(uint8_t *line, const uint8_t *piece, const uint8_t *before, int64_t n, int64_t k,
-                          const walk *w) {
+                             const walk *w) {
     const __mmask64 old = ~(uint64_t)0 >> k;
     const __m512i   v = _mm512_maskz_loadu_epi8(old, before + n - (TG_LINE_BYTES - k));
     V(stream)(line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, piece - (TG_LINE_BYTES - k)));

@@ -46,7 +46,7 @@ TG_INLINE void V(exchange_part)(int bits, uint8_t *d, int64_t d_step, const uint
 
 /* n bytes of each of 8 / bits lines. What lies `ahead` of them is fetched, if not 0. */
 TG_INLINE void V(exchange)(int bits, uint8_t *d, int64_t d_step, const uint8_t *s, int64_t s_step, int64_t n,
-                        int64_t ahead, bool stream) {
+                           int64_t ahead, bool stream) {
     const int per = 8 / bits;
     int64_t   i = 0;
     if (n < VEC) {
@@ -112,7 +112,7 @@ TG_INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage
 }
 
 TG_INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                                const tg_block *b) {
+                                   const tg_block *b) {
     packed_matrix a = matrix_of(bits, m, d, s, b);
     a.bytes.move = a.into_stage.move = tg_transpose_for(SET, 1);
     if ((a.last ? a.line * (8 / bits) : a.side) * a.piece <= WANTED) with_half_a_stage(exchange, &a);
@@ -161,14 +161,14 @@ TG_INLINE __m512i load_shifted(const uint8_t *s, const phase *p) {
                                      _mm512_sllv_epi16(_mm512_loadu_si512(s + 1), p->up), LOW_ELSE_HIGH);
 }
 
-/* How many groups of lines can be read by whole vectors, to one byte behind: the last ones may end where src does. */
+/* How many groups of lines can be read by whole vectors, to one byte behind: the last ones may end where src does. None
+ * where lines walk down, or stand. */
 TG_INLINE int64_t safe_groups(int bits, const tg_block *b, int64_t bytes) {
     const int     log = bits / 2, per = 8 / bits;
-    const int64_t highest = b->src_outer + (b->src_row > 0 ? (b->rows - 1) * b->src_row : 0) + b->cols;
+    const int64_t highest = b->src_outer + (b->rows - 1) * b->src_row + b->cols;
     const int64_t safe = (highest >> (3 - log)) - bytes - 1 - (b->src_outer >> (3 - log)); /* from the first line on */
-    const int64_t rise = tg_max(b->src_row, 0), groups = b->rows / per;
-    if (safe < rise) return 0; /* lines of a group are less than so many bytes apart */
-    return rise == 0 ? groups : tg_min(groups, safe / rise);
+    if (b->src_row <= 0 || safe < b->src_row) return 0; /* lines of a group are less than so many bytes apart */
+    return tg_min(b->rows / per, safe / b->src_row);
 }
 
 /* As many elements as a byte has are whole bytes: so is the step from a group of lines to the next one, and each line
@@ -181,6 +181,10 @@ TG_INLINE const uint8_t *fold_lines(int bits, const tg_mover *m, uint8_t *d, con
     const bool     far = m->far;
     const uint8_t *line[8];
     phase          p[8];
+    if (safe == 0) {
+        V(fold_rest)(bits, d, s, b, 0);
+        return NULL;
+    }
     TG_UNROLL
     for (int k = 0; k < per; k++) {
         const int64_t first = b->src_outer + k * step;
@@ -235,7 +239,7 @@ TG_INLINE V(fields) V(join_fields)(int bits, bool nonzero, const V(fields) *x) {
 }
 
 TG_INLINE const uint8_t *V(fold_bytes)(int bits, bool nonzero, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                                    const tg_block *v) {
+                                       const tg_block *v) {
     enum { AHEAD_LINES = 32 };
     const int      per = 8 / bits;
     const tg_block b = *v;

@@ -37,8 +37,8 @@ typedef enum journey {
     ROW_RUNS,    /* rows of half a step are; lines as before */
     LINE_RUNS,   /* rows and lines of half a step are; lines of a later tile are fetched */
     SEAM_RUNS,   /* the same, and sticks at the end of rows end with the beginning of the next row */
-    ALONG_LINES, /* the same, but the next stick of lines that are copied is fetched */
-    IN_CACHES    /* the same, but nothing is fetched, and stores go into the caches */
+    ALONG_LINES, /* LINE_RUNS, but the next stick of lines that are copied is fetched */
+    IN_CACHES    /* LINE_RUNS, but nothing is fetched, and stores go into the caches */
 } journey;
 
 /* Tiles of the sticks of a matrix of which all lines are there. */

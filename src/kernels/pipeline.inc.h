@@ -47,7 +47,7 @@ TG_NO_CHECKS TG_INLINE void V(carry)(int width, journey way, const V(step) *t, i
 /* 16 bytes of VEC / width lines become VEC bytes of as many sticks; of bytes, of 8 of them, the high ones or the low
  * ones, since there are no registers for 16. Lines [first, end) are carried meanwhile. */
 TG_NO_CHECKS TG_INLINE void V(turn_staged)(int width, journey way, V(vec) *out, const V(step) *t, const uint8_t *from,
-                                      bool high, int first, int end) {
+                                           bool high, int first, int end) {
     const int n = 16 / width, rounds = width == 1 ? 3 : ROUNDS(width), more = end - first;
     V(vec)    v[2][16];
     TG_UNROLL
@@ -101,8 +101,8 @@ TG_NO_CHECKS TG_INLINE void V(make_step)(int width, journey way, const V(step) *
 /* All steps of tile number `tile`, while lines of the next one are copied. h, line: where half steps begin, if neither
  * t nor the seams say it. */
 TG_NO_CHECKS TG_INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
-                                           const half_places *h, const uint8_t *const *line,
-                                           const seam_tile *seams) {
+                                                const half_places *h, const uint8_t *const *line,
+                                                const seam_tile *seams) {
     const bool even = way == EVEN_ROWS || way == ROW_RUNS;
     const int64_t  half = HALF(width) * t.line_step, wrap = way == SEAM_RUNS ? seams->wrap : 0;
     const int64_t  jump = way == SEAM_RUNS ? seams->jump : 0, row_jump = way == SEAM_RUNS ? seams->row_jump : 0;

@@ -110,7 +110,7 @@ TG_OUTLINE void V(claimed_ragged)(uint8_t *d, const uint8_t *s, const tg_block *
 
 /* n rows side by side. */
 TG_INLINE void V(ragged_band)(uint8_t *to, const uint8_t *from, const V(ragged) *r, int64_t n, const V(short_stick) *e,
-                           bool padded) {
+                              bool padded) {
     for (int64_t k = 1; k < r->on.n; k++, to += r->on.dst, from += r->on.src) {
         TG_UNROLL
         for (int64_t j = 0; j < n; j++) V(stick)(to + j * r->beside.dst, from + j * r->beside.src, false);

@@ -299,7 +299,7 @@ TG_INLINE void V(unit_runs)(int unit, uint8_t *restrict d, const uint8_t *restri
 /* A row is moved as one unit. What lies behind it in src comes along, and is overwritten by the next row of the run;
  * where there is none, or src ends, two halves of a unit overlap. */
 TG_INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n, const walk *v,
-                             int64_t band) {
+                                int64_t band) {
     const walk           w = *v;
     const bool           goes_on = w.across.dst == w.along.n * n && band >= w.along.n; /* from run to run */
     const int64_t        along = tg_max((w.along.n - 1) * w.along.src, 0);

@@ -96,7 +96,7 @@ static const uint8_t *insert_avx512(const tg_mover *m, uint8_t *d, const uint8_t
     for (int64_t r = 0; r < per && r < b->rows; r++) {
         const int64_t first = b->dst_outer + r * b->dst_row;
         insert_lines(d + (first >> (3 - log)), b->dst_row, s + r * b->src_row, per * b->src_row,
-                     (b->rows - r + per - 1) / per, phase_of(first << log & 7, b->cols << log));
+                     (b->rows - r + per - 1) / per, phase_of(first * (1 << log) & 7, b->cols << log));
     }
     return NULL;
 }

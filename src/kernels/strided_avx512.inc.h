@@ -119,7 +119,7 @@ TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d,
         }
 
 TG_INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                        const tg_block *b) {
+                           const tg_block *b) {
     const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
     if (m->stream && lines && elements_aligned(width, d, b))
         EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
@@ -149,7 +149,7 @@ static inline bool is_scatter(const tg_block *b, int64_t width) {
 
 /* Not inline: its frame would hold up small blocks of other steps. */
 TG_OUTLINE void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                                                  const tg_block *b) {
+                            const tg_block *b) {
     if (is_gather(b, width)) {
         gather g;
         make_gather(&g, width, b->src_col);

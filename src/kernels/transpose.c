@@ -293,7 +293,7 @@ TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
 
 /* `pad`: place for a line of padding. */
 TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                      const tg_block *b) {
+                         const tg_block *b) {
     *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
     a->src = (loops){b->cols, b->cols, b->src_col, 0};
     a->dst = (loops){b->rows, b->rows, b->dst_row, 0};
@@ -411,7 +411,7 @@ TG_INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *l
 }
 
 TG_INLINE places offsets(uint8_t *d, const int64_t *row, const uint8_t *s, const int64_t *line, const uint8_t *after,
-                      const int64_t *after_offset) {
+                         const int64_t *after_offset) {
     return (places){.kind = OFFSETS, .d = d, .s = s, .row_offset = row, .line_offset = line, .after = after,
                     .after_offset = after_offset};
 }

@@ -539,7 +539,8 @@ TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const u
     choose_way(&a, width, m);
     const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
-        V(pipeline)(width, &a);
+        const matrix all = a; /* a copy: no call can change the other */
+        V(pipeline)(width, &all);
         if (a.seams) return;
     }
     if (a.staged && a.lead > 0) { /* all but the seam */

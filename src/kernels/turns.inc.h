@@ -61,7 +61,7 @@ TG_INLINE void V(part_short)(int bits, int rows, uint8_t *d, int64_t step, const
 
 /* n bytes of each row, at least a vector of all. */
 TG_INLINE void V(mix_run)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n, bool stream,
-                       bool claims) {
+                          bool claims) {
     const int64_t each = VEC / rows;
     for (int64_t i = 0;;) {
         if (claims) TG_CLAIM(d + i * rows + TG_CLAIMED);
@@ -82,7 +82,7 @@ TG_INLINE void V(part_run)(int bits, int rows, uint8_t *d, int64_t step, const u
 
 /* Runs of one vector, as tiles of 128 columns of 2 bits have, in a loop of their own. */
 TG_INLINE void V(mix_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
-                        bool claims) {
+                           bool claims) {
     const int64_t n = b->cols, step = b->src_col, dst_row = b->dst_row, src_row = b->src_row;
     if (n == VEC / rows) {
         for (int64_t r = 0; r < b->rows; r++, d += dst_row, s += src_row) {
@@ -98,7 +98,7 @@ TG_INLINE void V(mix_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, con
 }
 
 TG_INLINE void V(part_runs)(int bits, int rows, uint8_t *d, const uint8_t *s, const tg_block *b, bool stream,
-                         bool claims) {
+                            bool claims) {
     const int64_t n = b->cols, step = b->dst_col, dst_row = b->dst_row, src_row = b->src_row;
     (void)stream;
     (void)claims;

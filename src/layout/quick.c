@@ -79,7 +79,8 @@ static bool check_others(const tg_layout *l, int32_t at, known *k) {
  * need not be valid: sizes below 0 are for others to find. */
 static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
     int64_t end = 1;
-    for (const tg_mode *m = l->mode + l->nmodes; m-- > l->mode;) {
+    for (int32_t i = l->nmodes; i-- > 0;) {
+        const tg_mode *m = &l->mode[i];
         if (TG_MOSTLY(m->stride == end)) {
             if (!tg_mul(&end, end, m->size)) return false;
         } else if (m->size != 1 || m->stride == INT64_MIN) {

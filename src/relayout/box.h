@@ -5,7 +5,7 @@
  * route.inc.h   how a block gets from src to dst, and by which movers
  * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
  *
- * What all plans need is one piece of code (plan.c says why), and so no file here is compiled by itself. */
+ * What all plans need is one piece of code (plan.c says why): files that end in .inc.h are compiled with plan.c. */
 #ifndef TG_RELAYOUT_BOX_H
 #define TG_RELAYOUT_BOX_H
 

@@ -253,6 +253,8 @@ static bool is_whole(const choice *c) {
         if (is_along(&c->dst, i) && !is_cut(c, i)) continue;
         const int64_t step = is_along(&c->dst, i) ? c->take[i] * d->loop[i].dst : d->loop[i].dst;
         if (!tg_is_whole(step, bits)) return false;
+        if (is_along(&c->dst, i) && !tg_is_whole(d->loop[i].n * d->loop[i].dst, bits))
+            return false; /* the last chunk */
     }
     return d->tail == 0 || tg_is_whole(d->tail, bits);
 }

@@ -185,8 +185,8 @@ static int64_t whole_square(int64_t rows) {
 /* Not inline: no other block needs its stage as well. The block's first loop is columns, its second one rows. Of packed
  * lines there is a matrix of bytes for each field of a byte. */
 TG_OUTLINE void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
-                                                 int64_t dst_at, const uint8_t *src, int64_t src_at,
-                                                 const tg_block *b) {
+                           int64_t dst_at, const uint8_t *src, int64_t src_at,
+                           const tg_block *b) {
     const tg_loop *const loop = &p->as.nest.loop[box->first + box->nloops];
     const int64_t        cols = count_of(&loop[0], b), rows = count_of(&loop[1], b), per = 8 / p->dst_bits;
     const int64_t        fields = p->src_bits < 8 ? per : 1, bytes = tg_ceil_div(cols, per);

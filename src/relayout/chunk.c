@@ -168,7 +168,7 @@ static bool is_chunked(const tg_nest *nest, const tg_box *box, int32_t which) {
 /* Elements from the first to behind the last one that a loop of the block reaches, without that one; in one step of
  * the outermost loop. */
 static int64_t reach(const tg_nest *nest, const tg_box *box, int32_t which, int64_t steps, int64_t step) {
-    const bool outermost = nest->loop[box->first].chunks_of == which;
+    const bool outermost = box->nloops > 0 && nest->loop[box->first].chunks_of == which;
     const bool inside = which != TG_NO_LOOP && !outermost && is_chunked(nest, box, which);
     return ((inside ? box->total[which] : steps) - 1) * step;
 }
@@ -216,8 +216,8 @@ static const tg_box *find_sharing(const tg_nest *nest, const tg_box *box) {
 /* May the box be parted where the others are? All that it writes in a step of its outermost loop lies inside of as long
  * a step from the first box on, and of any two of them the longer step is so many of the shorter one. */
 static bool keeps_steps(const tg_nest *nest, const tg_box *first, const tg_box *box, int64_t extent) {
-    const int64_t step = nest->loop[box->first].dst;
-    if (box->nloops == 0 || box->dst < first->dst || box->dst + extent > first->dst + step) return false;
+    const int64_t step = box->nloops > 0 ? nest->loop[box->first].dst : 0;
+    if (step == 0 || box->dst < first->dst || box->dst + extent > first->dst + step) return false;
     for (const tg_box *b = first; b < box; b++) {
         const int64_t other = nest->loop[b->first].dst;
         if (b->together > 0 && other % step != 0 && step % other != 0) return false;

@@ -115,7 +115,14 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
         put_last(w, b, TG_RAGGED_ROWS);
     }
-    put_loop(w, "    block ", b->cols, col_step(box, b->dst_col), col_step(box, b->src_col));
+    if (tg_takes_turns(box)) {
+        const bool back = box->family == TG_FAMILY_PART;
+        put_loop(w, "    block ", box->width, back ? b->dst_col : TG_PACKED_STEP, back ? TG_PACKED_STEP : b->src_col);
+        tg_put_char(w, '\n');
+        put_loop(w, "    block ", b->cols, back ? 1 : box->width, back ? box->width : 1);
+    } else {
+        put_loop(w, "    block ", b->cols, col_step(box, b->dst_col), col_step(box, b->src_col));
+    }
     if (b->ragged == TG_RAGGED_NOT) put_tail(w, b->tail);
     tg_put_char(w, '\n');
 }

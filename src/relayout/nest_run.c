@@ -165,7 +165,7 @@ static int64_t run_of(int32_t nloops, int64_t counts) { return nloops == 1 ? TG_
 
 /* Not inline: no other box needs place for the lists. */
 TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
-                                                 const uint8_t *src, int64_t first, int64_t end) {
+                           const uint8_t *src, int64_t first, int64_t end) {
     const tg_loop  *loop = &p->as.nest.loop[box->first], *cols = loop + box->nloops, *rows = cols + box->ncols;
     const tg_mover *mover = &p->as.nest.mover[box->mover];
     turned          t;

@@ -37,7 +37,7 @@ typedef enum tg_route {
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
-                        * packed): lines shifted to where bytes begin, transposed, shifted back */
+                        * packed): lines folded to bytes, transposed, shifted */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family

@@ -12,7 +12,7 @@
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
- *       of bytes                           shifted to where bytes begin, transposed, shifted
+ *       of bytes                           folded to bytes, transposed, shifted
  *     long runs of these                 shifted                                              shift
  *
  * Boxes share their movers. */
