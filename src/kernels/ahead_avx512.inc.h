@@ -138,13 +138,13 @@ TG_NO_CHECKS TG_INLINE void square_ahead(int width, places at, const uint8_t *ne
 }
 
 #define DEFINE_AHEAD_KIND(width, name, ROLLING, LINES)                                                                 \
-  TG_NO_CHECKS TG_OUTLINE void V(square_##name##_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row,  \
+  TG_NO_CHECKS TG_OUTLINE void V(square_##name##_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,  \
                                                           const uint8_t *next) {                                       \
     const places at = {.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row};                                 \
     square_ahead(width, at, next, ROLLING, LINES);                                                                     \
   }                                                                                                                    \
   TG_NO_CHECKS TG_OUTLINE void V(square_groups_##name##_##width)(                                                      \
-      uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row, const uint8_t *next, int64_t group, int64_t pair) {  \
+      uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row, const uint8_t *next, int64_t group, int64_t pair) {  \
     const places at = {.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group, .pair = pair}; \
     square_ahead(width, at, next, ROLLING, LINES);                                                                     \
   }
@@ -309,13 +309,14 @@ TG_NO_CHECKS TG_INLINE void inserted_of(int width, int pieces, uint8_t *d, const
 }
 
 #define DEFINE_INSERTED(width)                                                                                         \
-  TG_NO_CHECKS TG_OUTLINE void V(square_inserted_##width)(uint8_t * d, const uint8_t *s, int64_t s_step,               \
-                                                          int64_t row) {                                               \
-    inserted_of(width, VEC / 16, d, s, s_step, row);                                                                   \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(strip_inserted_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) { \
-    inserted_of(width, 1, d, s, s_step, row);                                                                          \
-  }
+    TG_NO_CHECKS TG_OUTLINE void V(square_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,              \
+                                                            int64_t row) {                                             \
+        inserted_of(width, VEC / 16, d, s, s_step, row);                                                               \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(strip_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,               \
+                                                           int64_t row) {                                              \
+        inserted_of(width, 1, d, s, s_step, row);                                                                      \
+    }
 
 DEFINE_INSERTED(1)
 DEFINE_INSERTED(2)

@@ -132,15 +132,20 @@ TG_INLINE V(vec) V(bf16_of_dlf16)(const uint8_t *s) {
 /* f8e4m3fn at s as a float of 16 bits with K bits of fraction, whose bias is 7 + MORE: from 8 on shift and add, below
  * are 0 to 7 times 2^-9. */
 #define DECODE_F8E4M3FN(F, K, MORE, NAN)                                                                               \
-  TG_INLINE V(vec) V(F##_of_f8e4m3fn)(const uint8_t *s) {                                                              \
-    static const uint16_t small[8] = {                                                                                 \
-        0,         (MORE - 2) << K,           (MORE - 1) << K,           (2 * MORE - 1) << (K - 1),                    \
-        MORE << K, (4 * MORE + 1) << (K - 2), (4 * MORE + 2) << (K - 2), (4 * MORE + 3) << (K - 2)};                   \
-    const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 3)) + (MORE << K);                           \
-    V(u16) r = V(pick16)(V(gt16)(V(all16)(8), m), V(lookup)(small, m), normal);                                        \
-    r = V(pick16)(V(eq16)(m, V(all16)(0x7f)), V(all16)(NAN), r);                                                       \
-    return (V(vec))(r | (x & 0x80) << 8);                                                                              \
-  }
+    TG_INLINE V(vec) V(F##_of_f8e4m3fn)(const uint8_t *s) {                                                            \
+        static const uint16_t small[8] = {0,                                                                           \
+                                          (MORE - 2) << K,                                                             \
+                                          (MORE - 1) << K,                                                             \
+                                          (2 * MORE - 1) << (K - 1),                                                   \
+                                          MORE << K,                                                                   \
+                                          (4 * MORE + 1) << (K - 2),                                                   \
+                                          (4 * MORE + 2) << (K - 2),                                                   \
+                                          (4 * MORE + 3) << (K - 2)};                                                  \
+        const V(u16) x = V(get_16_of_8)(s), m = x & 0x7f, normal = (m << (K - 3)) + (MORE << K);                       \
+        V(u16)       r = V(pick16)(V(gt16)(V(all16)(8), m), V(lookup)(small, m), normal);                              \
+        r = V(pick16)(V(eq16)(m, V(all16)(0x7f)), V(all16)(NAN), r);                                                   \
+        return (V(vec))(r | (x & 0x80) << 8);                                                                          \
+    }
 
 DECODE_F8E4M3FN(f16, 10, 8, 0x7e00)
 DECODE_F8E4M3FN(bf16, 7, 120, 0x7fc0)
@@ -269,13 +274,13 @@ TG_INLINE V(vec) V(narrow_64_to_8)(const V(u64) *x) {
     return V(narrow_##S##_to_##D)(x);
 
 #define INTEGERS_TO_FEWER(D, S)                                                                                        \
-  TG_INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s, V(bits) bad){                                               \
-      NARROW(D, S, ((uint64_t)1 << D) - 1, (uint##S##_t)((uint64_t)1 << (D - 1)))} TG_INLINE                           \
-  V(vec)                                                                                                               \
-      V(int##D##_of_uint##S)(const uint8_t *s, V(bits) bad){NARROW(D, S, ((uint64_t)1 << (D - 1)) - 1, 0)} TG_INLINE   \
-      V(vec) V(uint##D##_of_any##S)(const uint8_t *s, V(bits) bad) {                                                   \
-    NARROW(D, S, ((uint64_t)1 << D) - 1, 0)                                                                            \
-  }
+    TG_INLINE V(vec) V(int##D##_of_int##S)(const uint8_t *s, V(bits) bad) {                                            \
+        NARROW(D, S, ((uint64_t)1 << D) - 1, (uint##S##_t)((uint64_t)1 << (D - 1)))                                    \
+    }                                                                                                                  \
+    TG_INLINE V(vec) V(int##D##_of_uint##S)(const uint8_t *s, V(bits) bad) {                                           \
+        NARROW(D, S, ((uint64_t)1 << (D - 1)) - 1, 0)                                                                  \
+    }                                                                                                                  \
+    TG_INLINE V(vec) V(uint##D##_of_any##S)(const uint8_t *s, V(bits) bad) { NARROW(D, S, ((uint64_t)1 << D) - 1, 0) }
 
 INTEGERS_TO_FEWER(32, 64)
 INTEGERS_TO_FEWER(16, 32)

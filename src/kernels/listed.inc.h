@@ -1,20 +1,20 @@
 /* Tiles whose rows and lines are listed, with vectors of VEC bytes; see transpose.c. */
 
 #define DEFINE_SQUARE(width)                                                                                           \
-  TG_NO_CHECKS TG_OUTLINE void V(square_offsets_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,            \
-                                                         const int64_t *line, const uint8_t *later,                    \
-                                                         const int64_t *fetched) {                                     \
-    V(square_of)(width, offsets(d, row, s, line, later, fetched), false);                                              \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_offsets_stream_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,     \
-                                                                const int64_t *line, const uint8_t *later,             \
-                                                                const int64_t *fetched) {                              \
-    V(square_of)(width, offsets(d, row, s, line, later, fetched), true);                                               \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(strip_offsets_##width)(uint8_t * d, const int64_t *row, const uint8_t *s,             \
-                                                        const int64_t *line) {                                         \
-    V(strip_of)(width, offsets(d, row, s, line, NULL, NULL), false);                                                   \
-  }
+    TG_NO_CHECKS TG_OUTLINE void V(square_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,           \
+                                                           const int64_t *line, const uint8_t *later,                  \
+                                                           const int64_t *fetched) {                                   \
+        V(square_of)(width, offsets(d, row, s, line, later, fetched), false);                                          \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_offsets_stream_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,    \
+                                                                  const int64_t *line, const uint8_t *later,           \
+                                                                  const int64_t *fetched) {                            \
+        V(square_of)(width, offsets(d, row, s, line, later, fetched), true);                                           \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(strip_offsets_##width)(uint8_t *d, const int64_t *row, const uint8_t *s,            \
+                                                          const int64_t *line) {                                       \
+        V(strip_of)(width, offsets(d, row, s, line, NULL, NULL), false);                                               \
+    }
 
 DEFINE_SQUARE(1)
 DEFINE_SQUARE(2)

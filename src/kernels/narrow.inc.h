@@ -57,9 +57,9 @@ TG_NO_CHECKS TG_INLINE void V(stripe_of)(int width, uint8_t *d, const uint8_t *s
 }
 
 #define DEFINE_STRIPE(width)                                                                                           \
-  TG_NO_CHECKS TG_OUTLINE void V(stripe_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {         \
-    V(stripe_of)(width, d, s, s_step, row);                                                                            \
-  }
+    TG_NO_CHECKS TG_OUTLINE void V(stripe_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {        \
+        V(stripe_of)(width, d, s, s_step, row);                                                                        \
+    }
 
 DEFINE_STRIPE(1)
 DEFINE_STRIPE(2)

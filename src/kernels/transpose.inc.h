@@ -146,34 +146,33 @@ TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
 /* Functions of their own: where these hundreds of instructions are a part of loops, gcc keeps addresses for the next
  * round in registers that they need. */
 #define DEFINE_SQUARE(width)                                                                                           \
-  TG_NO_CHECKS TG_OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,          \
-                                                 int64_t at) {                                                         \
-    V(square_of)(width, listed(row, to, line, at), false);                                                             \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,   \
-                                                        int64_t at, const uint8_t *const *later, int64_t later_at) {   \
-    places p = listed(row, to, line, at);                                                                              \
-    p.later = later;                                                                                                   \
-    p.later_at = later_at;                                                                                             \
-    V(square_of)(width, p, true);                                                                                      \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_solid_##width)(uint8_t * d, const uint8_t *s, int64_t row,                     \
-                                                       const uint8_t *next) {                                          \
-    V(square_of)(width, solid(d, s, row, next), false);                                                                \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_solid_stream_##width)(uint8_t * d, const uint8_t *s, int64_t row,              \
-                                                              const uint8_t *next) {                                   \
-    V(square_of)(width, solid(d, s, row, next), true);                                                                 \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_even_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {    \
-    V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);               \
-  }                                                                                                                    \
-  TG_NO_CHECKS TG_OUTLINE void V(square_groups_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row,    \
-                                                        int64_t group, int64_t pair) {                                 \
-    V(square_of)                                                                                                       \
-    (width, (places){.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row, .group = group, .pair = pair},   \
-     false);                                                                                                           \
-  }
+    TG_NO_CHECKS TG_OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,        \
+                                                   int64_t at) {                                                       \
+        V(square_of)(width, listed(row, to, line, at), false);                                                         \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line, \
+                                                          int64_t at, const uint8_t *const *later, int64_t later_at) { \
+        places p = listed(row, to, line, at);                                                                          \
+        p.later = later;                                                                                               \
+        p.later_at = later_at;                                                                                         \
+        V(square_of)(width, p, true);                                                                                  \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_solid_##width)(uint8_t *d, const uint8_t *s, int64_t row,                    \
+                                                         const uint8_t *next) {                                        \
+        V(square_of)(width, solid(d, s, row, next), false);                                                            \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_solid_stream_##width)(uint8_t *d, const uint8_t *s, int64_t row,             \
+                                                                const uint8_t *next) {                                 \
+        V(square_of)(width, solid(d, s, row, next), true);                                                             \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {   \
+        V(square_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);           \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_groups_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row,   \
+                                                          int64_t group, int64_t pair) {                               \
+        V(square_of)(width, (places){.kind = GROUPS, .d = d, .s = s, .s_step = s_step, .d_step = row,                  \
+                                     .group = group, .pair = pair}, false);                                            \
+    }
 
 DEFINE_SQUARE(1)
 DEFINE_SQUARE(2)
@@ -225,9 +224,9 @@ TG_NO_CHECKS TG_INLINE void V(half_of)(int width, uint8_t *d, const uint8_t *s, 
 }
 
 #  define DEFINE_HALF(width)                                                                                           \
-    TG_NO_CHECKS TG_OUTLINE void V(half_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {         \
-      V(half_of)(width, d, s, s_step, row);                                                                            \
-    }
+      TG_NO_CHECKS TG_OUTLINE void V(half_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {        \
+          V(half_of)(width, d, s, s_step, row);                                                                        \
+      }
 
 DEFINE_HALF(1)
 DEFINE_HALF(2)
@@ -265,9 +264,9 @@ TG_NO_CHECKS TG_INLINE void V(strip_of)(int width, places at, bool stream) {
 
 /* The same of evenly spaced lines, to evenly spaced rows. */
 #define DEFINE_STRIP(width)                                                                                            \
-  TG_NO_CHECKS TG_OUTLINE void V(strip_even_##width)(uint8_t * d, const uint8_t *s, int64_t s_step, int64_t row) {     \
-    V(strip_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);                \
-  }
+    TG_NO_CHECKS TG_OUTLINE void V(strip_even_##width)(uint8_t *d, const uint8_t *s, int64_t s_step, int64_t row) {    \
+        V(strip_of)(width, (places){.kind = EVEN, .d = d, .s = s, .s_step = s_step, .d_step = row}, false);            \
+    }
 
 DEFINE_STRIP(1)
 DEFINE_STRIP(2)
