@@ -74,8 +74,17 @@ def read_results(path, program, schema, *keys):
 
 def read_targets(path):
     """Lines of (pattern, sizes, threads, measure, bar); bar None: no target although a later line fits."""
-    lines = (line.split("#")[0].split() for line in read_text(path).splitlines())
-    return [(p, s, t, m, None if bar == "none" else float(bar)) for p, s, t, m, bar in filter(None, lines)]
+    found = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        words = line.split("#")[0].split()
+        if not words:
+            continue
+        try:
+            pattern, sizes, threads, measure, bar = words
+            found.append((pattern, sizes, threads, measure, None if bar == "none" else float(bar)))
+        except ValueError:
+            stop(path, f"line {number} is no pattern, sizes, threads, measure and bar")
+    return found
 
 
 def target_of(targets, row, measures):
@@ -238,7 +247,8 @@ def print_measured(rows):
 
 def print_summary(rows, threads):
     print()
-    print("\n".join(map(scaling_text, threads)))
+    for s in threads:
+        print(scaling_text(s))
     verified, noisy = sum(row["verified"] for row in rows), sum(row["noisy"] for row in rows)
     print(f"{len(rows)} rows, {verified} verified, {noisy} noisy")
     for size in SIZES:
@@ -293,8 +303,11 @@ def main():
     (print_quick if quick else print_measured)(rows)
     print_summary(rows, threads)
     if opt.json is not None:
-        opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, **mask, "machine": machine,
-                                        "rows": rows, "two_threads": threads}, indent=1) + "\n")
+        try:
+            opt.json.write_text(json.dumps({"schema": "tegula.bench/1", "quick": quick, **mask, "machine": machine,
+                                            "rows": rows, "two_threads": threads}, indent=1) + "\n")
+        except OSError as error:
+            stop(opt.json, error.strerror)
     sys.exit(0 if all(row["verified"] for row in rows) else 1)
 
 

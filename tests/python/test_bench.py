@@ -39,6 +39,20 @@ def test_report_refuses_files_in_a_sentence(tmp_path, text, complaint, place):
     assert len(run.stderr.splitlines()) == 1
 
 
+@pytest.mark.parametrize("words", ["a.* S memcpy", "a.* S 1 memcpy much"])
+def test_report_names_the_line_of_a_wrong_target(tmp_path, words):
+    files = {"a.json": json.dumps(MEASURED), "targets.txt": f"# targets\n{words}\n"}
+    run = run_report(tmp_path, files, "a.json", "--targets", "targets.txt")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"bench_report: {tmp_path}/targets.txt: line 2 is no ")
+
+
+def test_report_says_where_it_cannot_write(tmp_path):
+    run = run_report(tmp_path, {"a.json": json.dumps(MEASURED)}, "a.json", "--json", "none/out.json")
+    assert run.returncode == 2
+    assert run.stderr == f"bench_report: {tmp_path}/none/out.json: No such file or directory\n"
+
+
 @pytest.mark.parametrize("quick", [False, True])
 def test_report_judges_nothing_that_was_quick(tmp_path, quick):
     run = run_report(tmp_path, {"a.json": json.dumps(MEASURED | ({"quick": True} if quick else {}))}, "a.json")
