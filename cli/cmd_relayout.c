@@ -210,13 +210,13 @@ static bool can_convert(const tg_layout *src, const tg_layout *dst) {
 static int check_destination(const job *j, bool convert) {
     const tg_layout *src = &j->src_layout, *dst = &j->to.layout;
     bool             unique = true;
-    if (!same_shape(src, dst)) return fail_other_tensor(j, "");
+    if (!same_shape(src, dst)) return fail_other_tensor(j, "; both must have the same shape");
     const bool other = src->dtype != dst->dtype, can = !other || can_convert(src, dst);
     const bool native = src->format == TG_FORMAT_NATIVE && dst->format == TG_FORMAT_NATIVE;
     if (other && can && !convert) return fail_other_tensor(j, "; --convert changes the type of elements");
     if (!can && native)
-        return fail_other_tensor(j, "; there is no conversion between these types: f32, f16, bf16, f8e4m3fn, f8e5m2 "
-                                    "and pred become each other, and integers become integers");
+        return fail_other_tensor(j, "; neither becomes the other: f32, f16, bf16, f8e4m3fn, f8e5m2 and pred "
+                                    "become each other, and integers become integers");
     if (!can && !convert) return fail_other_tensor(j, "; there is no conversion between these formats");
     if (tg_layout_coverage(&unique, NULL, NULL, dst, NULL) == TG_OK && !unique)
         return cli_fail(CLI_USAGE, "--to", "several elements would share a place, and only one of them can stay");

@@ -82,7 +82,7 @@ struct tg_mover {
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
-    bool           sparing;   /* tg_cpu_sparing */
+    bool           sparing;   /* tg_cpu_sparing, and src comes from memory */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* tg_cpu_few_streams */
     bool           claims;      /* tg_cpu_claims, of what writes dst itself, into the second-level cache or around the
