@@ -13,12 +13,12 @@ typedef struct joined {
     int64_t bytes, row; /* of a row, in dst and in src */
 } joined;
 
-/* One line of which `from` to `to` is ours. */
-static bool convert_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to) {
+/* Bytes [from, to) of what becomes a line at s. */
+static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to, bool claims) {
     const grid g = {1, 1, 1, 0, 0, 0, 0, 0, false, 0, 0};
     uint8_t    line[TG_LINE_BYTES];
     const bool bad = p->loop(line, s, &g, false);
-    tg_stream_part(d + from, line + from, to - from);
+    tg_put_part(d, line + from, to - from, claims);
     return bad;
 }
 
@@ -46,7 +46,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
     const uint8_t *first = run + need - before;
     bool           bad = false;
     if (from == 0 && rest > 0) {
-        bad = convert_part(line, first, p, rest, TG_LINE_BYTES);
+        bad = put_line_part(line + rest, first, p, rest, TG_LINE_BYTES, false);
         line += TG_LINE_BYTES;
         first += need;
         g.lines--;
@@ -54,7 +54,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
     bad |= p->loop(line, first, &g, true);
     if (to == j->n && rest > 0) {
         memset(end, 0, (size_t)need);
-        bad |= convert_part(line + g.lines * TG_LINE_BYTES, first + g.lines * need, p, 0, rest);
+        bad |= put_line_part(line + g.lines * TG_LINE_BYTES, first + g.lines * need, p, 0, rest, false);
     }
     return bad;
 }
@@ -85,15 +85,6 @@ static bool move_joined(const tg_mover *m, uint8_t *dst, const uint8_t *src, con
 static bool can_join_lines(const joined *j, const uint8_t *dst, const pair *p) {
     const int64_t begun = (int64_t)((uintptr_t)dst % TG_LINE_BYTES);
     return p->joins && begun > 0 && begun % JOINED_UNIT == 0 && j->across_dst % TG_LINE_BYTES == 0;
-}
-
-/* Bytes [from, to) of what becomes a line at s. */
-static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to, bool claims) {
-    const grid g = {1, 1, 1, 0, 0, 0, 0, 0, false, 0, 0};
-    uint8_t    line[TG_LINE_BYTES];
-    const bool bad = p->loop(line, s, &g, false);
-    tg_put_part(d, line + from, to - from, claims);
-    return bad;
 }
 
 /* The first line of each run is begun by others, and its last one is ended by others. */
