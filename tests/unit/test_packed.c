@@ -399,7 +399,7 @@ static void run_one(void *context, void (*task)(void *arg, size_t index), void *
 
 /* What of dst a task writes: bits that are the same, whatever was there. */
 static void run_twice(uint8_t *written, const tg_plan *p, int64_t bytes, const uint8_t *s, one_task *one) {
-    static uint8_t    ones[1 << 17], zeros[1 << 17];
+    static uint8_t    ones[1 << 21], zeros[1 << 21];
     const tg_executor e = {run_one, one, 4};
     assert_true(bytes <= (int64_t)sizeof ones);
     memset(ones, 0xff, sizeof ones);
@@ -417,7 +417,7 @@ static void test_tasks_share_no_byte(void **state) {
     } moves[] = {
         {"s4[101,109]{1,0:E(4)}", "s4[101,109]{0,1:E(4)}", true},
         {"s4[101,109]{0,1}", "s4[101,109]{1,0:E(4)}", true},
-        {"s4[97,257]{0,1:E(4)}", "s4[97,257]{1,0:T(1,1024)E(4)}", false},
+        {"s4[512,257]{0,1:E(4)}", "s4[512,257]{1,0:T(1,8192)E(4)}", true},
         {"u2[131,203]{1,0:E(2)}", "u2[131,203]{0,1:E(2)}", true},
         {"pred[131,203]{1,0:E(1)}", "pred[131,203]{0,1:E(1)}", true},
         {"u2[7,99,35]{2,1,0:E(2)}", "u2[7,99,35]{1,2,0:E(2)}", false},
@@ -434,7 +434,7 @@ static void test_tasks_share_no_byte(void **state) {
         tg_plan         p;
         tg_tuning       t = tg_default_tuning;
         one_task        one = {0, 1};
-        static uint8_t  written[1 << 17], all[1 << 17];
+        static uint8_t  written[1 << 21], all[1 << 21];
         int64_t         bytes;
         tg_plan_params  params = {.pad = pad, .convert = true, .threads = 4};
         assert_int_equal(tg_desc_parse(&src, moves[i].src, strlen(moves[i].src), NULL), TG_OK);
