@@ -41,11 +41,11 @@
  *
  * Where a row is not followed by the next one, both parts of its seam are written by themselves.
  *
- * Long rows of which each begins at another place of a cache line (a ragged tensor in row-major order) go through a
- * buffer: all columns for the rows of one tile, stick by stick; of each row two lines leave, and the begun one waits
- * for the next stick (64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into the caches). There lines
- * of a later tile are fetched while rows leave, a stick after each (odd pitches on both sides, 64 MiB: 1.1 to 2 times
- * as fast as with fetches before squares).
+ * Long rows of which each begins at another place of a cache line (a ragged tensor in row-major order) go through
+ * buffers (carried.inc.h): all columns for the rows of one tile, stick by stick; of each row two lines leave, and the
+ * begun one waits for the next stick (64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into the
+ * caches). There lines of a later tile are fetched while rows leave, a stick after each (odd pitches on both sides,
+ * 64 MiB: 1.1 to 2 times as fast as with fetches before squares).
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
@@ -106,6 +106,8 @@ enum {
     DEEPEST = DEPTH(16),
     NEXT_BYTES = 8 << 10, /* from what is turned to what is fetched, where src is one piece */
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
+    CARRIED_ROWS = 64,
+    CARRIED_BYTES = CARRIED_ROWS * CARRY, /* of a buffer of so many rows */
     LONG_ROW = 1024,
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
@@ -116,6 +118,7 @@ enum {
     SOONER = 2  /* and between stores, or where lines are evenly spaced */
 };
 
+_Static_assert(2 * CARRIED_ROWS <= MAX_SIDE, "two buffers have no place");
 /* A stick may have one tile only. */
 _Static_assert(LATER < STICKS, "the tile to be fetched is of a stick that is not known");
 

@@ -384,95 +384,13 @@ TG_INLINE void V(run_solid)(int width, bool stream, matrix *a) {
     a->first = sticks * side;
 }
 
-/* Rows [first, first + n) of a seam, out of a buffer: those that the next row follows as a whole. */
-TG_INLINE void V(write_seam)(const matrix *a, const stick *k, work *w, int64_t first, int64_t n) {
-    const int64_t own = k->seam * a->width, all = k->cols * a->width;
-    int64_t       left = a->group_rows - first % a->group_rows; /* rows of the group */
-    for (int64_t i = 0; i < n; i++) {
-        const uint8_t *const from = w->out + i * CARRY;
-        uint8_t *const       to = w->row[i];
-        if (--left > 0) {
-            for (int64_t at = 0; at < all; at += VEC) V(stream)(to + at, V(load)(from + at));
-        } else {
-            tg_stream_part(to, from, own);
-            tg_stream_part(w->row[i + 1] - (k->d - k->start), from + own, all - own);
-            left = a->group_rows;
-        }
-    }
-}
-
-/* The columns before the seam of the first row, and the seam's of the last one. */
-TG_INLINE void V(finish_seam)(int width, const matrix *a, const stick *k) {
-    uint8_t *const last = k->d + line_offset(&a->dst, a->dst.n - 1);
-    uint8_t        out[STICK];
-    for (int64_t i = 0; i < STICK / width && i < k->cols; i++)
-        memcpy(out + i * width, k->line[i] + (i < k->seam ? a->dst.n - 1 : -1) * width, (size_t)width);
-    tg_stream_part(last, out, k->seam * width);
-    tg_stream_part(k->start, out + k->seam * width, a->lead * width);
-}
-
-/* Sticks side by side that begin inside of cache lines, each matrix a tile: all of it is a seam. All rows of the tile
- * are turned, the last one to nowhere: its seam reads one element beyond lines 0, 1, ..., where the next line is. */
-TG_INLINE void V(run_solid_seams)(int width, matrix *a, work *w) {
-    const int            n = VEC / width, side = STICK / width;
-    stick *const         k = &w->stick[0];
-    const uint8_t *const end = a->s + (a->outer - 1) * a->src_outer + side * STICK;
-    const loops          lines = {side, side, STICK, 0};
-    w->o = 0;
-    w->c = a->first;
-    for (int64_t o = 0; o < a->outer; o++) {
-        const uint8_t *const s = a->s + o * a->src_outer;
-        const int64_t        reach = NEXT_BYTES + a->lead * STICK, ahead = end - s > reach + side * STICK ? reach : 0;
-        int                  fetched = 0;
-        next_stick(w, a, 0);
-        target_addresses(w->row, k->d, &a->dst, 0, side);
-        w->row[side - 1] = w->out;
-        source_addresses(w->edge, s, &lines, 0, side);
-        for (int p = 0; p < side; p += n)
-            for (int r = 0; r < side; r += n, fetched += n * VEC / STICK)
-                V(square_stream)(width)(w->row + r, p * width, k->line + p, r * width, w->edge + fetched, ahead);
-        V(finish_seam)(width, a, k);
-    }
-    a->first = a->cols;
-}
-
-/* Stick i of the lines of a tile, wherever it begins in a cache line. */
-TG_INLINE void V(fetch_stick)(const matrix *a, const source_tile *t, int64_t i) {
-    const int64_t  each = DEPTH(a->width) / STICK, at = t->at + i % each * STICK;
-    if (i / each >= t->lines || at >= t->end) return;
-    const uint8_t *const p = t->line[i / each] + at;
-    TG_FETCH_HERE(p, false);
-    TG_FETCH_HERE(p + TG_LINE_BYTES, false);
-    TG_FETCH_HERE(p + STICK - 1, false);
-}
-
-/* n rows of a stick, out of a buffer. The line that is begun stays there. A tile has as many rows as its lines have
- * sticks: after each row a stick of a later tile is fetched. */
-TG_INLINE void V(carry_rows)(const matrix *a, const stick *k, work *w, int64_t n, const source_tile *later) {
-    const int64_t bytes = k->cols * a->width;
-    const bool    first = k->d == k->start, last = k->d + bytes == k->start + a->cols * a->width;
-    for (int64_t i = 0; i < n; i++) {
-        uint8_t *const from = w->out + i * CARRY;
-        const int64_t  begun = (int64_t)((uintptr_t)w->row[i] % TG_LINE_BYTES), end = begun + bytes;
-        uint8_t *const to = w->row[i] - begun;
-        int64_t        at = 0;
-        if (first && begun > 0) {
-            at = TG_LINE_BYTES;
-            tg_stream_part(w->row[i], from + begun, tg_min(at, end) - begun);
-        }
-        for (; at + TG_LINE_BYTES <= end; at += TG_LINE_BYTES)
-            for (int j = 0; j < TG_LINE_BYTES; j += VEC) V(stream)(to + at + j, V(load)(from + at + j));
-        if (!last) memcpy(from, from + at, TG_LINE_BYTES);
-        else if (at < end) tg_stream_part(to + at, from + at, end - at);
-        V(fetch_stick)(a, later, i);
-    }
-}
+#include "kernels/seams.inc.h"
 
 /* Columns of one stick, or fewer. */
 TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
     const bool    seam = now->seam > 0, narrow = !seam && now->cols < STICK / width;
-    const bool    apart = narrow || a->carried || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
+    const bool    apart = narrow || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
     const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
     const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
     for (int64_t r = 0; r < all; r += depth) {
@@ -483,15 +401,13 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
         target_addresses(w->row, now->d, &a->dst, first, n + (seam ? 1 : 0));
         uint8_t **const row = apart ? w->to : w->row;
         for (int64_t i = apart ? 0 : n; i < tg_max(n, least); i++) row[i] = w->out + i * CARRY;
-        for (int64_t i = 0; a->carried && i < n; i++) row[i] += (uintptr_t)w->row[i] % TG_LINE_BYTES;
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true);
         else
-            V(run_tile)(width, row, &t, bytes, parts, a->fetches && !a->carried ? &later : NULL, false);
-        if (a->carried) V(carry_rows)(a, now, w, n, &later);
-        else for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false);
+        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
     if (seam) V(finish_seam)(width, a, now);
@@ -517,19 +433,7 @@ TG_INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
     }
 }
 
-/* All columns for the rows of one tile, and so on. */
-TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
-    const int64_t depth = DEPTH(width) / width;
-    for (int64_t o = 0; o < a->outer; o++)
-        for (int64_t r = 0; r < a->dst.n; r += depth) {
-            matrix part = *a;
-            part.d += o * a->dst_outer + r * a->dst.step;
-            part.s += o * a->src_outer + r * width;
-            part.dst.n = part.dst.inner = tg_min(depth, a->dst.n - r);
-            part.outer = 1;
-            V(run_sticks)(width, &part, w);
-        }
-}
+#include "kernels/carried.inc.h"
 
 TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;
