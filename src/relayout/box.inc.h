@@ -219,7 +219,7 @@ static bool make_box(tg_draft *d) {
     d->box->loose = d->loose;
     if (TG_MOSTLY(!d->by_bytes)) choose_block(d);
     if (TG_RARELY(!choose_route(d))) return false;
-    if (!tg_stays_near(d)) tg_draft_chunks(d);
+    if (!tg_stays_near(d) || d->plan->threads > 1) tg_draft_chunks(d);
     if (TG_RARELY(!keep_loops(d))) return false;
     d->box->together = 0;
     if (TG_RARELY(d->shares)) tg_draft_together(d);

@@ -124,6 +124,26 @@ static int64_t bytes_of_columns(const tg_draft *d) {
     return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
 }
 
+/* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
+static int64_t touched_bytes(const tg_block *b) {
+    int64_t step = tg_magnitude(b->src_col);
+    if (b->rows > 1) step = tg_min(step, tg_magnitude(b->src_row));
+    if (b->outer > 1) step = tg_min(step, tg_magnitude(b->src_outer));
+    return tg_min(step, TG_LINE_BYTES);
+}
+
+/* What several threads share out: elements that lie apart cost as much as the lines that they lie in. By their own
+ * bytes the first elements of sticks, 512 KiB, were moved by one thread. */
+static int64_t count_apart(tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    const int64_t   each = touched_bytes(b);
+    int64_t         n = product(product(b->outer, b->rows), b->cols);
+    if (d->plan->threads <= 1 || each <= width) return width;
+    for (int32_t i = 0; i < d->n; i++) n = product(n, d->loop[i].n);
+    d->plan->work += tg_min(product(n, each - width), INT64_MAX / 4 - d->plan->work);
+    return each;
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -131,7 +151,8 @@ void tg_draft_chunks(tg_draft *d) {
     if (d->ncols > 0 || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
-    const int64_t room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+    int64_t       room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+    int64_t       each = width; /* bytes of an element */
     if (box->family == TG_FAMILY_ROWS) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
         cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));
@@ -149,10 +170,12 @@ void tg_draft_chunks(tg_draft *d) {
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
         const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > NEAR_STEP;
-        cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, width, line));
-        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, STRIDED_TILE));
+        each = count_apart(d, width);
+        if (each > width) room = tg_max(room, t->task_bytes / 2);
+        cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, each, line));
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * each, STRIDED_TILE));
     }
-    int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), width), 1);
+    int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), each), 1);
     if (box->family == TG_FAMILY_ROWS) outer = in_pairs(b->outer, outer);
     cut(d, TG_BLOCK_OUTER, outer);
 }

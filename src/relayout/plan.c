@@ -212,15 +212,15 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
-    const int64_t size = tg_max(tg_min(plan->bytes / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
+    const int64_t size = tg_max(tg_min(plan->work / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
     plan->groups = plan->groups_per_step = plan->steps = 1;
     plan->task_bytes = t->task_bytes;
     plan->shared_bytes = t->shared_bytes;
-    if (TG_MOSTLY(plan->bytes < 2 * size)) return;
-    plan->groups = tg_max(tg_min(plan->bytes / size, most), 1);
+    if (TG_MOSTLY(plan->work < 2 * size)) return;
+    plan->groups = tg_max(tg_min(plan->work / size, most), 1);
     const bool shared = plan->threads > 1 && plan->groups > plan->threads;
     if (shared) plan->groups -= plan->groups % plan->threads; /* each thread as many */
-    plan->groups_per_step = tg_max(plan->groups / tg_max(plan->bytes / t->step_bytes, 1), 1);
+    plan->groups_per_step = tg_max(plan->groups / tg_max(plan->work / t->step_bytes, 1), 1);
     plan->steps = tg_ceil_div(plan->groups, plan->groups_per_step);
 }
 
@@ -306,6 +306,7 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     if (!count_bytes(&plan->bytes, &p))
         return tg_fail(err, TG_ERR_OVERFLOW, "plan: the bytes of %v do not fit 63 bits", p.dst->shape,
                        (int)p.dst->ndim);
+    plan->work = plan->bytes;
     plan->threads = params->threads;
     plan->dtype = p.dst->dtype;
     plan->dst_format = p.dst->format;

@@ -155,6 +155,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     tg_format   dst_format;
     int64_t     span;       /* of dst, elements */
     int64_t     bytes;      /* that are read and written, about */
+    int64_t     work;       /* the same for what threads share out, with all of the lines of which they read a little */
     int64_t     groups, groups_per_step, steps;
     int64_t     task_bytes, shared_bytes; /* of the tuning */
     uint8_t     pad[TG_PAD_PATTERN];

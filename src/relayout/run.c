@@ -107,7 +107,7 @@ static tg_status run_groups(const tg_plan_private *p, int64_t first, int64_t end
     job j = {p, dst, src, first, end - first, 1, 1, -1};
     if (p->way == TG_WAY_NOTHING) return TG_OK;
     if (p->groups == 1) move_between(&j, first, end); /* small: no division */
-    else run_tasks(&j, e, move_task, p->bytes / p->groups * (end - first));
+    else run_tasks(&j, e, move_task, p->work / p->groups * (end - first));
     return j.bad < 0 ? TG_OK : fail_misfit(p, src, j.bad, err);
 }
 
