@@ -88,10 +88,16 @@ def test_report_names_what_a_target_was_judged_by(tmp_path, extra, x, target):
     assert re.search(rf" {columns} +>=0\.90", run.stdout)
 
 
-@pytest.mark.parametrize("x, verdict", [(0.85, "below"), (0.95, "met")])
-def test_report_compares_a_misaligned_dst_with_an_aligned_one(tmp_path, x, verdict):
+@pytest.mark.parametrize("x, machine, loop, verdict", [
+    (0.85, 0.90, 0.90, "below"),
+    (0.85, 0.90, 0.99, "at loop (src next)"),
+    (0.85, 0.97, 0.99, "at limit (bands plain)"),
+    (0.95, 0.90, 0.90, "met"),
+])
+def test_report_compares_a_misaligned_dst_with_an_aligned_one(tmp_path, x, machine, loop, verdict):
     seconds = ROW["seconds"] | {"aligned": {"median": 1e-9, "best": 1e-9, "x": x}}
-    row = ROW | LIMITS | {"workload": "m.a.stick.f16", "seconds": seconds}
+    limits = LIMITS | {"x_machine": machine, "x_loop": loop}
+    row = ROW | limits | {"workload": "m.a.stick.f16", "seconds": seconds}
     run = run_report(tmp_path, {"a.json": json.dumps(MEASURED | {"rows": [row]})}, "a.json")
     assert f"  {x:.2f} aligned >=0.90 {verdict}\n" in run.stdout
 
