@@ -4,6 +4,7 @@
  * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes
  * route.inc.h   how a block gets from src to dst, and by which movers
  * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
+ * together.c    which blocks one thread moves, where they share bytes of dst
  *
  * What all plans need is one piece of code (plan.c says why): files that end in .inc.h are compiled with plan.c. */
 #ifndef TG_RELAYOUT_BOX_H
@@ -134,13 +135,11 @@ static inline int64_t tg_element_step(const tg_draft *d, int32_t width) {
 /* Elements on either side of a tile, so that it fits into the stage. */
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
 
-/* chunk.c */
-
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
 
 void tg_draft_chunks(tg_draft *d);
-/* Of a box that shares, with all its loops: which blocks one thread moves. */
+/* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 
 #endif
