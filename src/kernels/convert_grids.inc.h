@@ -73,7 +73,7 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 #endif
 
 /* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;
- * EXPR is one vector. */
+ * EXPR is one vector. Pairs that claim no lines (convert_rows.c: claims) have no loop for it. */
 #define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                               \
     TG_INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                               \
         (void)bad;                                                                                                    \

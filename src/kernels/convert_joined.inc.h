@@ -15,7 +15,7 @@ typedef struct joined {
 
 /* Bytes [from, to) of what becomes a line at s. */
 static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to, bool claims) {
-    const grid g = {1, 1, 1, 0, 0, 0, 0, 0, false, 0, 0};
+    const grid g = {.outer = 1, .rows = 1, .lines = 1};
     uint8_t    line[TG_LINE_BYTES];
     const bool bad = p->loop(line, s, &g, false);
     tg_put_part(d, line + from, to - from, claims);
@@ -37,7 +37,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
                       int64_t ahead) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src; /* a line, in src */
     const int64_t rest = (int64_t)((uintptr_t)d % TG_LINE_BYTES), before = rest / p->dst * p->src;
-    grid          g = {1, 1, (to - from) * j->bytes / TG_LINE_BYTES, 0, 0, 0, 0, 0, false, 0, 0};
+    grid          g = {.outer = 1, .rows = 1, .lines = (to - from) * j->bytes / TG_LINE_BYTES};
     uint8_t       run[TG_LINE_BYTES * WIDEST + JOINED_BYTES + TG_LINE_BYTES * WIDEST]; /* with a line at either end */
     uint8_t      *line = d + from * j->bytes - rest, *end = run + need;
     if (from > 0) memcpy(run, s + (from - 1) * j->src + j->row - need, (size_t)need);
@@ -107,8 +107,9 @@ static bool join_ends(uint8_t *dst, const uint8_t *src, const joined *j, const p
 static bool join_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, const joined *j, const pair *p) {
     const int64_t begun = (int64_t)((uintptr_t)dst % TG_LINE_BYTES), need = TG_LINE_BYTES / p->dst * p->src;
     const int64_t streams = m->stream ? streams_of(m, true) : j->n;
-    grid          g = {j->across_n,   1,      j->bytes / TG_LINE_BYTES - 1, j->across_dst, j->bytes,
-                       j->across_src, j->src, ahead_of(m),                  false,         begun, -need};
+    grid          g = {.outer = j->across_n, .dst_outer = j->across_dst, .src_outer = j->across_src,
+                       .rows = 1, .dst_row = j->bytes, .src_row = j->src, .lines = j->bytes / TG_LINE_BYTES - 1,
+                       .ahead = ahead_of(m), .begun = begun, .before = -need};
     bool          bad = join_ends(dst, src, j, p, begun, m->claims || !m->stream);
     if (g.lines > 0) bad |= p->loop(dst + TG_LINE_BYTES - begun, src + need, &g, m->stream);
     g.lines++;

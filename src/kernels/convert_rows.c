@@ -100,7 +100,7 @@ static const uint8_t *move_plain(const tg_mover *m, uint8_t *dst, const uint8_t 
 static bool convert_short(uint8_t *dst, int64_t dst_row, const uint8_t *src, int64_t src_row, const pair *p, int64_t n,
                           int64_t groups) {
     const int64_t need = TG_LINE_BYTES / p->dst * p->src, have = groups * p->src;
-    const grid    g = {1, n, 1, 0, dst_row, 0, need, 0, false, 0, 0};
+    const grid    g = {.outer = 1, .rows = n, .lines = 1, .dst_row = dst_row, .src_row = need};
     uint8_t       in[BATCH * TG_LINE_BYTES * WIDEST];
     memset(in, 0, (size_t)(n * need));
     for (int64_t r = 0; r < n; r++) {
@@ -134,7 +134,7 @@ static bool short_rows(uint8_t *dst, const uint8_t *src, const tg_block *b, cons
 /* What is left of each row behind its groups: packed elements that do not fill a byte, and the padding. */
 static void finish_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                         int64_t groups) {
-    const tg_block rest = {1, 1, b->cols - (groups << p->log), 0, 0, 0, 0, 0, 0, 0, NULL, TG_RAGGED_NOT, 0};
+    const tg_block rest = {.outer = 1, .rows = 1, .cols = b->cols - (groups << p->log)};
     const int64_t  end = b->cols * m->dst.bits / 8;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
@@ -182,15 +182,17 @@ static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, cons
     bool          bad = false;
     if (b->dst_outer == bytes) {
         for (int64_t o = 0; o < b->outer; o += run) {
-            const grid g = {b->rows,    tg_min(run, b->outer - o), lines, b->dst_row, b->dst_outer,
-                            b->src_row, b->src_outer,            ahead,  all,   0, 0};
+            const grid g = {.outer = b->rows, .dst_outer = b->dst_row, .src_outer = b->src_row,
+                            .rows = tg_min(run, b->outer - o), .dst_row = b->dst_outer, .src_row = b->src_outer,
+                            .lines = lines, .ahead = ahead, .claims = all};
             bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, stream);
         }
         return bad;
     }
     for (int64_t r = 0; r < b->rows; r += streams) {
-        const grid g = {b->outer,     tg_min(streams, b->rows - r), lines, b->dst_outer, b->dst_row,
-                        b->src_outer, b->src_row,                ahead,  all,   0, 0};
+        const grid g = {.outer = b->outer, .dst_outer = b->dst_outer, .src_outer = b->src_outer,
+                        .rows = tg_min(streams, b->rows - r), .dst_row = b->dst_row, .src_row = b->src_row,
+                        .lines = lines, .ahead = ahead, .claims = all};
         bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
     }
     return bad;
@@ -211,7 +213,8 @@ static bool add_lines(tg_lines *l, const uint8_t *s, const pair *p, int64_t n, i
     while (n > 0) {
         const int64_t some = tg_min((TG_LINES_CAPACITY - l->to) / bytes, n);
         const bool    one = src_row == lines * (TG_LINE_BYTES / p->dst * p->src); /* src goes on as well */
-        const grid    g = {1, one ? 1 : some, one ? some * lines : lines, 0, bytes, 0, src_row, 0, false, 0, 0};
+        const grid    g = {.outer = 1, .rows = one ? 1 : some, .lines = one ? some * lines : lines,
+                           .dst_row = bytes, .src_row = src_row};
         if (some == 0) {
             tg_lines_flush(l, p->copy);
             continue;
@@ -240,7 +243,7 @@ static bool add_row(tg_lines *l, const uint8_t *s, const pair *p, int64_t groups
 static bool add_rows(tg_lines *l, const uint8_t *s, const tg_block *b, const pair *p, int64_t n, int64_t row_bytes,
                        int64_t groups) {
     const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
-    const grid    g = {1, n, lines, 0, row_bytes, 0, b->src_row, 0, false, 0, 0};
+    const grid    g = {.outer = 1, .rows = n, .lines = lines, .dst_row = row_bytes, .src_row = b->src_row};
     bool          bad = false;
     if (l->to + n * row_bytes > TG_LINES_CAPACITY) tg_lines_flush(l, p->copy);
     uint8_t *const d = l->bytes + l->to;
@@ -261,7 +264,7 @@ static void fetch_rows(const uint8_t *s, int64_t src_row, int64_t n, int64_t byt
 /* What the same rows have some steps of outer later is fetched: no prefetcher follows so many rows. */
 static bool move_short_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                             int64_t groups) {
-    const int64_t later = !m->far || b->src_outer <= 0 ? b->outer : tg_max(SHORT_FAR / b->src_outer, 1);
+    const int64_t later = !m->fetches || b->src_outer <= 0 ? b->outer : tg_max(SHORT_FAR / b->src_outer, 1);
     bool          bad = false;
     tg_lines      l;
     for (int64_t o = 0; o < b->outer; o++) {
@@ -342,8 +345,9 @@ static bool join_stored(const tg_mover *m, uint8_t *dst, const uint8_t *src, con
 static bool move_stored(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                         int64_t groups) {
     const int64_t bytes = groups * p->dst, last = TG_LINE_BYTES / p->dst; /* groups of the last line */
-    grid g = {b->outer, b->rows, bytes / TG_LINE_BYTES, b->dst_outer, b->dst_row, b->src_outer, b->src_row, 0,
-              claims(m, p), 0, 0};
+    grid g = {.outer = b->outer, .dst_outer = b->dst_outer, .src_outer = b->src_outer,
+              .rows = b->rows, .dst_row = b->dst_row, .src_row = b->src_row,
+              .lines = bytes / TG_LINE_BYTES, .claims = claims(m, p)};
     bool bad = false;
     if (m->claims && p->dst == p->src && bytes == STICK && join_stored(m, dst, src, b, p, &bad)) return bad;
     if (g.lines > 0) {

@@ -15,7 +15,8 @@
  * dst never overlaps src nor itself. Pointers may have any alignment.
  *
  * move.c       which variant: family, width of an element, processor, stores around the caches
- * *.inc.h      one template for each algorithm, instantiated for each vector size by <algorithm>.c */
+ * *.inc.h      parts of the file that includes them: most are templates, one for each algorithm, of which each vector
+ *              size makes functions */
 #ifndef TG_KERNELS_MOVE_H
 #define TG_KERNELS_MOVE_H
 
