@@ -17,10 +17,7 @@
  * the last one only by those to its right (dst 16 bytes past a line, of the same move to a line: two bytes to sticks
  * 0.65 with the first one only, 0.82 with both; restick 0.75 and 0.89; four bytes from columns to tiles 0.51 and 0.75).
  *
- * What is in the first-level cache is not fetched. There 16-byte pieces win, which shuffles across lanes are not needed
- * for; from the second-level one they lose, with fetches too (0.65). */
-
-/* ---- squares ---- */
+ * Where a line has places for all that is read of it, 16 bytes at a time are better (pieces_avx512.inc.h). */
 
 /* Bytes of lines a and b in turn, of the even columns or the odd ones: a round of shuffles without a shuffle. */
 TG_NO_CHECKS TG_INLINE V(vec) even_columns(V(vec) a, V(vec) b) {
@@ -281,72 +278,4 @@ TG_INLINE void run_ahead(int width, const matrix *a, int64_t sticks, int64_t row
     const bool at_lines = tg_at_lines(a->d, a->dst.step | a->dst.outer, a->outer > 1 ? a->dst_outer : 0);
     if (at_lines) run_ahead_of(width, false, a, sticks, rows);
     else run_ahead_of(width, true, a, sticks, rows);
-}
-
-/* ---- in the first-level cache ---- */
-
-/* Squares and strips of what is in the first-level cache: 16 bytes of a line at a time, inserted while they are loaded.
- * Shuffles across lanes are spared, and a line is read four times (4 KiB of two bytes: 77 ns, squares 107). */
-TG_NO_CHECKS TG_INLINE __m512i insert_lanes(const uint8_t *s, int64_t step) {
-    __m512i v = _mm512_castsi128_si512(LOAD128(s));
-    v = _mm512_inserti32x4(v, LOAD128(s + step), 1);
-    v = _mm512_inserti32x4(v, LOAD128(s + 2 * step), 2);
-    return _mm512_inserti32x4(v, LOAD128(s + 3 * step), 3);
-}
-
-TG_NO_CHECKS TG_INLINE void inserted_of(int width, int pieces, uint8_t *d, const uint8_t *s, int64_t s_step,
-                                     int64_t row) {
-    const int n = 16 / width;
-    TG_UNROLL
-    for (int p = 0; p < pieces; p++) {
-        V(vec) in[16], out[16];
-        TG_UNROLL
-        for (int j = 0; j < n; j++) in[j] = (V(vec))insert_lanes(s + j * s_step + p * 16, n * s_step);
-        V(turn)(width, out, in);
-        TG_UNROLL
-        for (int i = 0; i < n; i++) V(store)(d + (p * n + i) * row, out[i]);
-    }
-}
-
-#define DEFINE_INSERTED(width)                                                                                         \
-    TG_NO_CHECKS TG_OUTLINE void V(square_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,              \
-                                                            int64_t row) {                                             \
-        inserted_of(width, VEC / 16, d, s, s_step, row);                                                               \
-    }                                                                                                                  \
-    TG_NO_CHECKS TG_OUTLINE void V(strip_inserted_##width)(uint8_t *d, const uint8_t *s, int64_t s_step,               \
-                                                           int64_t row) {                                              \
-        inserted_of(width, 1, d, s, s_step, row);                                                                      \
-    }
-
-DEFINE_INSERTED(1)
-DEFINE_INSERTED(2)
-DEFINE_INSERTED(4)
-#undef DEFINE_INSERTED
-
-TG_INLINE V(square_even_move) *square_inserted(int width) {
-    return width == 1 ? V(square_inserted_1) : width == 2 ? V(square_inserted_2) : V(square_inserted_4);
-}
-
-TG_INLINE V(square_even_move) *strip_inserted(int width) {
-    return width == 1 ? V(strip_inserted_1) : width == 2 ? V(strip_inserted_2) : V(strip_inserted_4);
-}
-
-/* A block that is in the first-level cache, with as little as can be around its squares and strips; or false. Of wider
- * elements squares are as fast. */
-TG_INLINE bool moved_at_hand(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    const int64_t n = VEC / width, least = 16 / width, step = b->src_col, row = b->dst_row;
-    const int64_t even = b->rows - b->rows % n; /* rows in squares */
-    if (!m->at_hand || m->stream || width > 4 || b->tail > 0 || b->cols % n != 0 || b->rows < least) return false;
-    if (is_crowded(step, n)) return false;
-    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
-        for (int64_t p = 0; p < b->cols; p += n) {
-            uint8_t *const       to = d + p * width;
-            const uint8_t *const from = s + p * step;
-            for (int64_t r = 0; r < even; r += n) square_inserted(width)(to + r * row, from + r * width, step, row);
-            for (int64_t r = even; r < b->rows; r += least) {
-                const int64_t at = tg_min(r, b->rows - least); /* the last one may write some rows once more */
-                strip_inserted(width)(to + at * row, from + at * width, step, row);
-            }
-        }
-    return true;
 }

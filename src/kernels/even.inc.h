@@ -53,6 +53,7 @@ TG_INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *
 
 #if VEC == 64
 #  include "kernels/ahead_avx512.inc.h"
+#  include "kernels/pieces_avx512.inc.h"
 #endif
 
 /* As many whole sticks as there are. */
@@ -61,6 +62,10 @@ TG_INLINE void V(run_even)(int width, matrix *a) {
     const int64_t sticks = a->src.n / side, squares = a->dst.n * width / VEC * VEC / width;
     if (a->dst.n < 16 / width) return;
 #if VEC == 64
+    if (a->ahead && go_in_pieces(width, a)) {
+        a->first = run_in_pieces(width, a);
+        return;
+    }
     if (a->ahead && sticks > 0 && squares > 0) run_ahead(width, a, sticks, squares);
     const bool done = a->ahead;
 #else

@@ -35,7 +35,7 @@ typedef struct matrix {
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
-    bool           ahead;    /* evenly spaced ones are fetched from a cache, and so are rows: ahead_avx512.inc.h */
+    bool           ahead;    /* evenly spaced ones are fetched, and so are rows, into the first-level cache */
     bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
