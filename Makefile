@@ -28,8 +28,9 @@ export NINJA := $(CURDIR)/$(VENV)/ninja
 .PHONY: all setup demo check check-neon check-torch check-torch-long fuzz bench install pictures symbols \
         format clean distclean help
 
+# On a terminal Ninja says how far it is.
 all: setup $(BUILD)/build.ninja
-	@"$(NINJA)" -C $(BUILD) -j $(JOBS) --quiet
+	@if [ -t 1 ]; then quiet=; else quiet=--quiet; fi; "$(NINJA)" -C $(BUILD) -j $(JOBS) $$quiet
 
 setup:
 	@$(PYTHON) tools/setup build
