@@ -57,17 +57,17 @@ int64_t tg_chain_bound(const tg_layout *l, int32_t i);
 
 /* ---- in a hurry (quick.c) ---- */
 
-/* All offsets lie in [low, high]; how many coordinates there are; from which chain position on modes have no axis; and
- * dense as tg_layout_dense has it, if that is seen at once. */
+/* How many coordinates there are, and places for each (INT64_MAX if that is too many); and if that is seen at once,
+ * dense as tg_layout_dense has it, and bit d: dimension d has one mode, of weight 1. */
 typedef struct tg_extent {
-    int64_t low, high, numel;
-    int32_t first_other;
-    bool    dense;
-    int64_t dense_span;
+    int64_t  numel, copies;
+    uint32_t single;
+    bool     dense;
+    int64_t  dense_span;
 } tg_extent;
 
 /* True if l is valid, has no folds, at least one element, all its offsets lie in [0, span), and the storage is less
- * than 2^62 elements and 2^60 bytes. False says nothing. */
+ * than 2^62 elements and 2^59 bytes. False says nothing. */
 bool tg_layout_quick(tg_extent *out, const tg_layout *l);
 
 /* True if the positions of the memory modes, padding included, are [0, *span), each once; *span <= l->span. */

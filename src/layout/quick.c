@@ -11,29 +11,24 @@
 /* No mode may reach further: then no sum of theirs overflows. */
 #define FAR ((int64_t)1 << 56)
 
-/* What is known of the modes so far: how far offsets of data reach, unless all positions are known to be in the
- * storage; and bit i: mode i was met. */
-typedef struct known {
-    bool     dense;
-    int64_t  low, high;
-    uint64_t seen;
-} known;
+/* How far offsets of data reach, unless all positions are known to be in the storage. */
+typedef struct reach {
+    bool    dense;
+    int64_t low, high;
+} reach;
 
-static inline bool widen(known *k, const tg_mode *m) {
+static inline bool widen(reach *r, const tg_mode *m) {
     int64_t all;
     if (m->size <= 1) return m->stride != INT64_MIN;
     if (!tg_mul(&all, m->size - 1, m->stride)) return false;
     if (TG_RARELY(all > FAR || all < -FAR)) return false;
     const int64_t data = (m->count - 1) * m->stride; /* no further, since 1 <= count <= size */
-    if (data < 0) k->low += data;
-    else k->high += data;
+    if (data < 0) r->low += data;
+    else r->high += data;
     return true;
 }
 
-static inline bool meet(known *k, const tg_mode *m, int32_t number) {
-    k->seen |= (uint64_t)1 << number;
-    return TG_MOSTLY(k->dense) || widen(k, m);
-}
+static inline bool meet(reach *r, const tg_mode *m) { return TG_MOSTLY(r->dense) || widen(r, m); }
 
 /* Is the digit's count what is below `bound` divided by its weight, rounded up? */
 static inline bool counts_right(const tg_mode *m, int64_t bound) {
@@ -41,35 +36,40 @@ static inline bool counts_right(const tg_mode *m, int64_t bound) {
     return tg_mul(&end, m->count, m->weight) && end >= bound && end - m->weight < bound;
 }
 
-/* The digits of dimension d, from chain position *at on, down to that of weight 1. */
-static inline bool check_dim(const tg_layout *l, int32_t d, int32_t *at, known *k) {
+/* Is dimension d this mode alone, as it should be? */
+static inline bool is_single(const tg_mode *m, int32_t d, int64_t size) {
+    return m->axis == d && m->weight == 1 && m->count == size && m->size >= size && m->into == TG_TO_MEMORY;
+}
+
+/* The digits of dimension d, from chain position *at on, down to that of weight 1. None is met twice: they decrease. */
+static inline bool check_digits(const tg_layout *l, int32_t d, int32_t *at, reach *r) {
     int64_t bound = l->shape[d], before = INT64_MAX;
-    for (;;) {
-        const int32_t number = *at < l->nmodes ? l->chain[*at] : 0;
-        if (TG_RARELY(number >= TG_MAX_MODES)) return false;
+    for (int32_t i = *at; TG_MOSTLY(i < l->nmodes); i++) {
+        const int32_t  number = l->chain[i];
         const tg_mode *m = &l->mode[number];
-        if (TG_RARELY(m->axis != d || *at == l->nmodes)) return bound == 1 && before == INT64_MAX; /* no digits */
-        if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size)) return false;
-        ++*at;
-        if (TG_MOSTLY(m->weight == 1)) return TG_MOSTLY(m->count == bound) && meet(k, m, number);
+        if (TG_RARELY(number >= l->nmodes)) return false;
+        if (TG_RARELY(m->axis != d)) break;
+        if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size || !meet(r, m))) return false;
+        if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound);
         if (TG_RARELY(m->weight < 1 || m->weight >= before || !counts_right(m, bound))) return false;
-        if (TG_RARELY(!meet(k, m, number))) return false;
         before = m->weight;
         bound = tg_min(bound, before);
     }
+    return bound == 1 && before == INT64_MAX; /* no digits */
 }
 
 /* Modes without an axis stand behind the others, in their own order. */
-static bool check_others(const tg_layout *l, int32_t at, known *k) {
+static inline bool check_others(int64_t *copies, const tg_layout *l, int32_t at, reach *r) {
     int32_t last = -1;
     for (; at < l->nmodes; at++) {
-        const int32_t number = l->chain[at];
-        if (TG_RARELY(number >= TG_MAX_MODES || number <= last)) return false;
+        const int32_t  number = l->chain[at];
         const tg_mode *m = &l->mode[number];
+        if (TG_RARELY(number >= l->nmodes || number <= last)) return false;
         if (TG_RARELY(m->axis >= 0 || m->axis < TG_AXIS_COPY || m->into != TG_TO_MEMORY)) return false;
         if (TG_RARELY(m->weight != 1 || m->size < 0)) return false;
-        if (m->count != (m->axis == TG_AXIS_COPY ? m->size : tg_min(m->size, 1)) || TG_RARELY(!meet(k, m, number)))
+        if (m->count != (m->axis == TG_AXIS_COPY ? m->size : tg_min(m->size, 1)) || TG_RARELY(!meet(r, m)))
             return false;
+        if (m->axis == TG_AXIS_COPY && !tg_mul(copies, *copies, m->size)) *copies = INT64_MAX;
         last = number;
     }
     return true;
@@ -92,27 +92,37 @@ static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
     return TG_MOSTLY(end > 0) && TG_MOSTLY(end <= l->span);
 }
 
+/* Every mode is met once: the chain has as many places as there are modes, and none of these stands there twice. */
 bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
-    int64_t numel = 1, bits;
-    int32_t at = 0;
+    int64_t  numel = 1, bits;
+    int32_t  at = 0;
+    uint32_t single = 0;
     if (TG_RARELY(l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim)) return false;
     if (TG_RARELY(l->nmodes < 0 || l->nmodes > TG_MAX_MODES || l->offset < 0 || l->offset > FAR)) return false;
     if (TG_RARELY(l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0)) return false;
     out->dense = is_dense_in_order(&out->dense_span, l);
-    known k = {out->dense, l->offset, out->dense ? out->dense_span - 1 : l->offset, 0};
+    reach r = {out->dense, l->offset, l->offset};
     for (int32_t d = 0; d < l->ndim; d++) {
-        if (TG_RARELY(l->shape[d] < 1 || l->axis_size[d] != l->shape[d])) return false;
-        if (!tg_mul(&numel, numel, l->shape[d]) || TG_RARELY(!check_dim(l, d, &at, &k))) return false;
+        const int64_t size = l->shape[d];
+        if (TG_RARELY(size < 1 || l->axis_size[d] != size) || !tg_mul(&numel, numel, size)) return false;
+        if (TG_MOSTLY(at < l->nmodes)) {
+            const int32_t        number = l->chain[at];
+            const tg_mode *const m = &l->mode[number];
+            if (TG_MOSTLY(number < l->nmodes && is_single(m, d, size))) {
+                if (!meet(&r, m)) return false;
+                single |= (uint32_t)1 << d;
+                at++;
+                continue;
+            }
+        }
+        if (TG_RARELY(!check_digits(l, d, &at, &r))) return false;
     }
-    out->first_other = at;
-    if (at < l->nmodes && TG_RARELY(!check_others(l, at, &k))) return false;
-    if (TG_RARELY(k.seen != ((uint64_t)1 << l->nmodes) - 1)) return false; /* some mode twice, or of no axis */
-    if (TG_RARELY(l->span > INT64_MAX / 2)) return false; /* stricter than need be */
-    if (!tg_mul(&bits, l->span, l->elem_bits)) return false;
+    out->single = single;
     out->numel = numel;
-    out->low = k.low;
-    out->high = k.high;
-    return TG_MOSTLY(k.dense) || (k.low >= 0 && k.high < l->span); /* dense: 0 and at most span - 1 */
+    out->copies = 1;
+    if (at < l->nmodes && TG_RARELY(!check_others(&out->copies, l, at, &r))) return false;
+    if (!tg_mul(&bits, l->span, 2 * l->elem_bits)) return false;     /* stricter than need be */
+    return TG_MOSTLY(r.dense) || (r.low >= 0 && r.high < l->span); /* dense: that is known */
 }
 
 /* Each mode goes on where those before it end. */

@@ -56,13 +56,17 @@ TG_COLD static tg_status check_slowly(tg_extent *out, const tg_layout *l, const 
     if (s != TG_OK) return tg_fail_dim(err, s, why.dim, "plan: %s: %s", name, why.message);
     out->numel = tg_layout_numel(l);
     out->dense = false; /* not known yet */
-    out->first_other = l->nmodes;
-    while (out->first_other > 0 && l->mode[l->chain[out->first_other - 1]].axis < 0) out->first_other--;
+    out->single = 0;
+    out->copies = 1;
+    for (int32_t m = 0; m < l->nmodes; m++)
+        if (l->mode[m].axis == TG_AXIS_COPY && !tg_mul(&out->copies, out->copies, l->mode[m].size))
+            out->copies = INT64_MAX;
     if (out->numel == 0) return check_storage(l, name, err);
-    tg_layout_bounds(l, &out->low, &out->high);
-    if (out->low < 0 || out->high >= l->span)
+    int64_t low, high;
+    tg_layout_bounds(l, &low, &high);
+    if (low < 0 || high >= l->span)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: offsets of %s run from %d to %d, outside its storage [0, %d)", name,
-                       out->low, out->high, l->span);
+                       low, high, l->span);
     return check_storage(l, name, err);
 }
 
@@ -71,18 +75,20 @@ static inline tg_status check_layout(tg_extent *out, const tg_layout *l, const c
     return check_slowly(out, l, name, err);
 }
 
-static tg_status check_pair(const tg_layout *dst, int32_t first_other, const tg_layout *src, bool convert,
-                            tg_error *err) {
+TG_COLD static tg_status fail_copies(const tg_layout *dst, tg_error *err) {
+    int32_t i = 0;
+    while (dst->mode[dst->chain[i]].axis != TG_AXIS_COPY || dst->mode[dst->chain[i]].size > 0) i++;
+    const int32_t m = dst->chain[i];
+    return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
+}
+
+static tg_status check_pair(const tg_layout *dst, int64_t copies, const tg_layout *src, bool convert, tg_error *err) {
     bool same = dst->ndim == src->ndim;
     for (int32_t d = 0; same && d < dst->ndim; d++) same = dst->shape[d] == src->shape[d];
     if (!same)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    for (int32_t i = first_other; i < dst->nmodes; i++) {
-        const int32_t m = dst->chain[i];
-        if (dst->mode[m].axis == TG_AXIS_COPY && dst->mode[m].size < 1)
-            return tg_fail_dim(err, TG_ERR_ARGUMENT, m, "plan: mode %d of dst makes 0 copies", (int64_t)m);
-    }
+    if (copies == 0) return fail_copies(dst, err);
     if (dst->dtype != src->dtype && !convert)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ, and `convert` is not set: dst %s, src %s",
                        tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
@@ -113,14 +119,6 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
     return TG_OK;
 }
 
-/* How many positions hold data, as a dense layout has it: the elements and their copies. */
-static int64_t filled(const tg_layout *l, const tg_extent *e) {
-    int64_t n = e->numel;
-    for (int32_t i = e->first_other; i < l->nmodes; i++)
-        if (l->mode[l->chain[i]].axis == TG_AXIS_COPY) n *= l->mode[l->chain[i]].size; /* fits: a dense span does */
-    return n;
-}
-
 /* Checks that dst is unique, and decides who fills the padding: the boxes, a pass before all else, or nobody because
  * there is none. */
 static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, const tg_extent *dst, tg_error *err) {
@@ -130,7 +128,7 @@ static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, const tg_exte
     p->dense = TG_MOSTLY(dst->dense);
     if (TG_MOSTLY(p->dense)) p->dense_span = dst->dense_span;
     else p->dense = tg_layout_dense(&p->dense_span, p->dst);
-    if (TG_MOSTLY(p->dense)) exhaustive = filled(p->dst, dst) == p->dst->span;
+    if (TG_MOSTLY(p->dense)) exhaustive = dst->numel * dst->copies == p->dst->span; /* fits: so does a dense span */
     else s = tg_layout_coverage(&unique, &exhaustive, NULL, p->dst, err);
     if (s != TG_OK) return s;
     if (!unique) return tg_fail(err, TG_ERR_ARGUMENT, "plan: dst is not unique: two coordinates share an offset");
@@ -150,7 +148,7 @@ static const char *format_text(tg_format format) {
     return format == TG_FORMAT_NATIVE ? "native" : name != NULL ? name : "unknown";
 }
 
-static tg_status fail_conversion(const tg_layout *d, const tg_layout *s, tg_error *err) {
+TG_COLD static tg_status fail_conversion(const tg_layout *d, const tg_layout *s, tg_error *err) {
     if (d->format == TG_FORMAT_NATIVE && s->format == TG_FORMAT_NATIVE && d->dtype != s->dtype)
         return tg_fail(err, TG_ERR_UNSUPPORTED, "plan: there is no conversion of %s (%d bits) to %s (%d bits)",
                        tg_dtype_name(s->dtype), (int64_t)s->elem_bits, tg_dtype_name(d->dtype), (int64_t)d->elem_bits);
@@ -203,20 +201,20 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     const bool    alone = plan->threads <= 1;
     const int64_t given = p->tuning->stream_bytes, limit = TG_RARELY(given >= 0) ? given : tg_cpu_stream_bytes(alone);
-    const int64_t turned = alone ? limit / 2 : limit; /* several threads share what memory takes, not their caches */
-    const bool    never = p->hint == TG_HINT_CACHED, always = p->hint == TG_HINT_DEVICE;
-    plan->stream = TG_RARELY(always || (plan->bytes >= limit && !never));
-    plan->stream_turned = TG_RARELY(always || (plan->bytes >= turned && !never));
+    plan->stream = plan->bytes >= limit;
+    plan->stream_turned = plan->bytes >= limit >> alone; /* several threads share what memory takes, not their caches */
+    if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
     plan->far = plan->bytes >= p->tuning->far_bytes;
 }
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
-    const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
-    const int64_t size = tg_max(tg_min(plan->work / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
     plan->groups = plan->groups_per_step = plan->steps = 1;
     plan->task_bytes = t->task_bytes;
     plan->shared_bytes = t->shared_bytes;
-    if (TG_MOSTLY(plan->work < 2 * size)) return;
+    if (TG_MOSTLY(plan->work < 2 * t->group_bytes_min)) return;
+    const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
+    const int64_t size = tg_max(tg_min(plan->work / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
+    if (plan->work < 2 * size) return;
     plan->groups = tg_max(tg_min(plan->work / size, most), 1);
     const bool shared = plan->threads > 1 && plan->groups > plan->threads;
     if (shared) plan->groups -= plan->groups % plan->threads; /* each thread as many */
@@ -290,12 +288,13 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
     tg_extent dst, src;
     tg_status s = check_layout(&dst, params->dst, "dst", err);
     if (s == TG_OK) s = check_layout(&src, params->src, "src", err);
-    if (s == TG_OK) s = check_pair(params->dst, dst.first_other, params->src, params->convert, err);
+    if (s == TG_OK) s = check_pair(params->dst, dst.copies, params->src, params->convert, err);
     if (TG_RARELY(s != TG_OK)) return s;
     p.tuning = tuning;
     p.dst = params->dst;
     p.src = params->src;
     p.numel = dst.numel;
+    p.single = dst.single & src.single;
     p.pad = params->pad != NULL;
     p.cpu = tg_cpu_features() & ~params->without;
     p.hint = params->hint;

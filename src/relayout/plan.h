@@ -212,6 +212,7 @@ typedef struct tg_pair {
     bool             dense;       /* dst's positions fill [0, dense_span) without gaps */
     int64_t          dense_span;
     int64_t          numel;       /* in the box */
+    uint32_t         single;      /* bit d: dimension d has one mode on either side, of weight 1 */
     uint32_t         cpu;
     uint32_t         hint;
 } tg_pair;
