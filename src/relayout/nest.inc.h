@@ -128,14 +128,16 @@ static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t leve
     segment *s = add_segment(r, dst, src);
     if (TG_RARELY(s == NULL)) return false;
     if (TG_RARELY(r->nloops + TG_BOTH_DIGITS > MAX_LOOPS)) return refuse(r, "there are too many loops");
-    for (int32_t i = level;; n = tg_div(g->at[i - 1].weight, g->at[i].weight)) {
-        loop *const l = &r->loops[r->nloops];
+    loop *l = &r->loops[r->nloops];
+    for (int32_t i = level;;) {
         l->n = n;
         l->dst = g->at[i].dst;
         l->src = g->at[i].src;
-        r->nloops += n > 1;
+        l += n > 1;
         if (++i == g->n) break;
+        n = g->at[i].size;
     }
+    r->nloops = (int32_t)(l - r->loops);
     s->nloops = r->nloops - s->first;
     return true;
 }
@@ -225,7 +227,7 @@ static int64_t tail_of(const refinement *r, const dim *d) {
     const tg_both_digit *g = &dst->at[dst->n - 1];
     const segment       *s = &r->segments[d->data + d->ndata - 1];
     if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && r->loops[s->first].dst != 1)) return 0;
-    const int64_t used = dst->n > 1 ? d->size - tg_div(d->size, g[-1].weight) * g[-1].weight : d->size;
+    const int64_t used = dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
     const int64_t tail = used == 0 ? 0 : g->size - used;
     return tail > MAX_TAIL ? 0 : tail;
 }
@@ -262,35 +264,32 @@ static bool make_padding(refinement *r, dim *d) {
 /* One segment: its loops are the same in all boxes. */
 static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, int64_t end) {
     tg_draft *d = &r->common;
-    int64_t   dst, src, above = end - begin;
+    int64_t   dst, src, n = tg_div(end - begin, g->at[0].weight);
     place(&dst, &src, g, begin);
     tg_draft_shift(d, dst, src);
-    for (int32_t i = 0; i < g->n; i++) {
-        const int64_t n = tg_div(above, g->at[i].weight);
+    for (int32_t i = 0;;) {
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
         if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
-        above = g->at[i].weight;
+        if (++i == g->n) return true;
+        n = g->at[i].size;
     }
-    return true;
 }
 
 /* One step on either side for all of them. */
 static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int64_t end) {
     tg_draft *d = &r->common;
     if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
-    tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
+    if (TG_RARELY(begin > 0)) tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
     if (TG_MOSTLY(end - begin > 1)) tg_draft_loop(d, end - begin, dst, src, TG_NO_LOOP);
     return true;
 }
 
-/* Runs of w elements on both sides, and at the end a shorter one: one segment, if that is better. */
+/* Two segments, of two digits: runs of w elements on both sides, and at the end a shorter one? */
 static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g) {
     const tg_plan_private *p = r->plan;
     const int64_t          w = g->at[0].weight, width = p->dst_bits / 8;
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
-    if (d->ndata != 2 || g->n != 2 || !tg_is_multiple(d->begin, w) || high->dst <= 0 || low->dst != 1 ||
-        low->src != 1)
-        return false;
+    if (!tg_is_multiple(d->begin, w) || high->dst <= 0 || low->dst != 1 || low->src != 1) return false;
     return p->dst_encoding.kind == TG_KIND_NONE && w * width >= MIN_JOINED && /* fits: positions of dst */
            w * width <= r->pair->tuning->run_grain && (high->dst != w || high->src != w);
 }
@@ -332,12 +331,12 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->dst = &r->dst[r->ndims++];
     d->data = r->nsegments;
     if (TG_RARELY(begin > 0) ? begin < end && !cut_at(r, both, 0, begin, end) : !cut_all(r, both, end)) return false;
-    d->ndata = r->nsegments - d->data;
     d->pads = r->nsegments;
+    d->ndata = d->pads - d->data;
     d->npads = d->tail_pads = 0;
     d->has_tail = false;
     d->all = NO_SEGMENT;
-    d->joins = can_join(r, d, both);
+    d->joins = d->ndata == 2 && both->n == 2 && can_join(r, d, both);
     d->high_dst = both->at[0].dst;
     d->high_src = both->at[0].src;
     return positions == size || make_padding(r, d);
@@ -368,24 +367,34 @@ static bool make_synthetic(refinement *r, const tg_mode *mode) {
     return add_dim(r, &none, 0, copy ? mode->size : 1, copy ? mode->size : 1);
 }
 
+/* Dimension d, of any digits, that begin at these places of the chains. */
+static bool make_digits(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_src) {
+    const tg_pair *p = r->pair;
+    int32_t        i = *at_dst, j = *at_src;
+    tg_both_digit  to, from;
+    tg_both_digits src, *const dst = &r->dst[r->ndims];
+    const bool     one_dst = tg_single_mode(&to, p->dst, d, &i, true);
+    const bool     one_src = tg_single_mode(&from, p->src, d, &j, false);
+    if (one_dst) tg_one_digit(dst, to.dst, to.size), *at_dst = i;
+    else if (!tg_collect(dst, p->dst, d, at_dst, true)) return refuse(r, "it has too many digits");
+    if (one_src) tg_one_digit(&src, from.dst, from.size), *at_src = j;
+    else if (!tg_collect(&src, p->src, d, at_src, false)) return refuse(r, "it has too many digits");
+    return add_dim(r, &src, p->begin[d], p->end[d], p->dst->shape[d]);
+}
+
 /* Most dimensions are one step on either side, for all of their coordinates. */
 static bool make_dim(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_src) {
     const tg_pair *p = r->pair;
+    if (TG_RARELY((p->single >> d & 1) == 0)) return make_digits(r, d, at_dst, at_src);
     const int64_t  begin = p->begin[d], end = p->end[d], size = p->dst->shape[d];
-    int32_t        i = *at_dst, j = *at_src;
-    tg_both_digit  to, from;
-    tg_both_digits src;
-    const bool     one_dst = tg_single_mode(&to, p->dst, d, &i, true);
-    const bool     one_src = tg_single_mode(&from, p->src, d, &j, false);
-    if (one_dst) *at_dst = i;
-    if (one_src) *at_src = j;
-    if (TG_MOSTLY(one_dst && one_src && begin < end) && TG_MOSTLY(to.size == size || end < size || !p->pad))
-        return add_even(r, to.dst, from.dst, begin, end);
-    if (one_dst) tg_one_digit(&r->dst[r->ndims], &to);
-    else if (!tg_collect(&r->dst[r->ndims], p->dst, d, at_dst, true)) return refuse(r, "it has too many digits");
-    if (one_src) tg_one_digit(&src, &from);
-    else if (!tg_collect(&src, p->src, d, at_src, false)) return refuse(r, "it has too many digits");
-    return add_dim(r, &src, begin, end, size);
+    const tg_mode *dst = &p->dst->mode[p->dst->chain[(*at_dst)++]], *src = &p->src->mode[p->src->chain[(*at_src)++]];
+    const bool     pad = TG_RARELY(dst->size > size) && p->pad && end == size;
+    if (TG_MOSTLY(begin < end && !pad)) return add_even(r, dst->stride, src->stride, begin, end);
+    tg_both_digits both; /* not cleared: it is large */
+    both.n = 1;
+    both.at[0] = (tg_both_digit){1, dst->stride, src->stride, 0};
+    tg_one_digit(&r->dst[r->ndims], dst->stride, dst->size);
+    return add_segments(r, &both, begin, end, size, pad ? dst->size : size);
 }
 
 static bool make_dims(refinement *r) {

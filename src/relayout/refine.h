@@ -21,7 +21,7 @@ enum { TG_BOTH_DIGITS = 12 /* of one dimension */ };
 /* One side alone has its strides in dst. */
 typedef struct tg_both_digit {
     int64_t weight, dst, src; /* steps in elements */
-    int64_t size;             /* positions in dst */
+    int64_t size;             /* positions in dst; of both sides, steps in one of the digit above, if there is one */
 } tg_both_digit;
 
 typedef struct tg_both_digits {
@@ -80,11 +80,11 @@ static inline bool tg_single_mode(tg_both_digit *out, const tg_layout *l, int32_
     return TG_MOSTLY(m->weight == 1);
 }
 
-static inline void tg_one_digit(tg_both_digits *out, const tg_both_digit *single) {
-    out->n = single->size > 1;
+static inline void tg_one_digit(tg_both_digits *out, int64_t stride, int64_t size) {
+    out->n = size > 1;
     out->at[0].weight = 1;
-    out->at[0].dst = single->dst;
-    out->at[0].size = single->size;
+    out->at[0].dst = stride;
+    out->at[0].size = size;
 }
 
 /* Most sides are a single walk. */
@@ -92,18 +92,27 @@ static inline bool tg_is_even(const tg_both_digits *g) { return g->n == 0 || (g-
 
 static inline int64_t tg_even_step(const tg_both_digits *even) { return even->n == 0 ? 0 : even->at[0].dst; }
 
+/* False if the weight above, 0 if there is none, is no multiple. */
+static inline bool tg_put_weight(tg_both_digit *g, int64_t weight, int64_t above) {
+    g->weight = weight;
+    g->size = tg_div(above, weight);
+    return TG_MOSTLY(g->size * weight == above);
+}
+
 /* Then a step of any weight is so many of its steps; `cut` are the digits of the other side, at least one. */
 static inline bool tg_refine_even(tg_both_digits *out, const tg_both_digits *cut, const tg_both_digits *even,
                                   bool cut_is_dst) {
     const int64_t step = tg_even_step(even);
+    int64_t       above = 0;
     out->n = cut->n;
     for (int32_t i = 0; i < cut->n; i++) {
-        const int64_t w = cut->at[i].weight;
-        int64_t       steps;
-        if ((i > 0 && TG_RARELY(!tg_is_multiple(cut->at[i - 1].weight, w))) || !tg_mul(&steps, step, w)) return false;
-        out->at[i].weight = w;
-        out->at[i].dst = cut_is_dst ? cut->at[i].dst : steps;
-        out->at[i].src = cut_is_dst ? steps : cut->at[i].dst;
+        const tg_both_digit *from = &cut->at[i];
+        tg_both_digit       *g = &out->at[i];
+        int64_t              steps;
+        if (!tg_mul(&steps, step, from->weight) || !tg_put_weight(g, from->weight, above)) return false;
+        above = from->weight;
+        g->dst = cut_is_dst ? from->dst : steps;
+        g->src = cut_is_dst ? steps : from->dst;
     }
     return true;
 }
@@ -127,8 +136,7 @@ static inline bool tg_refine(tg_both_digits *out, const tg_both_digits *dst, con
         const int64_t a = i < dst->n ? dst->at[i].weight : 0, b = j < src->n ? src->at[j].weight : 0;
         const int64_t w = tg_max(a, b);
         tg_both_digit *g = &out->at[out->n];
-        if (out->n == TG_BOTH_DIGITS || (out->n > 0 && !tg_is_multiple(g[-1].weight, w))) return false;
-        g->weight = w;
+        if (out->n == TG_BOTH_DIGITS || !tg_put_weight(g, w, out->n > 0 ? g[-1].weight : 0)) return false;
         if (!tg_step_at(&g->dst, dst, i, w) || !tg_step_at(&g->src, src, j, w)) return false;
         i += a == w;
         j += b == w;

@@ -47,8 +47,8 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     nest->family[i] = family;
     nest->width[i] = width;
     if (TG_RARELY(d->plan->bytes >= d->pair->tuning->memory_bytes)) return;
-    m->fetches = m->fetches && !m->sparing;
-    m->staged = m->staged && m->sparing;
+    m->fetches = m->fetches & !m->sparing;
+    m->staged = m->staged & m->sparing;
     m->sparing = false;
 }
 
@@ -149,8 +149,8 @@ static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
     const bool             claims = tg_cpu_claims(), small = p->bytes <= FIRST_LEVEL;
-    m->claims = claims && (m->stream || (!p->far && !small));
-    m->at_hand = claims && small;
+    m->claims = claims & (m->stream | !(p->far | small));
+    m->at_hand = claims & small;
     return true;
 }
 
