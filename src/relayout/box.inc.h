@@ -236,22 +236,53 @@ static bool continues(const tg_draft *d, int64_t run) {
            (b->outer > 1 && b->dst_outer == dst && b->src_outer == src);
 }
 
+static inline int64_t alone(int64_t x) {
+    TG_ALONE(x);
+    return x;
+}
+
+/* What blocks of two boxes of rows share. A copy of all would be one long instruction, or wide loads of what has just
+ * been written. */
+static inline void copy_steps(tg_block *to, const tg_block *from) {
+    to->outer = alone(from->outer);
+    to->dst_outer = alone(from->dst_outer);
+    to->src_outer = alone(from->src_outer);
+    to->rows = alone(from->rows);
+    to->dst_row = alone(from->dst_row);
+    to->src_row = alone(from->src_row);
+    to->dst_col = alone(from->dst_col);
+    to->src_col = alone(from->src_col);
+}
+
 /* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many
  * elements further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
  * be drafted. */
 static bool make_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src) {
-    tg_nest      *nest = &d->plan->as.nest;
-    const int32_t bits = d->plan->dst_bits;
-    tg_box *const box = &nest->box[nest->nboxes];
-    const bool    rows = d->box->family == TG_FAMILY_ROWS && d->box->nloops == 0 && d->box->block.last == 0;
+    tg_nest            *nest = &d->plan->as.nest;
+    const int64_t       cols = d->converts ? run : tg_bytes_for(run, d->plan->dst_bits);
+    const tg_box *const box = d->box;
+    tg_box *const       twin = &nest->box[nest->nboxes];
+    const bool          rows = box->family == TG_FAMILY_ROWS && box->nloops == 0 && box->block.last == 0;
     if (!rows || d->fill || d->dst_width == 0 || d->src_width == 0 || !tg_stays_near(d)) return false;
-    if ((tail == 0 && (d->converts || tg_bytes_for(run, bits) < TG_RUN_BYTES)) || continues(d, run)) return false;
+    if ((tail == 0 && (d->converts || cols < TG_RUN_BYTES)) || continues(d, run)) return false;
     if (nest->nboxes == TG_PLAN_BOXES) return false;
-    *box = *d->box;
-    box->dst += dst * d->dst_unit;
-    box->src += src * d->src_unit;
-    box->block.cols = d->converts ? run : tg_bytes_for(run, bits);
-    box->block.tail = d->converts ? tail : tg_bytes_for(tail, bits);
+    twin->dst = d->dst + dst * d->dst_unit;
+    twin->src = d->src + src * d->src_unit;
+    copy_steps(&twin->block, &box->block);
+    twin->block.cols = cols;
+    twin->block.tail = d->converts ? tail : tg_bytes_for(tail, d->plan->dst_bits);
+    twin->block.ragged = TG_RAGGED_NOT;
+    twin->block.last = 0;
+    twin->blocks = 1;
+    twin->first = nest->nloops;
+    twin->nloops = 0;
+    twin->together = twin->ncols = twin->nrows = 0;
+    twin->loose = false;
+    twin->family = TG_FAMILY_ROWS;
+    twin->route = box->route;
+    twin->width = box->width;
+    twin->mover = box->mover;
+    twin->in = twin->out = TG_NO_MOVER;
     nest->nboxes++;
     return true;
 }
