@@ -7,10 +7,6 @@
 #define TG_RARELY(condition) __builtin_expect(!!(condition), 0)
 #define TG_MOSTLY(condition) __builtin_expect(!!(condition), 1)
 
-/* Loads x alone. Compilers load two neighbours at once, and a processor waits with that until both are in the cache, where
- * they were stored one by one a short time ago: 10 ns. */
-#define TG_ALONE(x) __asm__("" : "+r"(x))
-
 /* A function of its own: its registers, or its stack, are not those of its caller. */
 #define TG_OUTLINE __attribute__((noinline)) static
 

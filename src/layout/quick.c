@@ -96,13 +96,13 @@ static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
 bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
     int64_t  numel = 1, bits;
     int32_t  at = 0;
-    uint32_t single = 0;
+    uint32_t single = 0, bit = 1;
     if (TG_RARELY(l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim)) return false;
     if (TG_RARELY(l->nmodes < 0 || l->nmodes > TG_MAX_MODES || l->offset < 0 || l->offset > FAR)) return false;
     if (TG_RARELY(l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0)) return false;
     out->dense = is_dense_in_order(&out->dense_span, l);
     reach r = {out->dense, l->offset, l->offset};
-    for (int32_t d = 0; d < l->ndim; d++) {
+    for (int32_t d = 0; d < l->ndim; d++, bit += bit) {
         const int64_t size = l->shape[d];
         if (TG_RARELY(size < 1 || l->axis_size[d] != size) || !tg_mul(&numel, numel, size)) return false;
         if (TG_MOSTLY(at < l->nmodes)) {
@@ -110,7 +110,7 @@ bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
             const tg_mode *const m = &l->mode[number];
             if (TG_MOSTLY(number < l->nmodes && is_single(m, d, size))) {
                 if (!meet(&r, m)) return false;
-                single |= (uint32_t)1 << d;
+                single |= bit;
                 at++;
                 continue;
             }

@@ -28,7 +28,7 @@ typedef struct tg_draft {
     bool             converts;
     bool             loose;    /* steps and places stay elements: packed ones begin inside a byte */
     int32_t          dst_width, src_width; /* bytes; 0: packed */
-    int32_t          dst_unit, src_unit;   /* bytes of an element; 1 if steps and places are counted in elements yet,
+    int64_t          dst_unit, src_unit;   /* bytes of an element; 1 if steps and places are counted in elements yet,
                                             * because one side is packed */
     int64_t          run;      /* elements that are neighbours on both sides; 0: none */
     int32_t          n;
@@ -49,8 +49,8 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->plan = plan;
     d->pair = pair;
     d->fill = fill;
-    d->dst_width = plan->dst_bits / 8;
-    d->src_width = plan->src_bits / 8;
+    d->dst_width = (int32_t)((uint32_t)plan->dst_bits / 8);
+    d->src_width = (int32_t)((uint32_t)plan->src_bits / 8);
     const bool packed = TG_RARELY(d->dst_width == 0 || d->src_width == 0);
     d->dst_unit = packed ? 1 : d->dst_width;
     d->src_unit = packed ? 1 : d->src_width;

@@ -29,10 +29,9 @@ enum {
 /* ---- fewer loops ---- */
 
 /* Do both sides walk a and b, which is inside, like one loop? */
-static bool goes_on(const tg_loop *a, const tg_loop *b) {
-    int64_t dst, src;
-    if (TG_RARELY(a->chunks_of != TG_NO_LOOP || b->chunks_of != TG_NO_LOOP)) return false;
-    return tg_mul(&dst, b->n, b->dst) && dst == a->dst && tg_mul(&src, b->n, b->src) && src == a->src;
+static inline bool goes_on(const tg_loop *a, const tg_loop *b) {
+    return b->n * b->dst == a->dst && b->n * b->src == a->src && /* fits: plan.c checks that of all loops */
+           a->chunks_of == TG_NO_LOOP && b->chunks_of == TG_NO_LOOP;
 }
 
 static void fuse(tg_draft *d) {
@@ -178,6 +177,7 @@ static bool keep_loops(tg_draft *d) {
     int32_t        n = 0;
     if (TG_RARELY(most < 0)) return false;
     box->blocks = 1;
+    box->first = nest->nloops;
     for (uint64_t left = d->left; TG_RARELY(left != 0); left &= left - 1) {
         const tg_loop *const l = &d->loop[__builtin_ctzll(left)];
         if (n == most) return false;
@@ -187,7 +187,6 @@ static bool keep_loops(tg_draft *d) {
         keep[at] = *l;
         box->blocks *= l->n; /* fits: positions of dst */
     }
-    box->first = nest->nloops;
     box->nloops = n;
     box->ncols = (int8_t)d->ncols;
     box->nrows = (int8_t)d->nrows;
@@ -236,22 +235,17 @@ static bool continues(const tg_draft *d, int64_t run) {
            (b->outer > 1 && b->dst_outer == dst && b->src_outer == src);
 }
 
-static inline int64_t alone(int64_t x) {
-    TG_ALONE(x);
-    return x;
-}
-
 /* What blocks of two boxes of rows share. A copy of all would be one long instruction, or wide loads of what has just
  * been written. */
 static inline void copy_steps(tg_block *to, const tg_block *from) {
-    to->outer = alone(from->outer);
-    to->dst_outer = alone(from->dst_outer);
-    to->src_outer = alone(from->src_outer);
-    to->rows = alone(from->rows);
-    to->dst_row = alone(from->dst_row);
-    to->src_row = alone(from->src_row);
-    to->dst_col = alone(from->dst_col);
-    to->src_col = alone(from->src_col);
+    to->outer = from->outer;
+    to->dst_outer = from->dst_outer;
+    to->src_outer = from->src_outer;
+    to->rows = from->rows;
+    to->dst_row = from->dst_row;
+    to->src_row = from->src_row;
+    to->dst_col = from->dst_col;
+    to->src_col = from->src_col;
 }
 
 /* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many

@@ -135,7 +135,7 @@ static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t leve
         l->src = g->at[i].src;
         l += n > 1;
         if (++i == g->n) break;
-        n = g->at[i].size;
+        n = g->at[i].steps;
     }
     r->nloops = (int32_t)(l - r->loops);
     s->nloops = r->nloops - s->first;
@@ -271,7 +271,7 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
         if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
         if (++i == g->n) return true;
-        n = g->at[i].size;
+        n = g->at[i].steps;
     }
 }
 
@@ -298,8 +298,8 @@ static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g)
  * are of one loop less each: a block has place for three. */
 static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
     const tg_draft *d = &r->common;
-    const int64_t   dst = w * d->dst_unit, src = w * d->src_unit;
     if (steps == 1 && d->n > 1) return true;
+    const int64_t dst = w * d->dst_unit, src = w * d->src_unit;
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == dst && d->loop[i].src == src) return true;
     for (int32_t i = 0; i < r->nloops; i++)
@@ -312,7 +312,7 @@ static bool join(refinement *r, const dim *d) {
     const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
     const loop *const    first = &r->loops[whole->first];
     const int64_t        steps = whole->nloops == 2 ? first->n : 1, w = first[whole->nloops - 1].n;
-    if (r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS || better_apart(r, steps, w)) return false;
+    if (better_apart(r, steps, w) || r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return false;
     segment *const s = add_segment(r, whole->dst, whole->src);
     s->tail = rest->tail;
     s->last = rest->nloops == 1 ? r->loops[rest->first].n : 1;
@@ -343,27 +343,26 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
 }
 
 /* The next dimension; its digits in dst are the next of r->dst. */
-static bool add_dim(refinement *r, const tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
-    const tg_both_digits *dst = &r->dst[r->ndims];
+static bool add_dim(refinement *r, tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
+    tg_both_digits *const dst = &r->dst[r->ndims];
     const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
-    tg_both_digits        both;
-    if (!tg_refine(&both, dst, src)) return refuse(r, "the tiles of both sides do not nest");
-    const int64_t w = both.at[0].weight;
+    tg_both_digits        room;
+    const tg_both_digits *both = tg_refine(&room, dst, src);
+    if (TG_RARELY(both == NULL)) return refuse(r, "the tiles of both sides do not nest");
+    const int64_t w = both->at[0].weight;
     const bool    whole = tg_is_multiple(begin, w) && tg_is_multiple(end, w);
-    return TG_MOSTLY(whole && positions == size && begin < end) ? add_common(r, &both, begin, end)
-                                                     : add_segments(r, &both, begin, end, size, positions);
+    return TG_MOSTLY(whole && positions == size && begin < end) ? add_common(r, both, begin, end)
+                                                     : add_segments(r, both, begin, end, size, positions);
 }
 
 /* Paddings and copies, which no coordinate names; only copies hold data. */
 static bool make_synthetic(refinement *r, const tg_mode *mode) {
-    static const tg_both_digits none = {.n = 0};
-    const bool                  copy = mode->axis == TG_AXIS_COPY;
+    const bool copy = mode->axis == TG_AXIS_COPY;
     if (TG_MOSTLY(mode->size <= 1 || (!copy && !r->pair->pad))) return true;
     if (r->ndims == MAX_DIMS) return refuse(r, "there are too many dimensions");
-    tg_both_digits     *dst = &r->dst[r->ndims];
-    const tg_both_digit g = {1, mode->stride, 0, mode->size};
-    dst->n = 1;
-    dst->at[0] = g;
+    tg_both_digits none;
+    none.n = 0;
+    tg_one_digit(&r->dst[r->ndims], mode->stride, mode->size);
     return add_dim(r, &none, 0, copy ? mode->size : 1, copy ? mode->size : 1);
 }
 
@@ -390,11 +389,11 @@ static bool make_dim(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_src)
     const tg_mode *dst = &p->dst->mode[p->dst->chain[(*at_dst)++]], *src = &p->src->mode[p->src->chain[(*at_src)++]];
     const bool     pad = TG_RARELY(dst->size > size) && p->pad && end == size;
     if (TG_MOSTLY(begin < end && !pad)) return add_even(r, dst->stride, src->stride, begin, end);
-    tg_both_digits both; /* not cleared: it is large */
-    both.n = 1;
-    both.at[0] = (tg_both_digit){1, dst->stride, src->stride, 0};
-    tg_one_digit(&r->dst[r->ndims], dst->stride, dst->size);
-    return add_segments(r, &both, begin, end, size, pad ? dst->size : size);
+    tg_both_digits *const both = &r->dst[r->ndims];
+    tg_one_digit(both, dst->stride, dst->size);
+    both->at[0].src = src->stride;
+    both->n = 1;
+    return add_segments(r, both, begin, end, size, pad ? dst->size : size);
 }
 
 static bool make_dims(refinement *r) {

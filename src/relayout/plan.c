@@ -122,17 +122,19 @@ static tg_status check_box(tg_pair *p, const tg_plan_params *params, tg_error *e
 /* Checks that dst is unique, and decides who fills the padding: the boxes, a pass before all else, or nobody because
  * there is none. */
 static tg_status check_coverage(tg_plan_private *plan, tg_pair *p, const tg_extent *dst, tg_error *err) {
-    bool      unique = true, exhaustive = false;
-    tg_status s = TG_OK;
     plan->fill_first = false;
     p->dense = TG_MOSTLY(dst->dense);
     if (TG_MOSTLY(p->dense)) p->dense_span = dst->dense_span;
     else p->dense = tg_layout_dense(&p->dense_span, p->dst);
-    if (TG_MOSTLY(p->dense)) exhaustive = dst->numel * dst->copies == p->dst->span; /* fits: so does a dense span */
-    else s = tg_layout_coverage(&unique, &exhaustive, NULL, p->dst, err);
-    if (s != TG_OK) return s;
-    if (!unique) return tg_fail(err, TG_ERR_ARGUMENT, "plan: dst is not unique: two coordinates share an offset");
-    p->pad = p->pad && !exhaustive;
+    if (TG_MOSTLY(p->dense)) {
+        p->pad = p->pad && dst->numel * dst->copies != p->dst->span; /* fits: so does a dense span */
+    } else {
+        bool            unique, exhaustive;
+        const tg_status s = tg_layout_coverage(&unique, &exhaustive, NULL, p->dst, err);
+        if (s != TG_OK) return s;
+        if (!unique) return tg_fail(err, TG_ERR_ARGUMENT, "plan: dst is not unique: two coordinates share an offset");
+        p->pad = p->pad && !exhaustive;
+    }
     if (TG_MOSTLY(!p->pad || (p->dense && dst->numel > 0 && p->dst->naxes == p->dst->ndim))) return TG_OK;
     if (!p->whole)
         return tg_fail(err, TG_ERR_UNSUPPORTED,

@@ -21,7 +21,8 @@ enum { TG_BOTH_DIGITS = 12 /* of one dimension */ };
 /* One side alone has its strides in dst. */
 typedef struct tg_both_digit {
     int64_t weight, dst, src; /* steps in elements */
-    int64_t size;             /* positions in dst; of both sides, steps in one of the digit above, if there is one */
+    int64_t size;             /* positions in dst */
+    int64_t steps;            /* of both sides, in one of the digit above, if there is one */
 } tg_both_digit;
 
 typedef struct tg_both_digits {
@@ -95,24 +96,19 @@ static inline int64_t tg_even_step(const tg_both_digits *even) { return even->n 
 /* False if the weight above, 0 if there is none, is no multiple. */
 static inline bool tg_put_weight(tg_both_digit *g, int64_t weight, int64_t above) {
     g->weight = weight;
-    g->size = tg_div(above, weight);
-    return TG_MOSTLY(g->size * weight == above);
+    g->steps = tg_div(above, weight);
+    return TG_MOSTLY(g->steps * weight == above);
 }
 
-/* Then a step of any weight is so many of its steps; `cut` are the digits of the other side, at least one. */
-static inline bool tg_refine_even(tg_both_digits *out, const tg_both_digits *cut, const tg_both_digits *even,
-                                  bool cut_is_dst) {
-    const int64_t step = tg_even_step(even);
-    int64_t       above = 0;
-    out->n = cut->n;
-    for (int32_t i = 0; i < cut->n; i++) {
-        const tg_both_digit *from = &cut->at[i];
-        tg_both_digit       *g = &out->at[i];
-        int64_t              steps;
-        if (!tg_mul(&steps, step, from->weight) || !tg_put_weight(g, from->weight, above)) return false;
-        above = from->weight;
-        g->dst = cut_is_dst ? from->dst : steps;
-        g->src = cut_is_dst ? steps : from->dst;
+/* Then a step of any weight is so many of its steps: the other side's digits, at least one, become both's. */
+static inline bool tg_refine_even(tg_both_digits *cut, int64_t step, bool cut_is_dst) {
+    int64_t above = 0;
+    for (tg_both_digit *g = cut->at, *const end = g + cut->n; g < end; g++) {
+        int64_t other;
+        if (!tg_mul(&other, step, g->weight) || !tg_put_weight(g, g->weight, above)) return false;
+        above = g->weight;
+        g->src = cut_is_dst ? other : g->dst;
+        if (!cut_is_dst) g->dst = other;
     }
     return true;
 }
@@ -125,24 +121,32 @@ static inline bool tg_step_at(int64_t *out, const tg_both_digits *side, int32_t 
     return g->weight == w ? (*out = g->dst, true) : tg_mul(out, g->dst, tg_div(w, g->weight));
 }
 
-/* All weights of both sides, at least one; false if they do not nest. */
-static inline bool tg_refine(tg_both_digits *out, const tg_both_digits *dst, const tg_both_digits *src) {
-    static const tg_both_digits nowhere = {.n = 1, .at[0] = {.weight = 1}};
-    int32_t                     i = 0, j = 0;
-    if (TG_MOSTLY(tg_is_even(src))) return tg_refine_even(out, dst->n > 0 ? dst : &nowhere, src, true);
-    if (tg_is_even(dst)) return tg_refine_even(out, src, dst, false);
+/* All weights of both sides, at least one; NULL if they do not nest. What dst's digits are in dst they stay; the others
+ * may change, and have a place in `room`. */
+static inline const tg_both_digits *tg_refine(tg_both_digits *room, tg_both_digits *dst, tg_both_digits *src) {
+    tg_both_digits *const out = room;
+    int32_t               i = 0, j = 0;
+    if (TG_MOSTLY(tg_is_even(src))) {
+        if (TG_RARELY(dst->n == 0)) {
+            tg_one_digit(room, 0, 0);
+            room->n = 1;
+            dst = room;
+        }
+        return tg_refine_even(dst, tg_even_step(src), true) ? dst : NULL;
+    }
+    if (tg_is_even(dst)) return tg_refine_even(src, tg_even_step(dst), false) ? src : NULL;
     out->n = 0;
     while (i < dst->n || j < src->n) {
         const int64_t a = i < dst->n ? dst->at[i].weight : 0, b = j < src->n ? src->at[j].weight : 0;
         const int64_t w = tg_max(a, b);
         tg_both_digit *g = &out->at[out->n];
-        if (out->n == TG_BOTH_DIGITS || !tg_put_weight(g, w, out->n > 0 ? g[-1].weight : 0)) return false;
-        if (!tg_step_at(&g->dst, dst, i, w) || !tg_step_at(&g->src, src, j, w)) return false;
+        if (out->n == TG_BOTH_DIGITS || !tg_put_weight(g, w, out->n > 0 ? g[-1].weight : 0)) return NULL;
+        if (!tg_step_at(&g->dst, dst, i, w) || !tg_step_at(&g->src, src, j, w)) return NULL;
         i += a == w;
         j += b == w;
         out->n++;
     }
-    return true;
+    return out;
 }
 
 #endif

@@ -56,7 +56,7 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
 static bool find_mover(tg_draft *d, int32_t *out, tg_family family, int32_t width, bool stream, bool far) {
     tg_nest *nest = &d->plan->as.nest;
     int32_t  i = 0;
-    for (; i < nest->nmovers; i++) {
+    for (; TG_RARELY(i < nest->nmovers); i++) {
         const tg_mover *m = &nest->mover[i];
         if (nest->family[i] == family && nest->width[i] == width && m->stream == stream && m->far == far) break;
     }
