@@ -211,9 +211,9 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
             s->left = (tile_rest){index, l->n, s->elements};
         }
         s->elements *= l->n;
-        const int64_t bytes = tg_bytes_for(s->elements * unit, bits), next = d->loose ? s->elements : bytes;
+        const int64_t bytes = tg_bytes_for(s->elements * unit, bits);
         if (all > room || bytes >= good || !tg_is_whole(s->elements * unit, bits)) break;
-        index = s->in_dst ? tg_draft_find_dst(d, next) : tg_draft_find_src(d, next);
+        index = s->in_dst ? tg_draft_find_dst(d, bytes) : tg_draft_find_src(d, bytes);
     }
 }
 
@@ -278,7 +278,7 @@ static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
 
 /* Elements that stay as they are, in runs of at least a cache line on both sides, need no stage. */
 static bool turns_straight(const tg_draft *d, int64_t cols, int64_t rows) {
-    return d->unit == 1 && d->tail == 0 && !d->loose && tg_min(cols, rows) * d->box->width >= TG_LINE_BYTES;
+    return d->unit == 1 && d->tail == 0 && tg_min(cols, rows) * d->box->width >= TG_LINE_BYTES;
 }
 
 /* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
@@ -336,7 +336,7 @@ static int32_t find_joined(const tg_draft *d) {
 
 /* Of the same bits on both sides. */
 static bool choose_packed(tg_draft *d, int32_t a, int32_t b) {
-    if (d->dst_width > 0 || d->src_width > 0 || d->converts || d->loose || d->tail > 0) return false;
+    if (d->dst_width > 0 || d->src_width > 0 || d->converts || d->tail > 0) return false;
     d->box->family = TG_FAMILY_PACKED;
     d->box->width = 1;
     d->box->block.tail = 0;
@@ -381,7 +381,7 @@ static void turn_round(tg_draft *d, int32_t index) {
 
 /* The loop along which src is read without a gap, but for the columns. */
 static int32_t find_rows(tg_draft *d, int32_t cols) {
-    const int32_t up = tg_draft_find_src(d, tg_element_step(d, d->src_width));
+    const int32_t up = tg_draft_find_src(d, tg_element_step(d->src_width));
     if (up != NONE || d->src_width == 0 || d->dst_width == 0) return up;
     const int32_t down = tg_draft_find_src(d, -d->src_width);
     if (down == NONE || down == cols) return NONE;
@@ -395,7 +395,7 @@ static bool is_broadcast(const tg_draft *d, int32_t cols) {
 }
 
 static void choose_move(tg_draft *d) {
-    const int32_t a = tg_draft_find_dst(d, tg_element_step(d, d->dst_width));
+    const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
     const bool    apart = a == NONE || is_broadcast(d, a);
     const int32_t b = apart ? NONE : find_rows(d, a);
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */

@@ -26,7 +26,8 @@ typedef struct tg_draft {
     int64_t last; /* elements of the last run of the loop that counts chunks of columns; 0: there is none */
     bool             fill;     /* padding: src does not matter */
     bool             converts;
-    bool             loose;    /* steps and places stay elements: packed ones begin inside a byte */
+    bool             loose;    /* steps and places stay elements: packed ones begin inside a byte; runs and padding, and
+                                * what bytes.c has made */
     int32_t          dst_width, src_width; /* bytes; 0: packed */
     int64_t          dst_unit, src_unit;   /* bytes of an element; 1 if steps and places are counted in elements yet,
                                             * because one side is packed */
@@ -128,9 +129,7 @@ static inline int32_t tg_draft_find_src(const tg_draft *d, int64_t step) {
 }
 
 /* From one element to its neighbour. */
-static inline int64_t tg_element_step(const tg_draft *d, int32_t width) {
-    return TG_RARELY(d->loose) ? 1 : TG_RARELY(width == 0) ? TG_PACKED_STEP : width;
-}
+static inline int64_t tg_element_step(int32_t width) { return TG_RARELY(width == 0) ? TG_PACKED_STEP : width; }
 
 /* Elements on either side of a tile, so that it fits into the stage. */
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }

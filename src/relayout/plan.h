@@ -85,7 +85,7 @@ typedef struct tg_box {
     int8_t    ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
                               * route bytes: all loops of the block are columns */
     tg_route  route;
-    bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes tile,
+    bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
     uint8_t   along_dst, along_src; /* route bytes, bit i: a line on this side is made of loop i, among others; lines
                               * are block.dst_row, src_row bytes apart in their stage */
