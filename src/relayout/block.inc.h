@@ -158,12 +158,13 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t ds
     set_outer(d, take(d, find_long_walk(d, dst_width, src_width)));
 }
 
-static bool is_width(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
+/* Movers have elements of these widths. */
+static bool is_element(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (d->converts || d->tail > 0 || bytes >= TG_RUN_BYTES || !is_width(bytes)) return false;
+    if (d->converts || d->tail > 0 || bytes >= TG_RUN_BYTES || !is_element(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols == NONE || rows == NONE || cols == rows) return false;
     choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
@@ -314,7 +315,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
 static bool choose_units(tg_draft *d) {
     const int64_t from = tg_bytes_for(d->run, d->plan->src_bits), to = tg_bytes_for(d->run, d->plan->dst_bits);
     if (TG_MOSTLY(!d->converts || d->tail > 0)) return false;
-    if (!is_width(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
+    if (!is_element(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
     const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
     if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
     d->unit = d->run;

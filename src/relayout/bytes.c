@@ -162,7 +162,8 @@ static int32_t find_unit(const choice *c, const chain *s, int64_t width) {
     return NONE;
 }
 
-static bool is_width(int64_t n) { return n == 2 || n == 4 || n == 8 || n == 16; }
+/* Do so many bytes move as one wider element? */
+static bool is_wider(int64_t n) { return n == 2 || n == 4 || n == 8 || n == 16; }
 
 /* Next in the order of loops. */
 static void put(choice *c, int32_t i, int32_t *order) {
@@ -178,7 +179,7 @@ static void order_loops(choice *c, int32_t *order) {
     tg_box       *box = d->box;
     const int32_t run = find_unit(c, &c->dst, 1);
     const bool    is_run = run != NONE && run == find_unit(c, &c->src, 1);
-    const bool    unit = is_run && !is_cut(c, run) && is_width(c->take[run]) && c->n > 1;
+    const bool    unit = is_run && !is_cut(c, run) && is_wider(c->take[run]) && c->n > 1;
     box->width = unit ? (int32_t)c->take[run] : 1;
     d->ncols = 0;
     if (is_run && !unit) {
