@@ -1,0 +1,231 @@
+/* One dimension of both sides in segments: ranges of coordinates on which both are plain loops, and behind them the
+ * padding of dst; nest.inc.h tells what for. What all dimensions have become so far is the refinement. */
+#include "base/checked.h"
+#include "relayout/box.h"
+#include "relayout/refine.h"
+
+enum {
+    MAX_DIMS = TG_MAX_NDIM + 16, /* logical ones, then dst's synthetic paddings and copies */
+    MAX_SEGMENTS = 96,           /* of all dimensions */
+    MAX_LOOPS = 200,             /* of all segments */
+    MAX_TAIL = 4096,             /* elements; more padding is boxes, which blocks cut */
+    NO_SEGMENT = -1
+};
+
+/* A loop of a segment; steps in elements. */
+typedef struct loop {
+    int64_t n, dst, src;
+} loop;
+
+typedef struct segment {
+    int64_t dst, src; /* elements: where it begins */
+    int64_t tail;     /* positions of padding behind each run, else 0 */
+    int64_t last;     /* if > 0: elements of the last run of the first loop, which alone has the tail */
+    int32_t first, nloops;
+} segment;
+
+/* A dimension of several segments. */
+typedef struct dim {
+    int64_t               begin, end, size;
+    int64_t               positions; /* in dst; `size` if its padding is not wanted here */
+    const tg_both_digits *dst;
+    int32_t               data, ndata; /* segments of coordinates in [begin, end) */
+    int32_t               pads, npads; /* and of padding, if end is the dimension's end */
+    int32_t               tail_pads;   /* of these, the last one or none: the tail of the last of data */
+    bool                  has_tail;
+    bool                  joins;       /* all of data can be one segment that ends in a shorter run */
+    int64_t               high_dst, high_src; /* then: steps from run to run */
+    int32_t               all;         /* one segment of all positions, or NO_SEGMENT if nobody asked yet */
+} dim;
+
+typedef struct refinement {
+    tg_plan_private *plan;
+    const tg_pair   *pair;
+    const char      *why;    /* it cannot be done */
+    tg_draft         common; /* what all boxes have: the dimensions of one segment */
+    int32_t          ndims, nsegments, nloops;
+    dim              dims[MAX_DIMS]; /* the others */
+    tg_both_digits   dst[MAX_DIMS];  /* of dims, in the order in which they were made */
+    segment          segments[MAX_SEGMENTS];
+    loop             loops[MAX_LOOPS]; /* of segments */
+} refinement;
+
+TG_COLD static bool refuse(refinement *r, const char *why) {
+    r->why = why;
+    return false;
+}
+
+/* ---- segments ---- */
+
+static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
+    if (TG_RARELY(r->nsegments == MAX_SEGMENTS)) {
+        refuse(r, "there are too many ragged edges");
+        return NULL;
+    }
+    segment *s = &r->segments[r->nsegments++];
+    s->dst = dst;
+    s->src = src;
+    s->tail = s->last = 0;
+    s->first = r->nloops;
+    s->nloops = 0;
+    return s;
+}
+
+static bool add_loop(refinement *r, segment *s, int64_t n, int64_t dst, int64_t src) {
+    if (TG_RARELY(n == 1)) return true;
+    if (r->nloops == MAX_LOOPS) return refuse(r, "there are too many loops");
+    loop *l = &r->loops[r->nloops++];
+    l->n = n;
+    l->dst = dst;
+    l->src = src;
+    s->nloops++;
+    return true;
+}
+
+/* Where coordinate c is. */
+static void place(int64_t *dst, int64_t *src, const tg_both_digits *g, int64_t c) {
+    *dst = *src = 0;
+    for (int32_t i = 0; TG_RARELY(c > 0) && i < g->n; i++) {
+        const int64_t w = g->at[i].weight, q = tg_div(c, w);
+        c -= q * w;
+        *dst += q * g->at[i].dst; /* fits: these are offsets of coordinates */
+        *src += q * g->at[i].src;
+    }
+}
+
+/* n steps of digit `level`, with all that is below it. */
+static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int64_t n, int64_t dst,
+                            int64_t src) {
+    segment *s = add_segment(r, dst, src);
+    if (TG_RARELY(s == NULL)) return false;
+    if (TG_RARELY(r->nloops + TG_BOTH_DIGITS > MAX_LOOPS)) return refuse(r, "there are too many loops");
+    loop *l = &r->loops[r->nloops];
+    for (int32_t i = level;;) {
+        l->n = n;
+        l->dst = g->at[i].dst;
+        l->src = g->at[i].src;
+        l += n > 1;
+        if (++i == g->n) break;
+        n = g->at[i].steps;
+    }
+    r->nloops = (int32_t)(l - r->loops);
+    s->nloops = r->nloops - s->first;
+    return true;
+}
+
+/* Coordinates [begin, end), whole steps of digit `level`. */
+static bool add_range(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
+    int64_t dst, src;
+    place(&dst, &src, g, begin);
+    return add_data(r, g, level, tg_div(end - begin, g->at[level].weight), dst, src);
+}
+
+/* [begin, end), not empty, which a digit above `level` does not divide any further. */
+static bool cut_at(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
+    if (level + 1 == g->n) return add_range(r, g, level, begin, end);
+    const int64_t w = g->at[level].weight, last = tg_div(end, w) * w;
+    int64_t       first = 0;
+    if (begin > 0 && !tg_mul(&first, tg_ceil_div(begin, w), w)) first = INT64_MAX;
+    if (first > last) return cut_at(r, g, level + 1, begin, end);
+    if (begin < first && !cut_at(r, g, level + 1, begin, first)) return false;
+    if (first < last && !add_range(r, g, level, first, last)) return false;
+    return last == end || cut_at(r, g, level + 1, last, end);
+}
+
+/* The same from coordinate 0 on: what each digit leaves is for the next one. */
+static inline bool cut_all(refinement *r, const tg_both_digits *g, int64_t end) {
+    int64_t dst = 0, src = 0;
+    for (int32_t i = 0; end > 0; i++) {
+        const int64_t w = g->at[i].weight, n = tg_div(end, w);
+        if (n == 0) continue;
+        if (TG_RARELY(!add_data(r, g, i, n, dst, src))) return false;
+        end -= n * w;
+        if (end == 0) break;
+        dst += n * g->at[i].dst; /* fits: these are offsets of coordinates */
+        src += n * g->at[i].src;
+    }
+    return true;
+}
+
+/* ---- padding of one dimension ---- */
+
+/* No more than coordinates: then there is no padding, since each of these has a position of its own. */
+static int64_t count_positions(const tg_both_digits *dst) {
+    int64_t n = 1;
+    for (int32_t i = 0; i < dst->n; i++) n *= dst->at[i].size; /* fits: dst is dense where padding is wanted */
+    return n;
+}
+
+typedef struct pad_walk {
+    const tg_both_digits *dst;
+    int32_t               nouter; /* digits above, each walked over its full count */
+    loop                  outer[TG_BOTH_DIGITS];
+    bool                  has_tail; /* the run behind the last coordinate is for later */
+} pad_walk;
+
+static bool add_padding(refinement *r, const pad_walk *w, int32_t level, int64_t n, int64_t at) {
+    segment *s = add_segment(r, at, 0);
+    if (s == NULL) return false;
+    for (int32_t i = 0; i < w->nouter; i++)
+        if (!add_loop(r, s, w->outer[i].n, w->outer[i].dst, 0)) return false;
+    if (!add_loop(r, s, n, w->dst->at[level].dst, 0)) return false;
+    for (int32_t i = level + 1; i < w->dst->n; i++)
+        if (!add_loop(r, s, w->dst->at[i].size, w->dst->at[i].dst, 0)) return false;
+    return true;
+}
+
+/* Positions of the digits from `level` on that hold none of the `bound` coordinates there. */
+static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, int64_t at) {
+    if (level == w->dst->n) return true;
+    const tg_both_digit *g = &w->dst->at[level];
+    const int64_t        whole = tg_div(bound, g->weight), rest = bound - whole * g->weight;
+    const int64_t        used = whole + (rest > 0);
+    const bool           is_tail = w->has_tail && w->nouter == 0 && level + 1 == w->dst->n;
+    if (g->size > used && !is_tail && !add_padding(r, w, level, g->size - used, at + used * g->dst)) return false;
+    if (rest > 0 && !pad_level(r, w, level + 1, rest, at + whole * g->dst)) return false;
+    if (whole == 0 || level + 1 == w->dst->n) return true;
+    const loop all = {whole, g->dst, 0};
+    w->outer[w->nouter++] = all;
+    const bool done = pad_level(r, w, level + 1, g->weight, at);
+    w->nouter--;
+    return done;
+}
+
+/* How many positions of padding follow the last run of data in dst, if they do so without a gap. */
+static int64_t tail_of(const refinement *r, const dim *d) {
+    const tg_both_digits *dst = d->dst;
+    if (TG_RARELY(dst->n == 0 || d->ndata == 0)) return 0;
+    const tg_both_digit *g = &dst->at[dst->n - 1];
+    const segment       *s = &r->segments[d->data + d->ndata - 1];
+    if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && r->loops[s->first].dst != 1)) return 0;
+    const int64_t used = dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
+    const int64_t tail = used == 0 ? 0 : g->size - used;
+    return tail > MAX_TAIL ? 0 : tail;
+}
+
+/* The tail as a segment of its own, for parts of tensors: where dimensions before this one are at padding, so is it. */
+static bool add_tail(refinement *r, dim *d, int64_t tail) {
+    const segment *const run = &r->segments[d->data + d->ndata - 1];
+    const int64_t        length = run->nloops == 0 ? 1 : r->loops[run->first].n;
+    segment *const       s = add_segment(r, run->dst + length, 0);
+    d->tail_pads = 1;
+    return s != NULL && add_loop(r, s, tail, 1, 0);
+}
+
+static bool make_padding(refinement *r, dim *d) {
+    const int64_t tail = tail_of(r, d);
+    d->has_tail = tail > 0;
+    if (d->positions > d->size + tail) {
+        pad_walk w;
+        w.dst = d->dst;
+        w.nouter = 0;
+        w.has_tail = d->has_tail;
+        if (!pad_level(r, &w, 0, d->size, 0)) return false;
+    }
+    if (tail > 0) {
+        r->segments[d->data + d->ndata - 1].tail = tail;
+        if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail)) return false;
+    }
+    d->npads = r->nsegments - d->pads;
+    return true;
+}
