@@ -10,6 +10,10 @@
  * says. And all of it is compiled as one file, nest.inc.h and what that includes: the code that makes a plan then lies
  * in one place, which is 8 % and, above all, does not change with every line that is written elsewhere (12 % more,
  * measured, when two functions moved). */
+#include "base/compiler.h"
+
+TG_ALIGN_FUNCTIONS
+
 #include "relayout/plan.h"
 
 #include "base/checked.h"
