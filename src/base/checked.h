@@ -35,8 +35,8 @@ static inline bool tg_muladd(int64_t *out, int64_t a, int64_t b, int64_t c) {
     return tg_mul(&p, b, c) && tg_add(out, a, p);
 }
 
-/* a / b, a % b and whether b divides a, for sizes; a >= 0, b >= 1. Most of what is divided by is a power of two, and then this
- * takes 3 cycles instead of 15. */
+/* a / b, a % b and whether b divides a, for sizes; a >= 0, b >= 1. Most of what is divided by is a power of two, and
+ * then this takes 3 cycles instead of 15. */
 static inline int64_t tg_div(int64_t a, int64_t b) {
     return TG_MOSTLY((b & (b - 1)) == 0) ? a >> __builtin_ctzll((unsigned long long)b) : a / b;
 }
