@@ -44,10 +44,8 @@ static const char *const spread_names[3][4] = {NAMES("bytes from 1 bit"), NAMES(
 static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2 bits from bytes"),
                                              NAMES("4 bits from bytes")};
 
-static const char *const fold_names[3][4] = {NAMES("lines of 1 bit"), NAMES("lines of 2 bits"),
-                                             NAMES("lines of 4 bits")};
-static const char *const insert_names[3][4] = {NAMES("1 bit shifted"), NAMES("2 bits shifted"),
-                                               NAMES("4 bits shifted")};
+static const char *const bands_names[3][4] = {NAMES("transpose bytes to 1-bit"), NAMES("transpose bytes to 2-bit"),
+                                              NAMES("transpose bytes to 4-bit")};
 
 static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
@@ -115,23 +113,13 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
     return true;
 }
 
-/* shift.c has loops for AVX-512, and plain ones. */
-static int32_t shift_set_of(uint32_t cpu) { return (cpu & TG_CPU_AVX512) != 0 ? set_of(cpu) : set_of(0); }
-
-bool tg_mover_fold(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool far) {
+bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far) {
     const bool bytes = src.bits == 8;
     if (dst.bits > 4 || !tg_bits_movable(dst.bits) || (!bytes && src.bits != dst.bits)) return false;
-    fill_mover(out, tg_fold_for(cpu, dst.bits, bytes), (bytes ? join_names : fold_names)[dst.bits / 2][set_of(cpu)], 1,
-               false, far);
+    fill_mover(out, tg_bands_for(cpu, dst.bits), (bytes ? bands_names : packed_names)[dst.bits / 2][set_of(cpu)], 1,
+               stream, far);
     out->dst = dst;
     out->src = src;
-    return true;
-}
-
-bool tg_mover_insert(tg_mover *out, int32_t bits, uint32_t cpu) {
-    if (bits > 4 || !tg_bits_movable(bits)) return false;
-    fill_mover(out, tg_insert_for(cpu), insert_names[bits / 2][shift_set_of(cpu)], 1, false, false);
-    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 

@@ -141,17 +141,12 @@ bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32
  * are bools. */
 bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
 bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu);
-/* The first half of a transpose of packed elements, of `rows` lines (columns of dst) of `cols` elements each, to bytes
- * that a transpose of bytes then turns: byte i of line g of dst is of row i of dst, elements g * 8 / bits and so on.
- * Lines of src are packed and begin at element src_outer, and src_row further on, and so on: then there are as many
- * such matrices, dst_outer apart, as a byte has elements, and number k is of rows k, k + 8 / bits and so on; 256 bytes
- * of a line at most. Or they are bytes of the same values: places are bytes too, and there is one matrix. Writes lines
- * up to the next multiple of 64 bytes. `far`: lines that follow these are fetched. */
-bool tg_mover_fold(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool far);
-/* Lines of packed elements that begin at bytes, of which they are whole ones whose last bits mean nothing, to any bit
- * of bytes: dst counted as when joining. Reads up to TG_SPREAD_BEHIND bytes from the beginning of a line or behind its
- * end, and one byte before it. */
-bool tg_mover_insert(tg_mover *out, int32_t bits, uint32_t cpu);
+/* Transposes of packed elements that begin anywhere, of packed lines (columns of dst) or of bytes of the same values:
+ * of those the low bits count, or of bools whether they are 0. All places and steps are elements: rows of dst begin at
+ * element dst_outer, and dst_row further on, lines of src at src_outer, and src_col further on; neighbours in both are
+ * neighbours in memory. Rows do not overlap. What else is in the first and the last byte of a row stays. No outer loop,
+ * no tail. */
+bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
 /* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */

@@ -1,7 +1,6 @@
 /* Transposes of packed elements, with vectors of VEC bytes; see packed.c. */
 #include "kernels/vector.inc.h"
 
-typedef unsigned char V(one_byte) __attribute__((vector_size(VEC), may_alias));
 typedef unsigned long long V(fields) __attribute__((vector_size(VEC), may_alias));
 
 /* The high fields of a and the low ones of b change places; they are `shift` bits wide. */
@@ -114,6 +113,11 @@ TG_INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage
 TG_INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                    const tg_block *b) {
     packed_matrix a = matrix_of(bits, m, d, s, b);
+    if (is_for_bands(bits, SET, m, &a)) {
+        for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
+            move_bands(bits, tg_bands_for(SET, bits), m, d, s, b);
+        return NULL;
+    }
     a.bytes.move = a.into_stage.move = tg_transpose_for(SET, 1);
     if ((a.last ? a.line * (8 / bits) : a.side) * a.piece <= WANTED) with_half_a_stage(exchange, &a);
     else with_stage(exchange, &a);
@@ -133,156 +137,3 @@ TG_INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mo
 DEFINE_PACKED(1)
 DEFINE_PACKED(2)
 DEFINE_PACKED(4)
-
-/* ---- lines that begin inside of bytes ---- */
-
-/* Groups from this one on. */
-TG_INLINE void V(fold_rest)(int bits, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t g) {
-    const int     per = 8 / bits;
-    const int64_t n = tg_ceil_div(b->cols, per);
-    uint8_t       lines[8 * FOLDED] __attribute__((aligned(64)));
-    group         p;
-    for (; g * per < b->rows; g++, d += b->dst_row) {
-        find_group(&p, bits, b, g);
-        align_lines(bits, lines, s, &p, b->cols);
-        V(exchange)(bits, d, b->dst_outer, lines, FOLDED, n, 0, false);
-    }
-}
-
-#if VEC == 64
-/* Vectors of a line at any bit: each byte is the end of one and the beginning of the next one. */
-typedef struct phase {
-    __m512i down, up, low; /* bits of `low` come from what is moved down */
-} phase;
-
-TG_INLINE __m512i load_shifted(const uint8_t *s, const phase *p) {
-    enum { LOW_ELSE_HIGH = 0xca };
-    return _mm512_ternarylogic_epi64(p->low, _mm512_srlv_epi16(_mm512_loadu_si512(s), p->down),
-                                     _mm512_sllv_epi16(_mm512_loadu_si512(s + 1), p->up), LOW_ELSE_HIGH);
-}
-
-/* How many groups of lines can be read by whole vectors, to one byte behind: the last ones may end where src does. None
- * where lines walk down, or stand. */
-TG_INLINE int64_t safe_groups(int bits, const tg_block *b, int64_t bytes) {
-    const int     log = bits / 2, per = 8 / bits;
-    const int64_t highest = b->src_outer + (b->rows - 1) * b->src_row + b->cols;
-    const int64_t safe = (highest >> (3 - log)) - bytes - 1 - (b->src_outer >> (3 - log)); /* from the first line on */
-    if (b->src_row <= 0 || safe < b->src_row) return 0; /* lines of a group are less than so many bytes apart */
-    return tg_min(b->rows / per, safe / b->src_row);
-}
-
-/* As many elements as a byte has are whole bytes: so is the step from a group of lines to the next one, and each line
- * of a group begins at the same bit in all of them. */
-TG_INLINE const uint8_t *fold_lines(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    enum { AHEAD_GROUPS = 32 };
-    const int      per = 8 / bits, log = bits / 2;
-    const int64_t  n = tg_ceil_div(b->cols, per), whole = tg_ceil_div(n, VEC) * VEC, step = b->src_row;
-    const int64_t  safe = safe_groups(bits, b, whole), field = b->dst_outer, dst_row = b->dst_row;
-    const bool     far = m->far;
-    const uint8_t *line[8];
-    phase          p[8];
-    if (safe == 0) {
-        V(fold_rest)(bits, d, s, b, 0);
-        return NULL;
-    }
-    TG_UNROLL
-    for (int k = 0; k < per; k++) {
-        const int64_t first = b->src_outer + k * step;
-        const int     into = (int)(first << log & 7);
-        line[k] = s + (first >> (3 - log));
-        p[k] = (phase){_mm512_set1_epi16((short)into), _mm512_set1_epi16((short)(8 - into)),
-                       _mm512_set1_epi8((char)(0xff >> into))};
-    }
-    for (int64_t g = 0; g < safe; g++, d += dst_row) {
-        for (int64_t i = 0; i < whole; i += VEC) {
-            V(fields) x[8];
-            TG_UNROLL
-            for (int k = 0; k < per; k++) x[k] = (V(fields))load_shifted(line[k] + i, &p[k]);
-            V(swap_fields)(bits, x);
-            TG_UNROLL
-            for (int k = 0; k < per; k++) V(store)(d + k * field + i, (V(vec))x[k]);
-        }
-        TG_UNROLL
-        for (int k = 0; k < per; k++) {
-            if (far) TG_FETCH(line[k] + AHEAD_GROUPS * step);
-            if (far) TG_FETCH(line[k] + AHEAD_GROUPS * step + n);
-            line[k] += step;
-        }
-    }
-    V(fold_rest)(bits, d, s, b, safe);
-    return NULL;
-}
-#else
-TG_INLINE const uint8_t *V(fold_lines)(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    (void)m;
-    V(fold_rest)(bits, d, s, b, 0);
-    return NULL;
-}
-#endif
-
-#if VEC == 64
-#  define fold_lines_64 fold_lines
-#endif
-
-/* A vector of each line, of bytes, to one. */
-TG_INLINE V(fields) V(join_fields)(int bits, bool nonzero, const V(fields) *x) {
-    const int      per = 8 / bits;
-    const uint64_t ones = ~(uint64_t)0 / 255, low = ((1u << bits) - 1) * ones;
-    V(fields)      all = {0};
-    TG_UNROLL
-    for (int k = 0; k < per; k++) {
-        V(fields) v = x[k];
-        if (nonzero) v = (V(fields))((V(one_byte))v != 0);
-        all |= (v & low) << k * bits;
-    }
-    return all;
-}
-
-TG_INLINE const uint8_t *V(fold_bytes)(int bits, bool nonzero, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                                       const tg_block *v) {
-    enum { AHEAD_LINES = 32 };
-    const int      per = 8 / bits;
-    const tg_block b = *v;
-    const uint8_t *line[8];
-    for (int64_t g = 0; g * per < b.rows; g++, d += b.dst_row) {
-        find_lines(line, per, s + b.src_outer, &b, g);
-        if (b.cols < VEC) {
-#if VEC == 64
-            V(fields)       x[8];
-            const __mmask64 part = ((__mmask64)1 << b.cols) - 1;
-            TG_UNROLL
-            for (int k = 0; k < per; k++) x[k] = (V(fields))_mm512_maskz_loadu_epi8(part, line[k]);
-            V(store)(d, (V(vec))V(join_fields)(bits, nonzero, x));
-#else
-            join_bytes(bits, nonzero, d, line, b.cols);
-#endif
-            continue;
-        }
-        for (int64_t i = 0;;) {
-            V(fields) x[8];
-            TG_UNROLL
-            for (int k = 0; k < per; k++) {
-                x[k] = (V(fields))V(load)(line[k] + i);
-                if (m->far) TG_FETCH(line[k] + i + AHEAD_LINES * b.src_row);
-            }
-            V(store)(d + i, (V(vec))V(join_fields)(bits, nonzero, x));
-            if (i + VEC == b.cols) break;
-            i = i + 2 * VEC <= b.cols ? i + VEC : b.cols - VEC;
-        }
-    }
-    return NULL;
-}
-
-#define DEFINE_FOLD(BITS)                                                                                              \
-    static const uint8_t *V(fold_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {         \
-        return V(fold_lines)(BITS, m, d, s, b);                                                                        \
-    }                                                                                                                  \
-    static const uint8_t *V(fold_bytes_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {   \
-        if (m->src.kind == TG_KIND_BOOL) return V(fold_bytes)(BITS, true, m, d, s, b);                                 \
-        return V(fold_bytes)(BITS, false, m, d, s, b);                                                                 \
-    }
-
-DEFINE_FOLD(1)
-DEFINE_FOLD(2)
-DEFINE_FOLD(4)
-#undef DEFINE_FOLD

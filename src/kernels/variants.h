@@ -13,7 +13,6 @@ tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_turns_for(uint32_t cpu, int32_t bits, int32_t rows, bool back);
 tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
-tg_block_move *tg_fold_for(uint32_t cpu, int32_t bits, bool bytes);
-tg_block_move *tg_insert_for(uint32_t cpu);
+tg_block_move *tg_bands_for(uint32_t cpu, int32_t bits);
 
 #endif

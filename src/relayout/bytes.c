@@ -11,8 +11,8 @@
  *
  * Two or four rows that take turns and are whole bytes move as such (kernels/turns.c).
  *
- * Where each side has one loop of neighbours, as in a matrix that is transposed, nothing is spread: lines of src are
- * folded to bytes of columns of dst (kernels/packed.c), those are turned, and shifted to where they belong.
+ * Where each side has one loop of neighbours, as in a matrix that is transposed, nothing is spread: one mover turns it
+ * (kernels/bands.c).
  *
  * Lines grow in turn until the stage is full; the loop with which a line ends may be cut. In dst, a line may have gaps,
  * of elements that stay as they are: the last row of an odd number in tiles of two rows. */
@@ -294,39 +294,33 @@ static void grow_lines(choice *c) {
     }
 }
 
-/* Folding and inserting are fast with AVX-512. Otherwise lines of bytes are, but for what comes from the third-level
- * cache and is packed on both sides; and they are for the least moves of that (s4[61,133], 4 KiB: 0.85 us, not 1.1). */
-static bool folds_fast(const tg_draft *d) {
+/* Matrices are fast with AVX-512. Otherwise lines of bytes are, but for what comes from the third-level cache and is
+ * packed on both sides; and they are for the least moves of that (s4[61,133], 4 KiB: 0.85 us, not 1.1). */
+static bool turns_fast(const tg_draft *d) {
     const bool packed = d->plan->src_bits < 8;
     if ((d->pair->cpu & TG_CPU_AVX512) == 0) return packed && d->plan->far;
     return !packed || !tg_stays_near(d);
 }
 
-/* Columns of a block, and rows. From farther away longer pieces of lines are read, and written; in the second-level
- * cache all that is at hand should stay in the first one. */
-static int64_t turned_columns(const tg_draft *d) {
-    const int32_t bits = d->plan->dst_bits;
-    if (d->plan->src_bits == 8) return TG_TURNED_BITS / bits;
-    return bits == 4 && !d->plan->far ? TG_TURNED_COLUMNS / 2 : TG_TURNED_COLUMNS;
-}
-
-static int64_t turned_rows(const tg_draft *d) {
-    if (d->plan->src_bits == 8) return d->plan->far ? TG_TURNED_ROWS : TG_TURNED_ROWS / 2;
-    return TG_TURNED_LINE * 8 / d->plan->dst_bits;
+/* Of a block: a band of the mover's (kernels/bands.c), and as many columns as there are, since it begins rows and ends
+ * them slowly. */
+static int64_t rows_of_band(const tg_draft *d) {
+    enum { LINE = 64 };
+    return d->plan->src_bits == 8 ? 2 * LINE : LINE * 8 / d->plan->dst_bits;
 }
 
 /* Where each side has one loop of neighbours, and src is packed as dst is, or bytes. */
 static bool draft_matrix(tg_draft *d) {
     const int32_t bits = d->plan->dst_bits, src_bits = d->plan->src_bits;
     const int32_t cols = tg_draft_find_dst(d, 1), rows = tg_draft_find_src(d, 1);
-    if (bits >= 8 || (src_bits != bits && src_bits != 8) || d->tail > 0 || !folds_fast(d)) return false;
+    if (bits >= 8 || (src_bits != bits && src_bits != 8) || d->tail > 0 || !turns_fast(d)) return false;
     if (cols == NONE || rows == NONE || cols == rows) return false;
     if (d->loop[cols].n < FIRST_LINE || d->loop[rows].n < FIRST_LINE) return false;
     choice        c = choice_of(d);
     const int32_t order[] = {cols, rows};
     c.n = 2;
-    c.take[cols] = tg_min(d->loop[cols].n, turned_columns(d));
-    c.take[rows] = tg_min(d->loop[rows].n, turned_rows(d));
+    c.take[cols] = d->loop[cols].n;
+    c.take[rows] = tg_min(d->loop[rows].n, rows_of_band(d));
     c.dst.in = (uint64_t)1 << cols;
     c.src.in = (uint64_t)1 << rows;
     d->shares = !is_whole(&c);

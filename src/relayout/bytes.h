@@ -16,17 +16,6 @@ static inline int64_t tg_bytes_pitch(int64_t length) {
 /* Of each of the two stages of bytes: 128 lines of 128, and what is between them. */
 enum { TG_LINES_BYTES = 20 << 10 };
 
-/* Of matrices that are turned, at most so many columns of dst by as many elements as so many bytes of a line have;
- * where src is bytes, so many rows by so many bits of columns. Either way it is at most 16 KiB of folded lines, and as
- * much of rows. */
-enum {
-    TG_TURNED_COLUMNS = 256,
-    TG_TURNED_LINE = 64,
-    TG_TURNED_ROWS = 128,
-    TG_TURNED_BITS = 1024,
-    TG_TURNED_BYTES = 16 << 10
-};
-
 static inline bool tg_bytes_staged(const tg_draft *d, bool in_dst) {
     return in_dst ? d->dst_width == 0 || d->tail > 0 : d->src_width == 0;
 }

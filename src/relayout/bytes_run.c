@@ -4,7 +4,7 @@
  *     moved     from there to where they are in lines of dst, by a mover of bytes
  *     joined    lines of dst, whose first and last byte keep what is not theirs
  *
- * Matrices are folded, turned, and inserted in dst (kernels/packed.c, shift.c).
+ * Matrices are turned by one mover (kernels/bands.c).
  *
  * A line of dst with gaps is spread first, so that what is in them is joined again. */
 #include "base/checked.h"
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-enum { MARGIN = TG_SPREAD_BEHIND, STICK = 128 };
+enum { MARGIN = TG_SPREAD_BEHIND };
 
 typedef struct stage {
     _Alignas(64) uint8_t src[MARGIN + TG_LINES_BYTES + MARGIN];
@@ -156,51 +156,14 @@ static uint8_t pad_byte(const tg_plan_private *p) {
     return p->dst_bits == 8 ? p->pad[0] : (uint8_t)tg_get_packed(p->pad, 0, p->dst_bits);
 }
 
-/* ---- matrices that are turned ---- */
-
-typedef struct turned_stage {
-    _Alignas(64) uint8_t folded[TG_TURNED_BYTES + MARGIN];
-    _Alignas(64) uint8_t rows[MARGIN + TG_TURNED_BYTES + MARGIN];
-} turned_stage;
-
-/* From line to line. */
-static int64_t whole_units(int64_t bytes) {
-    enum { UNIT = 64 };
-    return tg_ceil_div(bytes, UNIT) * UNIT;
-}
-
-/* Bytes of a row, so that the fields of one byte are sticks together: those are turned faster than parts of them. */
-static int64_t whole_sticks(int64_t bytes, int64_t fields) {
-    const int64_t unit = bytes * fields > STICK / 2 ? STICK / fields : 1;
-    return tg_ceil_div(bytes, unit) * unit;
-}
-
-/* Of so many rows: what is behind them in the stage is turned as well. */
-static int64_t whole_square(int64_t rows) {
-    enum { STRIP = 16, SQUARE = 64 };
-    const int64_t unit = rows < SQUARE ? STRIP : SQUARE;
-    return tg_ceil_div(rows, unit) * unit;
-}
-
-/* Not inline: no other block needs its stage as well. The block's first loop is columns, its second one rows. Of packed
- * lines there is a matrix of bytes for each field of a byte. */
-TG_OUTLINE void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst,
-                           int64_t dst_at, const uint8_t *src, int64_t src_at,
-                           const tg_block *b) {
+/* The block's first loop is columns, its second one rows. */
+static void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
+                       int64_t src_at, const tg_block *b) {
     const tg_loop *const loop = &p->as.nest.loop[box->first + box->nloops];
-    const int64_t        cols = count_of(&loop[0], b), rows = count_of(&loop[1], b), per = 8 / p->dst_bits;
-    const int64_t        fields = p->src_bits < 8 ? per : 1, bytes = tg_ceil_div(cols, per);
-    const int64_t        line = whole_units(tg_ceil_div(rows, fields)), pitch = whole_sticks(bytes, fields);
-    const tg_block       fold = {.outer = 1, .rows = cols, .cols = rows, .dst_outer = pitch * line, .dst_row = line,
-                                 .src_outer = src_at, .src_row = loop[0].src};
-    const tg_block       turn = {.outer = 1, .rows = whole_square(tg_ceil_div(rows, fields)), .cols = fields * pitch,
-                                 .dst_row = fields * pitch, .dst_col = 1, .src_row = 1, .src_col = line};
-    const tg_block       out = {.outer = 1, .rows = rows, .cols = cols, .dst_outer = dst_at, .dst_row = loop[1].dst,
-                                .src_row = pitch};
-    turned_stage         s;
-    (void)tg_mover_run(mover_at(p, box->in), s.folded, src, &fold);
-    (void)tg_mover_run(mover_at(p, box->mover), s.rows + MARGIN, s.folded, &turn);
-    (void)tg_mover_run(mover_at(p, box->out), dst, s.rows + MARGIN, &out);
+    const tg_block       matrix = {.outer = 1, .rows = count_of(&loop[1], b), .cols = count_of(&loop[0], b),
+                                   .dst_outer = dst_at, .dst_row = loop[1].dst, .src_outer = src_at,
+                                   .src_col = loop[0].src};
+    (void)tg_mover_run(mover_at(p, box->mover), dst, src, &matrix);
 }
 
 static void spread_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,

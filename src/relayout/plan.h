@@ -37,7 +37,7 @@ typedef enum tg_route {
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
-                        * packed): lines folded to bytes, transposed, shifted */
+                        * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
@@ -68,8 +68,8 @@ typedef enum tg_family {
     TG_FAMILY_PART,   /* and back */
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
-    TG_FAMILY_FOLD,   /* lines of packed elements, or of bytes, to bytes of columns */
-    TG_FAMILY_INSERT, /* packed elements from where bytes begin to anywhere */
+    TG_FAMILY_BANDS,  /* transposes of packed elements that begin inside of bytes: only movers, their boxes are of
+                       * family packed */
     TG_FAMILY_CONVERT,
     TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;

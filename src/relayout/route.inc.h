@@ -12,7 +12,7 @@
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
- *       of bytes                           folded to bytes, transposed, shifted
+ *       of bytes                           by one mover
  *     long runs of these                 shifted                                              shift
  *
  * Boxes share their movers. */
@@ -87,12 +87,11 @@ static bool find_convert(tg_draft *d, int32_t *out, tg_encoding dst, tg_encoding
 static bool make_lines(tg_mover *out, tg_family family, tg_encoding packed, tg_encoding bytes, uint32_t cpu) {
     switch (family) {
     case TG_FAMILY_SPREAD: return tg_mover_spread(out, bytes, packed, cpu);
-    case TG_FAMILY_JOIN: return tg_mover_join(out, packed, bytes, cpu);
-    default: return tg_mover_insert(out, packed.bits, cpu);
+    default: return tg_mover_join(out, packed, bytes, cpu);
     }
 }
 
-/* What moves lines of packed elements of either side: spreads them to bytes, joins them, or shifts them. */
+/* What moves lines of packed elements of either side: spreads them to bytes, or joins them. */
 static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     const tg_plan_private *p = d->plan;
     tg_nest               *nest = &d->plan->as.nest;
@@ -106,20 +105,6 @@ static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     if (i == TG_PLAN_MOVERS) return false;
     if (!make_lines(&nest->mover[i], family, packed, bytes, d->pair->cpu)) return false;
     keep_mover(d, family, bits);
-    return true;
-}
-
-/* What takes lines of src to bytes of columns of dst. */
-static bool find_fold(tg_draft *d) {
-    const tg_plan_private *p = d->plan;
-    tg_nest               *nest = &d->plan->as.nest;
-    const tg_encoding      dst = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, src = {p->src_encoding.kind, p->src_bits, 0};
-    int32_t                i = 0;
-    while (i < nest->nmovers && nest->family[i] != TG_FAMILY_FOLD) i++;
-    d->box->in = i;
-    if (i < nest->nmovers) return true;
-    if (i == TG_PLAN_MOVERS || !tg_mover_fold(&nest->mover[i], dst, src, d->pair->cpu, p->far)) return false;
-    keep_mover(d, TG_FAMILY_FOLD, 1);
     return true;
 }
 
@@ -215,13 +200,26 @@ static bool choose_turns(tg_draft *d) {
     return claim_lines(d);
 }
 
+/* Matrices of packed elements that begin anywhere. */
+static bool choose_bands(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_nest               *nest = &d->plan->as.nest;
+    const tg_encoding      dst = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, src = {p->src_encoding.kind, p->src_bits, 0};
+    int32_t                i = 0;
+    while (i < nest->nmovers && nest->family[i] != TG_FAMILY_BANDS) i++;
+    d->box->mover = i;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS || !tg_mover_bands(&nest->mover[i], dst, src, d->pair->cpu, p->stream_turned, p->far))
+        return false;
+    keep_mover(d, TG_FAMILY_BANDS, 1);
+    return claim_lines(d);
+}
+
 static bool choose_bytes_movers(tg_draft *d) {
     tg_box    *box = d->box;
     if (tg_takes_turns(box)) return choose_turns(d);
     box->route = TG_ROUTE_BYTES;
-    if (box->family == TG_FAMILY_PACKED)
-        return find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, 1, false, false) && find_fold(d) &&
-               find_lines(d, &box->out, TG_FAMILY_INSERT);
+    if (box->family == TG_FAMILY_PACKED) return choose_bands(d);
     const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;
     return find_mover(d, &box->mover, box->family, box->width, false, false) &&
            (!spreads || find_lines(d, &box->in, TG_FAMILY_SPREAD)) &&

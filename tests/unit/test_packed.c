@@ -229,6 +229,10 @@ static lines random_lines(void) {
     l.n = chance(2) ? 1 + random_below(40) : 1 + random_below(700);
     l.step = l.n + (chance(2) ? random_below(9) : random_below(200));
     l.pitch = l.n + TG_SPREAD_BEFORE + random_below(70);
+    if (chance(4)) { /* downwards */
+        l.at += (l.count - 1) * l.step;
+        l.step = -l.step;
+    }
     return l;
 }
 
@@ -239,7 +243,7 @@ static uint8_t as_byte(const lines *l, unsigned value) {
 
 /* The packed side ends where a page does, which nothing beyond it may touch. */
 static uint8_t *place_lines(uint8_t *arena, const lines *l) {
-    const int64_t end = l->at + (l->count - 1) * l->step + l->n, bytes = (end * l->bits + 7) / 8;
+    const int64_t end = l->at + tg_max((l->count - 1) * l->step, 0) + l->n, bytes = (end * l->bits + 7) / 8;
     return arena + ARENA - bytes;
 }
 
@@ -299,76 +303,88 @@ static void test_join(void **state) {
     }
 }
 
-/* Of packed elements: field k of a byte of line g is element k of it, in as many matrices as a byte has elements. Of
- * bytes there is one. */
-static void check_fold(const lines *l, const tg_block *b, bool bytes) {
-    const int            per = 8 / l->bits;
-    const tg_encoding    to = {TG_KIND_BITS, l->bits, l->bits}, from = {l->kind, bytes ? 8 : l->bits, l->bits};
-    uint8_t *const       d = dst_arena + 64 * (1 + random_below(2));
-    const uint8_t *const s = bytes ? src_arena + ARENA - (b->src_outer + (l->count - 1) * b->src_row + l->n)
-                                   : chance(2) ? place_lines(src_arena, l) : src_arena;
-    for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
-        tg_mover m;
-        if ((sets[k] & ~tg_cpu_features()) != 0) continue;
-        assert_true(tg_mover_fold(&m, to, from, sets[k], chance(2)));
-        memset(dst_arena, 0xa5, 1 << 18);
-        assert_null(m.move(&m, d, s, b));
-        for (int64_t c = 0; c < l->count; c++)
-            for (int64_t r = 0; r < l->n; r++) {
-                const int64_t  field = bytes ? 0 : r % per, at = bytes ? r : r / per;
-                const uint8_t  byte = s[b->src_outer + c * b->src_row + r];
-                const unsigned want = !bytes ? get(s, b->src_outer + c * b->src_row + r, l->bits)
-                                      : l->kind == TG_KIND_BOOL ? byte != 0 : byte & ((1u << l->bits) - 1);
-                const unsigned got = d[field * b->dst_outer + c / per * b->dst_row + at] >> c % per * l->bits;
-                if ((got & ((1u << l->bits) - 1)) != want)
-                    fail_msg("%s: element %d of line %d, %d each from %d", m.name, (int)r, (int)c, (int)l->n,
-                             (int)l->at);
-            }
-        assert_int_equal(d[-1], 0xa5);
+/* ---- matrices that begin anywhere ---- */
+
+/* Rows of dst and lines of src, in elements: any steps, so that all of it lies in the arenas, which it may fill. */
+typedef struct anywhere {
+    int      bits;
+    bool     bytes; /* src is such */
+    tg_kind  kind;
+    tg_block b;
+    int64_t  dst_bytes, src_bytes;
+} anywhere;
+
+static anywhere random_anywhere(void) {
+    static const tg_kind kinds[] = {TG_KIND_BITS, TG_KIND_SINT, TG_KIND_BOOL};
+    anywhere             w = {.bits = 1 << random_below(3), .bytes = chance(2), .kind = kinds[random_below(3)]};
+    const int64_t        per = 8 / w.bits, of_src = w.bytes ? 1 : per;
+    const int64_t        rows = chance(2) ? 1 + random_below(90) : 1 + random_below(700);
+    const int64_t        cols = chance(2) ? 1 + random_below(90) : 1 + random_below(chance(2) ? 300 : 1500);
+    w.b = (tg_block){.outer = 1, .rows = rows, .cols = cols};
+    w.b.dst_outer = random_below(20);
+    w.b.src_outer = random_below(20);
+    w.b.dst_row = cols + (chance(2) ? 0 : random_below(200));
+    w.b.src_col = rows + (chance(2) ? 0 : random_below(200));
+    if (chance(4)) { /* whole bytes, or whole lines */
+        const int64_t unit = chance(2) ? per : 64 * per;
+        w.b.dst_row = (w.b.dst_row + unit - 1) / unit * unit;
+        w.b.dst_outer = 0;
     }
+    if (chance(8)) w.b.src_col = rows / 2; /* lines may overlap */
+    if (chance(4)) w.b.src_col = -w.b.src_col;
+    const int64_t last = (cols - 1) * w.b.src_col;
+    if (last < 0) w.b.src_outer -= last;
+    w.src_bytes = (w.b.src_outer + tg_max(last, 0) + rows + of_src - 1) / of_src;
+    w.dst_bytes = (w.b.dst_outer + (rows - 1) * w.b.dst_row + cols + per - 1) / per;
+    return w;
 }
 
-static void test_fold(void **state) {
-    (void)state;
-    for (int i = 0; i < 1000; i++) {
-        lines         l = random_lines();
-        const bool    bytes = chance(2);
-        const int64_t per = 8 / l.bits;
-        l.count = 1 + random_below(40);
-        l.n = tg_min(l.n, bytes ? 700 : 256 * per);
-        if (!bytes && chance(4)) l.step = l.n / 2; /* lines may overlap */
-        const int64_t  line = ((bytes ? l.n : (l.n + per - 1) / per) + 63) / 64 * 64;
-        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .dst_row = line,
-                            .dst_outer = (l.count + per - 1) / per * line, .src_outer = l.at, .src_row = l.step};
-        check_fold(&l, &b, bytes);
-    }
+static unsigned value_of(const anywhere *w, const uint8_t *s, int64_t at) {
+    if (!w->bytes) return get(s, at, w->bits);
+    return w->kind == TG_KIND_BOOL ? s[at] != 0 : s[at] & ((1u << w->bits) - 1);
 }
 
-static void test_insert(void **state) {
-    (void)state;
-    for (int i = 0; i < 1000; i++) {
-        const lines    l = random_lines();
-        const int64_t  pitch = (l.n * l.bits + 7) / 8 + random_below(70);
-        const tg_block b = {.outer = 1, .rows = l.count, .cols = l.n, .src_row = pitch, .dst_outer = l.at,
-                            .dst_row = l.step};
-        uint8_t *const       d = chance(2) ? place_lines(dst_arena, &l) : dst_arena;
-        const uint8_t *const s = src_arena + 64 + random_below(64);
-        for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++) {
+static void check_bands(const anywhere *w) {
+    const tg_block   *b = &w->b;
+    const tg_encoding to = {w->kind, w->bits, w->bits}, from = {w->kind, w->bytes ? 8 : w->bits, w->bits};
+    if (w->src_bytes > ARENA - 512 || w->dst_bytes > ARENA - 512) return;
+    for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
+        for (int kind = 0; kind < 3; kind++) {
             tg_mover m;
-            if ((sets[k] & ~tg_cpu_features()) != 0) continue;
-            assert_true(tg_mover_insert(&m, l.bits, sets[k]));
-            const int canary = (int)random_below(256);
+            if ((sets[i] & ~tg_cpu_features()) != 0) continue;
+            assert_true(tg_mover_bands(&m, to, from, sets[i], kind == 1, chance(2)));
+            m.claims = kind == 2;
+            uint8_t *const       d = place(dst_arena, 0, w->dst_bytes);
+            const uint8_t *const s = place(src_arena, 0, w->src_bytes);
+            uint8_t *const       want = want_arena + (d - dst_arena);
+            const int            canary = (int)random_below(256);
             memset(dst_arena, canary, ARENA);
             memset(want_arena, canary, ARENA);
-            for (int64_t r = 0; r < l.count; r++)
-                for (int64_t c = 0; c < l.n; c++)
-                    put(want_arena + (d - dst_arena), l.at + r * l.step + c, l.bits, get(s + r * pitch, c, l.bits));
-            assert_null(m.move(&m, d, s, &b));
-            if (memcmp(dst_arena, want_arena, ARENA) != 0)
-                fail_msg("%s: %d lines of %d from %d, %d apart", m.name, (int)l.count, (int)l.n, (int)l.at,
-                         (int)l.step);
+            for (int64_t r = 0; r < b->rows; r++)
+                for (int64_t c = 0; c < b->cols; c++)
+                    put(want, b->dst_outer + r * b->dst_row + c, w->bits,
+                        value_of(w, s, b->src_outer + c * b->src_col + r));
+            assert_null(m.move(&m, d, s, b));
+            tg_stream_end();
+            if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
+            int64_t bad = 0;
+            while (dst_arena[bad] == want_arena[bad]) bad++;
+            fail_msg("%s, kind %d: %d rows from %d, %d apart, %d columns from %d, %d apart: byte %d of dst, at %d",
+                     m.name, kind, (int)b->rows, (int)b->dst_outer, (int)b->dst_row, (int)b->cols, (int)b->src_outer,
+                     (int)b->src_col, (int)(bad - (d - dst_arena)), (int)((uintptr_t)d % 64));
         }
+}
+
+static void test_bands(void **state) {
+    tg_mover          m;
+    const tg_encoding four = {TG_KIND_BITS, 4, 4}, two = {TG_KIND_BITS, 2, 2}, byte = {TG_KIND_BITS, 8, 8};
+    (void)state;
+    for (int i = 0; i < 400; i++) {
+        const anywhere w = random_anywhere();
+        check_bands(&w);
     }
+    assert_false(tg_mover_bands(&m, byte, byte, 0, false, false));
+    assert_false(tg_mover_bands(&m, four, two, 0, false, false));
 }
 
 static void test_variants(void **state) {
@@ -466,8 +482,7 @@ int main(void) {
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_join),
-        cmocka_unit_test(test_fold),
-        cmocka_unit_test(test_insert),
+        cmocka_unit_test(test_bands),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_tasks_share_no_byte),
     };
