@@ -14,7 +14,8 @@
  * to rows. Nothing is left to be shifted; only the first and the last byte of a whole row hold what is not the row's,
  * which is read from dst and written again.
  *
- *     band     64 bytes of all lines, which are rows of dst: 64 of each field; where lines are bytes, 128 of all fields
+ *     band     64 bytes of all lines, which are rows of dst: 64 of each field (of single bits four fields, then the
+ *              other four); where lines are bytes, 128 of all fields
  *     chunk    64 groups, which are 64 bytes of each of these rows
  *
  * A chunk is folded into a stage, and its bytes are turned into the rows; there begun cache lines of dst wait for the
@@ -44,8 +45,12 @@ enum {
     SQUARE = CHUNK * LINE,
     BYTE_ROWS = 2 * LINE, /* of a band, where lines are bytes */
     WAITING = 2 * LINE,   /* of a row: what came before, and the chunk */
-    MOST_TERMS = 64       /* lines of a group, for each field */
+    MOST_FIELDS = 4,      /* at a time; all eight of single bits would take 96 KiB of stack */
+    MOST_TERMS = 8 * MOST_FIELDS /* lines of a group, for each field */
 };
+
+/* Fields of packed lines that are folded together. */
+#define FIELDS(bits) (8 / (bits) < MOST_FIELDS ? 8 / (bits) : MOST_FIELDS)
 
 /* Rows k, k + 8 / bits and so on. */
 typedef struct field {
@@ -69,7 +74,7 @@ typedef struct bands {
 
 /* The lines of a group. */
 typedef struct terms {
-    const uint8_t *line[MOST_TERMS]; /* of packed ones, j * per + k: for field k of a byte of a row of field j */
+    const uint8_t *line[MOST_TERMS]; /* of packed ones, j * per + k: for field k of a byte of a row of the jth field */
     int64_t        turn[MOST_TERMS]; /* so many bits up */
     uint64_t       begins[8];        /* of bytes: those of rows that begin so many elements into a byte */
 } terms;
@@ -122,14 +127,15 @@ static int kind_of(int bits, const tg_mover *m, const bands *a) {
 /* What is missing in the first and the last group is any other line. */
 TG_INLINE int64_t line_of(const bands *a, int64_t c) { return tg_max(tg_min(c, a->cols - 1), 0); }
 
-/* Of rows from `row` on, group g. */
-static void find_packed_terms(int bits, terms *t, const bands *a, int64_t row, int64_t g) {
+/* Of rows from `row` on, group g; fields from `first` on. */
+static void find_packed_terms(int bits, terms *t, const bands *a, int64_t row, int first, int64_t g) {
     const int per = 8 / bits;
-    for (int j = 0; j < per; j++)
+    for (int i = 0; i < FIELDS(bits); i++)
         for (int k = 0; k < per; k++) {
+            const int     j = first + i;
             const int64_t c = line_of(a, g * per + k - a->field[j].into), at = a->src_first + c * a->src_col + row + j;
-            t->line[j * per + k] = a->s + (at >> (3 - bits / 2));
-            t->turn[j * per + k] = (k - (int)(at & (per - 1))) * bits;
+            t->line[i * per + k] = a->s + (at >> (3 - bits / 2));
+            t->turn[i * per + k] = (k - (int)(at & (per - 1))) * bits;
         }
 }
 
@@ -142,16 +148,17 @@ static void find_byte_terms(int bits, int kind, terms *t, const bands *a, int64_
     for (int i = 0; i < 8; i++) t->begins[a->field[i % per].into] |= (uint64_t)0xff << i * 8;
 }
 
-static void find_terms(int bits, int kind, terms *t, const bands *a, int64_t row, int64_t g) {
-    if (kind == PACKED) find_packed_terms(bits, t, a, row, g);
-    else find_byte_terms(bits, kind, t, a, row, g);
-}
-
-/* A folded chunk of `rows` rows from `row` on, groups from g on. */
+/* A folded chunk of `rows` rows from `row` on, groups from g on. Of packed lines, fields from `first` on. */
 typedef struct chunk {
     uint8_t *stage;
     int64_t  row, rows, g, groups;
+    int      first;
 } chunk;
+
+static void find_terms(int bits, int kind, terms *t, const bands *a, const chunk *c, int64_t g) {
+    if (kind == PACKED) find_packed_terms(bits, t, a, c->row, c->first, g);
+    else find_byte_terms(bits, kind, t, a, c->row, g);
+}
 
 /* Bits of the bytes of field j's rows in group g, which is a part of the chunk, that stay: all of these bytes are read
  * before any is written, since a load waits for stores near by. */
@@ -159,7 +166,7 @@ static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, in
     const int            per = 8 / bits, step = kind == PACKED ? 1 : per, first = kind == PACKED ? 0 : j;
     const int64_t        n = rows_of(bits, c->rows, j);
     const uint8_t *const d = a->field[j].d + c->row / per * a->dst_row + g;
-    uint8_t *const       folded = c->stage + (kind == PACKED ? j * SQUARE : 0) + (g - c->g) * LINE;
+    uint8_t *const       folded = c->stage + (kind == PACKED ? (j - c->first) * SQUARE : 0) + (g - c->g) * LINE;
     uint64_t             mask = 0, old[BYTE_ROWS / 8] = {0};
     if (keep == 0) return;
     for (int i = first; i < 8; i += step) mask |= (uint64_t)keep << i * 8;
@@ -175,7 +182,8 @@ static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, in
 
 /* What of the first and the last byte of rows is another row's. */
 static void keep_others(int bits, int kind, const bands *a, const chunk *c) {
-    for (int j = 0; j < 8 / bits; j++) {
+    const int n = kind == PACKED ? FIELDS(bits) : 8 / bits;
+    for (int j = c->first; j < c->first + n; j++) {
         const field *const f = &a->field[j];
         const int64_t      last = f->bytes - 1;
         if (c->g == 0) keep_in_group(bits, kind, a, c, j, 0, f->keep_first);

@@ -54,11 +54,11 @@ TG_INLINE V(fields) V(fold_field)(int bits, bool whole, const terms *t, int64_t 
     return all;
 }
 
-/* All fields of a group. */
-TG_INLINE void V(fold_group)(int bits, bool whole, uint8_t *to, const terms *t, int64_t at, int64_t rows) {
+/* Fields of a group, from `first` on. */
+TG_INLINE void V(fold_group)(int bits, bool whole, uint8_t *to, const terms *t, int64_t at, int64_t rows, int first) {
     TG_UNROLL
-    for (int j = 0; j < 8 / bits; j++) {
-        const int64_t n = rows_of(bits, rows, j);
+    for (int j = 0; j < FIELDS(bits); j++) {
+        const int64_t n = rows_of(bits, rows, first + j);
         TG_UNROLL
         for (int i = 0; i < LINE; i += VEC) {
             const V(fields) v = V(fold_field)(bits, whole, t, at + i, j, n - i);
@@ -121,10 +121,10 @@ TG_INLINE void V(fetch_lines)(int bits, int bytes, bool far, const terms *t, int
 /* n groups that have all their lines, step apart. Functions of their own: among others gcc keeps on the stack what they
  * need. */
 TG_INLINE void V(fold_packed)(int bits, bool whole, bool far, uint8_t *to, const terms *v, int64_t step, int64_t rows,
-                              int64_t n) {
+                              int first, int64_t n) {
     const terms t = *v; /* which no store may change */
     for (int64_t at = 0; n > 0; n--, at += step, to += LINE) {
-        V(fold_group)(bits, whole, to, &t, at, rows);
+        V(fold_group)(bits, whole, to, &t, at, rows, first);
         V(fetch_lines)(bits, LINE, far, &t, at, step);
     }
 }
@@ -151,22 +151,22 @@ TG_INLINE void V(fold_bytes)(int bits, bool nonzero, bool alike, bool whole, boo
 
 /* `before`: of bytes, the group before. */
 TG_INLINE void V(fold)(int bits, int kind, bool whole, bool far, uint8_t *to, const terms *t, const terms *before,
-                       int64_t step, int64_t rows, int64_t n) {
+                       int64_t step, int64_t rows, int first, int64_t n) {
     const bool nonzero = (kind & NONZERO) != 0, alike = (kind & ALIKE) != 0;
-    if (kind == PACKED) V(fold_packed)(bits, whole, far, to, t, step, rows, n);
+    if (kind == PACKED) V(fold_packed)(bits, whole, far, to, t, step, rows, first, n);
     else V(fold_bytes)(bits, nonzero, alike, whole, far, to, t, before, step, rows, n);
 }
 
-typedef void V(folder)(uint8_t *to, const terms *t, const terms *before, int64_t step, int64_t rows, int64_t n,
-                       bool far);
+typedef void V(folder)(uint8_t *to, const terms *t, const terms *before, int64_t step, int64_t rows, int first,
+                       int64_t n, bool far);
 
 #undef DEFINE_FOLDER
 #define DEFINE_FOLDER(BITS, NAME, KIND)                                                                                \
     TG_OUTLINE void V(fold_##BITS##_##NAME)(uint8_t *to, const terms *t, const terms *before, int64_t step,            \
-                                            int64_t rows, int64_t n, bool far) {                                       \
-        if (rows != rows_of_band(BITS, KIND)) V(fold)(BITS, KIND, false, far, to, t, before, step, rows, n);           \
-        else if (far) V(fold)(BITS, KIND, true, true, to, t, before, step, rows, n);                                   \
-        else V(fold)(BITS, KIND, true, false, to, t, before, step, rows, n);                                           \
+                                            int64_t rows, int first, int64_t n, bool far) {                            \
+        if (rows != rows_of_band(BITS, KIND)) V(fold)(BITS, KIND, false, far, to, t, before, step, rows, first, n);    \
+        else if (far) V(fold)(BITS, KIND, true, true, to, t, before, step, rows, first, n);                            \
+        else V(fold)(BITS, KIND, true, false, to, t, before, step, rows, first, n);                                    \
     }
 
 /* All groups of a chunk, those that lack lines one by one. */
@@ -175,9 +175,9 @@ TG_INLINE void V(fold_chunk)(int bits, int kind, V(folder) *fold, const bands *a
     terms         t, before;
     for (int64_t g = c->g, n; g < end; g += n) {
         n = g >= a->full_first && g < a->full_end ? tg_min(end, a->full_end) - g : 1;
-        find_terms(bits, kind, &t, a, c->row, g);
-        if (kind != PACKED && (kind & ALIKE) == 0) find_terms(bits, kind, &before, a, c->row, g - 1);
-        fold(c->stage + (g - c->g) * LINE, &t, &before, step, c->rows, n, a->far);
+        find_terms(bits, kind, &t, a, c, g);
+        if (kind != PACKED && (kind & ALIKE) == 0) find_terms(bits, kind, &before, a, c, g - 1);
+        fold(c->stage + (g - c->g) * LINE, &t, &before, step, c->rows, c->first, n, a->far);
     }
 }
 
@@ -303,10 +303,11 @@ TG_INLINE void V(chunk_out)(int bits, int kind, const bands *a, const chunk *c) 
     if (!a->late) keep_others(bits, kind, a, c);
     for (int64_t r = 0; kind != PACKED && r < c->rows; r += LINE)
         V(square)(a->waiting + r * WAITING + LINE, WAITING, c->stage + r * CHUNK, tg_min(c->rows - r, LINE));
-    for (int j = 0; j < per; j++) {
+    for (int i = 0; i < (kind == PACKED ? FIELDS(bits) : per); i++) {
+        const int      j = c->first + i;
         const int64_t  n = rows_of(bits, c->rows, j);
-        uint8_t *const from = c->stage + j * SQUARE, *const d = a->field[j].d + c->row / per * a->dst_row + c->g;
-        uint8_t *const row = a->waiting + (kind == PACKED ? j * CHUNK : j) * WAITING;
+        uint8_t *const from = c->stage + i * SQUARE, *const d = a->field[j].d + c->row / per * a->dst_row + c->g;
+        uint8_t *const row = a->waiting + (kind == PACKED ? i * CHUNK : i) * WAITING;
         if (direct && a->stream) V(square_stream)(d, a->dst_row, from, n);
         else if (direct) V(square)(d, a->dst_row, from, n);
         else if (kind == PACKED) V(square)(row + LINE, WAITING, from, n);
@@ -317,13 +318,15 @@ TG_INLINE void V(chunk_out)(int bits, int kind, const bands *a, const chunk *c) 
 TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a) {
     const int64_t all = rows_of_band(bits, kind);
     chunk         c = {.stage = a->stage};
+    const int     some = kind == PACKED ? FIELDS(bits) : 8 / bits;
     for (c.row = 0; c.row < a->rows; c.row += all) {
         c.rows = tg_min(all, a->rows - c.row);
-        for (c.g = 0; c.g < a->groups; c.g += CHUNK) {
-            c.groups = tg_min(CHUNK, a->groups - c.g);
-            V(fold_chunk)(bits, kind, fold, a, &c);
-            V(chunk_out)(bits, kind, a, &c);
-        }
+        for (c.first = 0; c.first < 8 / bits; c.first += some)
+            for (c.g = 0; c.g < a->groups; c.g += CHUNK) {
+                c.groups = tg_min(CHUNK, a->groups - c.g);
+                V(fold_chunk)(bits, kind, fold, a, &c);
+                V(chunk_out)(bits, kind, a, &c);
+            }
     }
 }
 
@@ -339,8 +342,8 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
     DEFINE_FOLDER(BITS, bools, BYTES | NONZERO)                                                                        \
     DEFINE_FOLDER(BITS, bools_alike, BYTES | NONZERO | ALIKE)                                                          \
     static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        uint8_t stage[8 / (BITS)*SQUARE] __attribute__((aligned(64)));                                                 \
-        uint8_t waiting[8 / (BITS)*CHUNK * WAITING + LINE] __attribute__((aligned(64)));                               \
+        uint8_t stage[FIELDS(BITS) * SQUARE] __attribute__((aligned(64)));                                             \
+        uint8_t waiting[FIELDS(BITS) * CHUNK * WAITING + LINE] __attribute__((aligned(64)));                           \
         bands   a = bands_of(BITS, m, d, s, b);                                                                        \
         a.stage = stage;                                                                                               \
         a.waiting = waiting;                                                                                           \
