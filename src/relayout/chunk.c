@@ -34,7 +34,7 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
                              walk_bytes(most, src, d->plan->src_bits, packed && d->src_width == 0 && src == 0),
                              (int32_t)which};
     d->left |= (uint64_t)1 << d->n;
-    d->loop[d->n++] = chunks; /* there is room: nest.inc.h leaves it */
+    d->loop[d->n++] = chunks; /* there is room: dims.inc.h leaves it */
     d->box->total[which] = *n;
     *n = most;
 }
