@@ -34,6 +34,7 @@ SIZES = "LNMSHT"
 PEERS = ("onednn", "numpy", "torch", "torch new")
 RATIOS = ("memcpy", "ntcopy", "onednn", "numpy", "torch")
 MEASURES = ("memcpy", "ntcopy", "memset", "aligned")
+KNOWN = (*MEASURES, "ns", "plan-ns", "plan+run-ns", "scaling")
 UNBOUNDED = ("plan-ns", "plan+run-ns")  # limits and loops are of other things
 VERDICTS = ("met", "at limit", "at loop", "below")
 AT_LIMIT = 0.95
@@ -62,7 +63,7 @@ def read_results(path, program, schema, *keys):
     """What program wrote, which has these keys."""
     try:
         data = json.loads(read_text(path))
-    except json.JSONDecodeError as error:
+    except (json.JSONDecodeError, RecursionError) as error:
         stop(path, f"no JSON: {error}")
     if not isinstance(data, dict) or data.get("schema") != schema or any(k not in data for k in keys):
         stop(path, f"not what {program} --json writes")
@@ -82,6 +83,8 @@ def read_targets(path):
         try:
             pattern, sizes, threads, measure, bar = words
             found.append((pattern, sizes, threads, measure, None if bar == "none" else float(bar)))
+            if measure not in KNOWN:
+                stop(path, f"line {number}: {measure} is none of {', '.join(KNOWN)}")
         except ValueError:
             stop(path, f"line {number} is no pattern, sizes, threads, measure and bar")
     return found
@@ -276,12 +279,8 @@ def options():
     return parser.parse_args()
 
 
-def main():
-    opt = options()
-    data = read_results(opt.relayout, "bench_relayout", "tegula.bench/1", "machine", "rows")
-    extra = {"peers": {}, "rows": []}
-    if opt.peers:
-        extra = read_results(opt.peers, "bench_peers.py", "tegula.bench.peers/1", "peers", "rows")
+def report(opt, data, extra):
+    """Print the tables; whether all results were right."""
     quick = data.get("quick", False)
     mask = {name: data[name] for name in ("cpu_mask",) if name in data}
     targets = [] if quick else read_targets(opt.targets)
@@ -308,7 +307,20 @@ def main():
                                             "rows": rows, "two_threads": threads}, indent=1) + "\n")
         except OSError as error:
             stop(opt.json, error.strerror)
-    sys.exit(0 if all(row["verified"] for row in rows) else 1)
+    return all(row["verified"] for row in rows)
+
+
+def main():
+    opt = options()
+    data = read_results(opt.relayout, "bench_relayout", "tegula.bench/1", "machine", "rows")
+    extra = {"peers": {}, "rows": []}
+    if opt.peers:
+        extra = read_results(opt.peers, "bench_peers.py", "tegula.bench.peers/1", "peers", "rows")
+    try:
+        right = report(opt, data, extra)
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
+        stop(" or ".join(map(str, filter(None, (opt.relayout, opt.peers)))), f"not what the programs write: {error!r}")
+    sys.exit(0 if right else 1)
 
 
 if __name__ == "__main__":

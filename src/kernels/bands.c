@@ -11,7 +11,7 @@
  * on, a field, all begin at the same bit, and their elements are in the same bits of neighbours of a line. So 64 bytes
  * of a field's rows are 64 bytes of each line of the group, each turned by as many bits as it takes, and one field of
  * each chosen: they are folded to 64 bytes of dst, one of each row. What is left is a transpose of bytes, from groups
- * to rows. Nothing is left to be shifted; only the first and the last byte of a whole row hold what is not the row's,
+ * to rows. No row is shifted to its place; only the first and the last byte of a whole row hold what is not the row's,
  * which is read from dst and written again.
  *
  *     band     64 bytes of all lines, which are rows of dst: 64 of each field (of single bits four fields, then the

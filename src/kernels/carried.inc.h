@@ -78,7 +78,7 @@ TG_INLINE void V(carry_tile)(int width, const matrix *a, work *w) {
         if (i > 0) V(leave_rows)(width, a, &before, out, in, &later);
         before = (V(leaving)){now->d, now->cols};
     }
-    V(leave_rows)(width, a, &before, w->out + (i + 1) % 2 * CARRIED_BYTES, NULL, &none);
+    V(leave_rows)(width, a, &before, w->out + (i + 1) % 2 * CARRIED_BYTES, w->out + i % 2 * CARRIED_BYTES, &none);
 }
 
 TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {

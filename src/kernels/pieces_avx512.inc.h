@@ -101,31 +101,26 @@ DEFINE_PIECES(2)
 DEFINE_PIECES(4)
 #undef DEFINE_PIECES
 
-/* Lines that are no sticks themselves, and have places in the first-level cache, to sticks, one whole piece of memory
- * each. */
+/* Lines that are no sticks themselves, and have places in the first-level cache, to a stick, which is one piece of
+ * memory: rows do not overlap, so there is no second one beside it. */
 TG_INLINE bool go_in_pieces(int width, const matrix *a) {
     return (width == 2 || width == 4) && !a->crowded && a->dst.inner == a->dst.n && a->dst.step == STICK &&
            a->src.step != STICK && a->dst.n >= VEC / width;
 }
 
-/* All sticks that have lines. Returns how many columns that is. */
+/* The stick, if all of its columns are there. Returns how many that is. */
 TG_INLINE int64_t run_in_pieces(int width, const matrix *a) {
-    const int     side = STICK / width;
-    const bool    inside = !tg_at_lines(a->d, 0, 0);
-    const int64_t sticks = tg_min(tg_ceil_div(a->src.n, side), a->cols / side);
-    for (int64_t o = 0; o < a->outer; o++)
-        for (int64_t i = 0; i < sticks; i++) {
-            uint8_t *const d = a->d + o * a->dst_outer + i * STICK;
-            const bool     last = i + 1 == sticks;
-            stick_run      k = {d, d + STICK, a->s + o * a->src_outer + i * side * a->src.step, a->src.step, a->dst.n,
-                                tg_min(a->src.n - i * side, side), a->pad};
-            if (last) k.next = o + 1 < a->outer ? a->d + (o + 1) * a->dst_outer : d;
-            if (width == 2 && inside) V(pieces_inside_2)(&k);
-            else if (width == 2) V(pieces_2)(&k);
-            else if (inside) V(pieces_inside_4)(&k);
-            else V(pieces_4)(&k);
-        }
-    return sticks * side;
+    const bool inside = !tg_at_lines(a->d, 0, 0);
+    if (a->cols < STICK / width) return 0;
+    for (int64_t o = 0; o < a->outer; o++) {
+        uint8_t *const  d = a->d + o * a->dst_outer, *const next = o + 1 < a->outer ? d + a->dst_outer : d;
+        const stick_run k = {d, next, a->s + o * a->src_outer, a->src.step, a->dst.n, a->src.n, a->pad};
+        if (width == 2 && inside) V(pieces_inside_2)(&k);
+        else if (width == 2) V(pieces_2)(&k);
+        else if (inside) V(pieces_inside_4)(&k);
+        else V(pieces_4)(&k);
+    }
+    return STICK / width;
 }
 
 /* ---- in the first-level cache ---- */

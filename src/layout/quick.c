@@ -45,9 +45,9 @@ static inline bool is_single(const tg_mode *m, int32_t d, int64_t size) {
 static inline bool check_digits(const tg_layout *l, int32_t d, int32_t *at, reach *r) {
     int64_t bound = l->shape[d], before = INT64_MAX;
     for (int32_t i = *at; TG_MOSTLY(i < l->nmodes); i++) {
-        const int32_t  number = l->chain[i];
-        const tg_mode *m = &l->mode[number];
+        const int32_t number = l->chain[i];
         if (TG_RARELY(number >= l->nmodes)) return false;
+        const tg_mode *m = &l->mode[number];
         if (TG_RARELY(m->axis != d)) break;
         if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size || !meet(r, m))) return false;
         if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound);
@@ -62,9 +62,9 @@ static inline bool check_digits(const tg_layout *l, int32_t d, int32_t *at, reac
 static inline bool check_others(int64_t *copies, const tg_layout *l, int32_t at, reach *r) {
     int32_t last = -1;
     for (; at < l->nmodes; at++) {
-        const int32_t  number = l->chain[at];
-        const tg_mode *m = &l->mode[number];
+        const int32_t number = l->chain[at];
         if (TG_RARELY(number >= l->nmodes || number <= last)) return false;
+        const tg_mode *m = &l->mode[number];
         if (TG_RARELY(m->axis >= 0 || m->axis < TG_AXIS_COPY || m->into != TG_TO_MEMORY)) return false;
         if (TG_RARELY(m->weight != 1 || m->size < 0)) return false;
         if (m->count != (m->axis == TG_AXIS_COPY ? m->size : tg_min(m->size, 1)) || TG_RARELY(!meet(r, m)))
@@ -106,10 +106,9 @@ bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
         const int64_t size = l->shape[d];
         if (TG_RARELY(size < 1 || l->axis_size[d] != size) || !tg_mul(&numel, numel, size)) return false;
         if (TG_MOSTLY(at < l->nmodes)) {
-            const int32_t        number = l->chain[at];
-            const tg_mode *const m = &l->mode[number];
-            if (TG_MOSTLY(number < l->nmodes && is_single(m, d, size))) {
-                if (!meet(&r, m)) return false;
+            const int32_t number = l->chain[at];
+            if (TG_MOSTLY(number < l->nmodes && is_single(&l->mode[number], d, size))) {
+                if (!meet(&r, &l->mode[number])) return false;
                 single |= bit;
                 at++;
                 continue;

@@ -294,8 +294,8 @@ static void grow_lines(choice *c) {
     }
 }
 
-/* Matrices are fast with AVX-512. Otherwise lines of bytes are, but for what comes from the third-level cache and is
- * packed on both sides; and they are for the least moves (s4[61,133], 4 KiB: 0.85 us, not 1.1). */
+/* Is the mover of matrices faster than lines of bytes? With AVX-512, but for the least moves (s4[61,133], 4 KiB:
+ * 1.1 us, lines 0.85); without, for what comes from the third-level cache and is packed on both sides. */
 static bool turns_fast(const tg_draft *d) {
     const bool packed = d->plan->src_bits < 8;
     if ((d->pair->cpu & TG_CPU_AVX512) == 0) return packed && d->plan->far;

@@ -166,8 +166,9 @@ static void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     (void)tg_mover_run(mover_at(p, box->mover), dst, src, &matrix);
 }
 
-static void spread_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,
-                         int64_t src_at, const tg_block *b) {
+/* Not inline: matrices need the stack for themselves. */
+TG_OUTLINE void spread_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at,
+                             const uint8_t *src, int64_t src_at, const tg_block *b) {
     const bool      from_stage = p->src_bits < 8, to_stage = p->dst_bits < 8 || box->block.tail > 0;
     const loops     k = loops_of(p, box, b, to_stage, from_stage);
     const uint32_t  all = (1u << k.n) - 1;

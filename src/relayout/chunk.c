@@ -131,7 +131,8 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     const int64_t   each = touched_bytes(b);
     int64_t         n = product(product(b->outer, b->rows), b->cols);
     if (d->plan->threads <= 1 || each <= width) return width;
-    for (int32_t i = 0; i < d->n; i++) n = product(n, d->loop[i].n);
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i)) n = product(n, d->loop[i].n); /* the others are the block's */
     d->plan->work += tg_min(product(n, each - width), INT64_MAX / 4 - d->plan->work);
     return each;
 }

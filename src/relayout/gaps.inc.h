@@ -66,7 +66,8 @@ TG_OUTLINE void fill_gaps(refinement *r) {
     const int32_t  nboxes = nest->nboxes, nloops = nest->nloops;
     const bool     single = nest->single;
     walk_of_dst    w;
-    if (r->plan->dst_bits < 8 || !walk_dst(&w, r->pair) || !are_gaps_far_apart(&w, r->plan->dst_bits / 8)) return;
+    if (r->plan->dst_bits < 8 || !walk_dst(&w, r->pair) || w.n >= MAX_BOX_LOOPS) return; /* one more is in a gap */
+    if (!are_gaps_far_apart(&w, r->plan->dst_bits / 8)) return;
     r->plan->fill_first = !add_all_gaps(r, &w);
     if (!r->plan->fill_first) return;
     nest->nboxes = nboxes;

@@ -68,8 +68,9 @@ static bool keeps_steps(const tg_nest *nest, const tg_box *first, const tg_box *
     const int64_t step = box->nloops > 0 ? nest->loop[box->first].dst : 0;
     if (step == 0 || box->dst < first->dst || box->dst + extent > first->dst + step) return false;
     for (const tg_box *b = first; b < box; b++) {
+        if (b->together <= 0) continue;
         const int64_t other = nest->loop[b->first].dst;
-        if (b->together > 0 && other % step != 0 && step % other != 0) return false;
+        if (other % step != 0 && step % other != 0) return false;
     }
     return true;
 }

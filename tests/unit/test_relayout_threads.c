@@ -318,6 +318,7 @@ static void test_even_shares(void **state) {
         {"f16[256,500]", "f16[256,500]{1,0:T(256,64)}"}, {"f16[512,500]{1,0:T(512,64)}", "f16[512,500]"},
         {"f16[250,1000]", "f16[250,1000]{0,1:T(1000,64)}"}, {"f32[254,500]", "f32[254,500]{1,0:T(8,128)}"},
         {"f32[254,512]{0,1}", "f32[254,512]{1,0:T(8,128)}"}, {"f16[640,900]", "f16[640,900]{1,0:T(640,64)}"},
+        {"f16[4096] strides=[64]", "f16[4096]"}, {"f16[300,500] strides=[2000,4]", "f16[300,500]{1,0:T(300,64)}"},
     };
     static const uint64_t nothing[2];
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
@@ -343,9 +344,33 @@ static void test_even_shares(void **state) {
     }
 }
 
+/* Elements that lie apart count as much as the lines that they lie in, and no more: the steps of a plan are some 64 MiB
+ * each, and so few bytes are not shared out. */
+static void test_work_of_elements_apart(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"f16[4000,1500] strides=[3000,2]", "f16[4000,1500]{1,0:T(8,128)}"},
+        {"f16[262144] strides=[64]", "f16[262144]"}, {"f16[256] strides=[64]", "f16[256]"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        tg_layout d, s;
+        char      text[2048];
+        layout_of(&s, pairs[i][0]);
+        layout_of(&d, pairs[i][1]);
+        const tg_plan_params params = {.dst = &d, .src = &s, .threads = 2};
+        const tg_plan        p = plan_of(&params, pairs[i][1]);
+        assert_int_equal(tg_plan_steps(&p), 1);
+        assert_true(tg_plan_describe(text, sizeof text, &p) < sizeof text);
+        const char *const groups = strstr(text, " group"), *at = groups;
+        assert_non_null(groups);
+        while (at > text && at[-1] >= '0' && at[-1] <= '9') at--;
+        if (groups - at > 3) fail_msg("%s: %s", pairs[i][0], text);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_even_shares),
+        cmocka_unit_test(test_even_shares),  cmocka_unit_test(test_work_of_elements_apart),
         cmocka_unit_test(test_own_executor), cmocka_unit_test(test_no_executor),
         cmocka_unit_test(test_pool),         cmocka_unit_test(test_pool_refused),
         cmocka_unit_test(test_shared_plan),  cmocka_unit_test(test_overflow), cmocka_unit_test(test_stack),
