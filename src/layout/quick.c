@@ -49,9 +49,10 @@ static inline bool check_digits(const tg_layout *l, int32_t d, int32_t *at, reac
         if (TG_RARELY(number >= l->nmodes)) return false;
         const tg_mode *m = &l->mode[number];
         if (TG_RARELY(m->axis != d)) break;
-        if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size || !meet(r, m))) return false;
-        if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound);
+        if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size)) return false;
+        if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound) && meet(r, m);
         if (TG_RARELY(m->weight < 1 || m->weight >= before || !counts_right(m, bound))) return false;
+        if (TG_RARELY(!meet(r, m))) return false; /* its count is right */
         before = m->weight;
         bound = tg_min(bound, before);
     }
