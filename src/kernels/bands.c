@@ -86,7 +86,7 @@ enum { PACKED = 0, BYTES = 1, NONZERO = 2, ALIKE = 4 };
 /* The lowest field of each byte. */
 TG_INLINE uint64_t ones(int bits) { return ((1u << bits) - 1) * (~(uint64_t)0 / 255); }
 
-TG_INLINE int64_t rows_of_band(int bits, int kind) { return kind == PACKED ? LINE * (8 / bits) : BYTE_ROWS; }
+TG_INLINE int64_t rows_of_band(int bits, int kind) { return tg_band_rows(bits, kind == PACKED); }
 
 /* Of so many rows, those of field j. */
 TG_INLINE int64_t rows_of(int bits, int64_t rows, int j) {

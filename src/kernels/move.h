@@ -29,6 +29,9 @@ enum {
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 
+/* Rows that a mover of packed matrices turns together (bands.c): 64 bytes of each line, or 128 where src is bytes. */
+static inline int64_t tg_band_rows(int32_t bits, bool packed) { return packed ? 64 * (8 / bits) : 128; }
+
 /* Which loop of a block has a last step of shorter rows. */
 typedef enum tg_ragged { TG_RAGGED_NOT, TG_RAGGED_ROWS, TG_RAGGED_OUTER } tg_ragged;
 

@@ -302,13 +302,6 @@ static bool turns_fast(const tg_draft *d) {
     return !tg_stays_near(d);
 }
 
-/* Of a block: a band of the mover's (kernels/bands.c), and as many columns as there are, since it begins rows and ends
- * them slowly. */
-static int64_t rows_of_band(const tg_draft *d) {
-    enum { LINE = 64 };
-    return d->plan->src_bits == 8 ? 2 * LINE : LINE * 8 / d->plan->dst_bits;
-}
-
 /* Where each side has one loop of neighbours, and src is packed as dst is, or bytes. */
 static bool draft_matrix(tg_draft *d) {
     const int32_t bits = d->plan->dst_bits, src_bits = d->plan->src_bits;
@@ -319,8 +312,8 @@ static bool draft_matrix(tg_draft *d) {
     choice        c = choice_of(d);
     const int32_t order[] = {cols, rows};
     c.n = 2;
-    c.take[cols] = d->loop[cols].n;
-    c.take[rows] = tg_min(d->loop[rows].n, rows_of_band(d));
+    c.take[cols] = d->loop[cols].n; /* rows are slow to begin and to end */
+    c.take[rows] = tg_min(d->loop[rows].n, tg_band_rows(bits, src_bits < 8));
     c.dst.in = (uint64_t)1 << cols;
     c.src.in = (uint64_t)1 << rows;
     d->shares = !is_whole(&c);
