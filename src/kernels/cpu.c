@@ -1,5 +1,6 @@
-/* What the processor can do. The compiler's run-time library asks it, and the operating system whether it
+/* What the processor can do, and likes. The compiler's run-time library asks it, and the operating system whether it
  * keeps the wide registers. clang 14 has no name for f16c here; every processor with AVX2 has it. */
+#include "base/compiler.h"
 #include "kernels/move.h"
 #include "kernels/target.h"
 
@@ -16,48 +17,40 @@ static uint32_t features_x86(void) {
     if ((cpu & TG_CPU_AVX512) != 0 && __builtin_cpu_supports("avx512bf16")) cpu |= TG_CPU_BF16;
     return cpu;
 }
-#endif
 
-/* Measured on a Zen 5, which can be told from a Zen 4 by this instruction. */
-bool tg_cpu_few_streams(void) {
-#if TG_HAVE_X86
-    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect");
-#else
-    return false;
-#endif
+/* Measured (bench/README.md): an EPYC is faster with more fetches and fewer detours, and on a Zen 5, which can be told
+ * from a Zen 4 by an instruction, in long walks. On an Emerald Rapids, 512 KiB, claims make rows that begin anywhere
+ * 1.6 times as fast, sticks and tiles 1.1 to 1.15 times, and as fast as memcpy. */
+static uint32_t likes_x86(void) {
+    if (__builtin_cpu_is("intel")) return TG_CPU_SPARING | TG_CPU_CLAIMS;
+    return __builtin_cpu_is("amd") && __builtin_cpu_supports("avx512vp2intersect") ? TG_CPU_FEW_STREAMS : 0;
 }
+#endif
 
-/* Measured (bench/README.md): the third-level cache of an EPYC takes stores as fast as cores make them, up to its size;
+/* Measured as well: the third-level cache of an EPYC takes stores as fast as cores make them, up to its size;
  * that of a Xeon is slower than memory written around it. One core of a Zen 5 writes around the cache as fast as into
  * it, two share what memory takes. */
 int64_t tg_cpu_stream_bytes(bool alone) {
     enum { MIB = 1 << 20 };
 #if TG_HAVE_X86
-    if (__builtin_cpu_is("amd")) return (alone && tg_cpu_few_streams() ? 12 : 24) * MIB;
     if (__builtin_cpu_is("intel")) return 3 * MIB;
+    if (__builtin_cpu_is("amd"))
+        return (alone && (tg_cpu_features() & TG_CPU_FEW_STREAMS) != 0 ? 12 : 24) * MIB;
 #endif
     (void)alone;
     return 12 * MIB;
 }
 
-static bool is_intel(void) {
-#if TG_HAVE_X86
-    return __builtin_cpu_is("intel") != 0;
-#else
-    return false;
-#endif
-}
-
-/* Measured as well: an EPYC is faster with more fetches and fewer detours. */
-bool tg_cpu_sparing(void) { return is_intel(); }
-
-/* Measured on an Emerald Rapids, 512 KiB: rows that begin anywhere 1.6 times as fast, sticks and tiles 1.1 to 1.15
- * times, and as fast as memcpy. */
-bool tg_cpu_claims(void) { return is_intel(); }
-
+/* Asked once, since every plan wants to know. */
 uint32_t tg_cpu_features(void) {
 #if TG_HAVE_X86
-    return features_x86();
+    static uint32_t known;
+    uint32_t        cpu = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (TG_RARELY(cpu == 0)) {
+        cpu = features_x86() | likes_x86();
+        __atomic_store_n(&known, cpu, __ATOMIC_RELAXED);
+    }
+    return cpu;
 #elif TG_HAVE_NEON
     return TG_CPU_NEON;
 #else

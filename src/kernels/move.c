@@ -47,22 +47,24 @@ static const char *const join_names[3][4] = {NAMES("1 bit from bytes"), NAMES("2
 static const char *const bands_names[3][4] = {NAMES("transpose bytes to 1-bit"), NAMES("transpose bytes to 2-bit"),
                                               NAMES("transpose bytes to 4-bit")};
 
-static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, bool stream, bool far) {
+static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int32_t width, uint32_t cpu, bool stream,
+                       bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
         .move = move, .name = name, .dst_width = width, .stream = stream, .far = far, .fetches = far,
-        .sparing = tg_cpu_sparing(), .few_streams = tg_cpu_few_streams(), .dst = bits, .src = bits};
+        .sparing = (cpu & TG_CPU_SPARING) != 0, .few_streams = (cpu & TG_CPU_FEW_STREAMS) != 0,
+        .dst = bits, .src = bits};
 }
 
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far) {
-    fill_mover(out, tg_rows_for(cpu), rows_names[set_of(cpu)], 1, stream, far);
+    fill_mover(out, tg_rows_for(cpu), rows_names[set_of(cpu)], 1, cpu, stream, far);
     return true;
 }
 
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
     const int32_t i = width_index(width);
     if (i < 0) return false;
-    fill_mover(out, tg_transpose_for(cpu, width), transpose_names[i][set_of(cpu)], width, stream, far);
+    fill_mover(out, tg_transpose_for(cpu, width), transpose_names[i][set_of(cpu)], width, cpu, stream, far);
     out->staged = out->sparing || out->few_streams; /* the pipeline reads src by the same few loads */
     return true;
 }
@@ -70,7 +72,7 @@ bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream,
 bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
     const int32_t i = width_index(width);
     if (i < 0) return false;
-    fill_mover(out, NULL, transpose_names[i][set_of(cpu)], width, stream, far);
+    fill_mover(out, NULL, transpose_names[i][set_of(cpu)], width, cpu, stream, far);
     out->tiles = tg_tiles_for(cpu, width);
     return true;
 }
@@ -78,28 +80,28 @@ bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, boo
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
     const int32_t i = width_index(width);
     if (i < 0) return false;
-    fill_mover(out, tg_strided_for(cpu, width), strided_names[i][set_of(cpu)], width, stream, far);
+    fill_mover(out, tg_strided_for(cpu, width), strided_names[i][set_of(cpu)], width, cpu, stream, far);
     return true;
 }
 
 bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far) {
     if (bits != 1 && bits != 2 && bits != 4) return false;
     const tg_encoding packed = {TG_KIND_BITS, bits, bits};
-    fill_mover(out, tg_packed_for(cpu, bits), packed_names[bits / 2][set_of(cpu)], 1, stream, far);
+    fill_mover(out, tg_packed_for(cpu, bits), packed_names[bits / 2][set_of(cpu)], 1, cpu, stream, far);
     out->dst = out->src = packed;
     return true;
 }
 
 bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32_t cpu, bool stream, bool far) {
     if ((bits != 1 && bits != 2 && bits != 4) || (rows != 2 && rows != 4)) return false;
-    fill_mover(out, tg_turns_for(cpu, bits, rows, back), turns_names[bits / 2][set_of(cpu)], 1, stream, far);
+    fill_mover(out, tg_turns_for(cpu, bits, rows, back), turns_names[bits / 2][set_of(cpu)], 1, cpu, stream, far);
     out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 
 bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu) {
     if (src.bits > 4 || !tg_bits_movable(src.bits)) return false;
-    fill_mover(out, tg_spread_for(cpu, src.bits), spread_names[src.bits / 2][set_of(cpu)], 1, false, false);
+    fill_mover(out, tg_spread_for(cpu, src.bits), spread_names[src.bits / 2][set_of(cpu)], 1, cpu, false, false);
     out->dst = dst;
     out->src = src;
     return true;
@@ -107,7 +109,7 @@ bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t c
 
 bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu) {
     if (dst.bits > 4 || !tg_bits_movable(dst.bits)) return false;
-    fill_mover(out, tg_join_for(cpu, dst.bits), join_names[dst.bits / 2][set_of(cpu)], 1, false, false);
+    fill_mover(out, tg_join_for(cpu, dst.bits), join_names[dst.bits / 2][set_of(cpu)], 1, cpu, false, false);
     out->dst = dst;
     out->src = src;
     return true;
@@ -117,7 +119,7 @@ bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cp
     const bool bytes = src.bits == 8;
     if (dst.bits > 4 || !tg_bits_movable(dst.bits) || (!bytes && src.bits != dst.bits)) return false;
     fill_mover(out, tg_bands_for(cpu, dst.bits), (bytes ? bands_names : packed_names)[dst.bits / 2][set_of(cpu)], 1,
-               stream, far);
+               cpu, stream, far);
     out->dst = dst;
     out->src = src;
     return true;

@@ -86,10 +86,10 @@ struct tg_mover {
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
-    bool           sparing;   /* tg_cpu_sparing, and src comes from memory */
+    bool           sparing;   /* TG_CPU_SPARING, and src comes from memory */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
-    bool           few_streams; /* tg_cpu_few_streams */
-    bool           claims;      /* tg_cpu_claims, of what writes dst itself, into the second-level cache or around the
+    bool           few_streams; /* TG_CPU_FEW_STREAMS */
+    bool           claims;      /* TG_CPU_CLAIMS, of what writes dst itself, into the second-level cache or around the
                                  * caches (parts of lines); false until set */
     bool           at_hand;     /* such a one, where both sides are in the first-level cache; then it does not claim */
     tg_encoding    dst, src;  /* family convert, as are: */
@@ -101,27 +101,26 @@ static inline const uint8_t *tg_mover_run(const tg_mover *mover, uint8_t *dst, c
     return mover->move(mover, dst, src, b);
 }
 
-/* The instruction that makes bfloat16 of float32: a bit behind those of tegula.h, which counts where AVX-512 does. */
-enum { TG_CPU_BF16 = 1 << 8 };
+/* Bits behind those of tegula.h: an instruction, and what a processor likes. */
+enum {
+    TG_CPU_BF16 = 1 << 8, /* makes bfloat16 of float32; counts where AVX-512 does */
+    /* Loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared, and
+     * what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
+    TG_CPU_SPARING = 1 << 9,
+    /* Memory is read fastest in one long walk, wherever its pieces are to be written, or else with fetches into the
+     * first-level cache; and the second-level cache is written so, wherever the pieces come from. */
+    TG_CPU_FEW_STREAMS = 1 << 10,
+    /* Stores into the second-level cache wait for their lines, unless these were asked for before, to be written
+     * (TG_CLAIM). */
+    TG_CPU_CLAIMS = 1 << 11
+};
 
-/* What the processor can do, as TG_CPU_* bits. */
+/* What the processor can do and likes, as TG_CPU_* bits. */
 uint32_t tg_cpu_features(void);
 
 /* From how many bytes on, read and written together, stores around the caches win; `alone`: of one thread. After
  * tg_cpu_features. */
 int64_t tg_cpu_stream_bytes(bool alone);
-
-/* Whether loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared,
- * and what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
-bool tg_cpu_sparing(void);
-
-/* Whether memory is read fastest in one long walk, wherever its pieces are to be written, or else with fetches into the
- * first-level cache; and the second-level cache is written so, wherever the pieces come from. */
-bool tg_cpu_few_streams(void);
-
-/* Whether stores into the second-level cache wait for their lines, unless these were asked for before, to be written
- * (TG_CLAIM). */
-bool tg_cpu_claims(void);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

@@ -52,9 +52,11 @@ typedef struct packed_matrix {
     tg_mover       bytes, into_stage;
 } packed_matrix;
 
+static bool is_sparing(void) { return (tg_cpu_features() & TG_CPU_SPARING) != 0; }
+
 /* From afar two neighbouring lines of each column at a time: of 4-bit elements, where one was before, a third faster.
  * On AMD's processors, some of which have 32 KiB of first-level cache, that is not known. */
-static bool comes_in_pairs(const tg_mover *m) { return m->far && tg_cpu_sparing(); }
+static bool comes_in_pairs(const tg_mover *m) { return m->far && is_sparing(); }
 
 static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int     per = 8 / bits;
@@ -79,7 +81,7 @@ static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const ui
  * memcpy, and 0.32 here; of 2 bits 0.27 and 0.29). From farther away longer pieces of lines are turned here. */
 static bool is_for_bands(int bits, uint32_t set, const tg_mover *m, const packed_matrix *a) {
     enum { LEAST = TG_LINE_BYTES };
-    return bits == 4 && set == TG_CPU_AVX512 && tg_cpu_sparing() && !m->far && !a->last && !a->turns &&
+    return bits == 4 && set == TG_CPU_AVX512 && is_sparing() && !m->far && !a->last && !a->turns &&
            a->steps == 1 && a->line >= LEAST && a->run >= LEAST;
 }
 

@@ -133,7 +133,7 @@ static bool find_tiles(tg_draft *d) {
 static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
-    const bool             claims = tg_cpu_claims(), small = p->bytes <= FIRST_LEVEL;
+    const bool             claims = (d->pair->cpu & TG_CPU_CLAIMS) != 0, small = p->bytes <= FIRST_LEVEL;
     m->claims = claims & (m->stream | !(p->far | small));
     m->at_hand = claims & small;
     return true;
