@@ -11,14 +11,15 @@
 /* No mode may reach further: then no sum of theirs overflows. */
 #define FAR ((int64_t)1 << 56)
 
-/* How far offsets of data reach, unless all positions are known to be in the storage. */
+/* How far offsets of data reach. */
 typedef struct reach {
-    bool    dense;
     int64_t low, high;
 } reach;
 
-static inline bool widen(reach *r, const tg_mode *m) {
+/* r is NULL if all positions are known to be in the storage. */
+static inline bool meet(reach *r, const tg_mode *m) {
     int64_t all;
+    if (r == NULL) return true;
     if (m->size <= 1) return m->stride != INT64_MIN;
     if (!tg_mul(&all, m->size - 1, m->stride)) return false;
     if (TG_RARELY(all > FAR || all < -FAR)) return false;
@@ -27,8 +28,6 @@ static inline bool widen(reach *r, const tg_mode *m) {
     else r->high += data;
     return true;
 }
-
-static inline bool meet(reach *r, const tg_mode *m) { return TG_MOSTLY(r->dense) || widen(r, m); }
 
 /* Is the digit's count what is below `bound` divided by its weight, rounded up? */
 static inline bool counts_right(const tg_mode *m, int64_t bound) {
@@ -94,35 +93,44 @@ static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
 }
 
 /* Every mode is met once: the chain has as many places as there are modes, and none of these stands there twice. */
-bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
-    int64_t  numel = 1, bits;
+static inline bool walk_chain(tg_extent *out, const tg_layout *l, reach *r) {
+    int64_t  numel = 1;
     int32_t  at = 0;
     uint32_t single = 0, bit = 1;
-    if (TG_RARELY(l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim)) return false;
-    if (TG_RARELY(l->nmodes < 0 || l->nmodes > TG_MAX_MODES || l->offset < 0 || l->offset > FAR)) return false;
-    if (TG_RARELY(l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0)) return false;
-    out->dense = is_dense_in_order(&out->dense_span, l);
-    reach r = {out->dense, l->offset, l->offset};
     for (int32_t d = 0; d < l->ndim; d++, bit += bit) {
         const int64_t size = l->shape[d];
         if (TG_RARELY(size < 1 || l->axis_size[d] != size) || !tg_mul(&numel, numel, size)) return false;
         if (TG_MOSTLY(at < l->nmodes)) {
             const int32_t number = l->chain[at];
             if (TG_MOSTLY(number < l->nmodes && is_single(&l->mode[number], d, size))) {
-                if (!meet(&r, &l->mode[number])) return false;
+                if (!meet(r, &l->mode[number])) return false;
                 single |= bit;
                 at++;
                 continue;
             }
         }
-        if (TG_RARELY(!check_digits(l, d, &at, &r))) return false;
+        if (TG_RARELY(!check_digits(l, d, &at, r))) return false;
     }
     out->single = single;
     out->numel = numel;
     out->copies = 1;
-    if (at < l->nmodes && TG_RARELY(!check_others(&out->copies, l, at, &r))) return false;
-    if (!tg_mul(&bits, l->span, 2 * l->elem_bits)) return false;     /* stricter than need be */
-    return TG_MOSTLY(r.dense) || (r.low >= 0 && r.high < l->span); /* dense: that is known */
+    return at == l->nmodes || TG_MOSTLY(check_others(&out->copies, l, at, r));
+}
+
+/* Apart from the common case, which needs no place for it. */
+TG_OUTLINE bool walk_far(tg_extent *out, const tg_layout *l) {
+    reach r = {l->offset, l->offset};
+    return walk_chain(out, l, &r) && r.low >= 0 && r.high < l->span;
+}
+
+bool tg_layout_quick(tg_extent *out, const tg_layout *l) {
+    int64_t bits;
+    if (TG_RARELY(l->ndim < 0 || l->ndim > TG_MAX_NDIM || l->naxes != l->ndim)) return false;
+    if (TG_RARELY(l->nmodes < 0 || l->nmodes > TG_MAX_MODES || l->offset < 0 || l->offset > FAR)) return false;
+    if (TG_RARELY(l->elem_bits < 1 || l->elem_bits > 4096 || tg_dtype_bits(l->dtype) == 0)) return false;
+    if (!tg_mul(&bits, l->span, 2 * l->elem_bits)) return false; /* stricter than need be */
+    out->dense = is_dense_in_order(&out->dense_span, l);
+    return TG_MOSTLY(out->dense) ? walk_chain(out, l, NULL) : walk_far(out, l);
 }
 
 /* Each mode goes on where those before it end. */
