@@ -93,22 +93,36 @@ static inline void tg_draft_shift(tg_draft *d, int64_t dst, int64_t src) {
     d->src += src * d->src_unit;
 }
 
-/* One more loop, steps in elements: by decreasing dst, which is walked upwards. */
-static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src, int32_t chunks_of) {
-    int64_t dst_step = dst * d->dst_unit, src_step = TG_RARELY(d->fill) ? 0 : src * d->src_unit;
-    int32_t i = d->n++;
+/* A loop that walks upwards in dst, and from where: at the other end, if it walked downwards. Steps in bytes. */
+static inline void tg_upwards(tg_loop *out, int64_t *dst, int64_t *src, int64_t n, int64_t dst_step,
+                              int64_t src_step) {
     if (TG_RARELY(dst_step < 0)) {
-        d->dst += (n - 1) * dst_step;
-        d->src += (n - 1) * src_step;
+        *dst += (n - 1) * dst_step;
+        *src += (n - 1) * src_step;
         dst_step = -dst_step;
         src_step = -src_step;
     }
-    for (; i > 0 && d->loop[i - 1].dst < dst_step; i--) d->loop[i] = d->loop[i - 1];
-    tg_loop *const l = &d->loop[i]; /* not a copy: wide loads would wait for narrow stores */
-    l->n = n;
-    l->dst = dst_step;
-    l->src = src_step;
+    out->n = n;
+    out->dst = dst_step;
+    out->src = src_step;
+    out->chunks_of = TG_NO_LOOP;
+}
+
+/* One more loop, upwards in dst: by decreasing steps. */
+static inline void tg_draft_put(tg_draft *d, int64_t n, int64_t dst, int64_t src, int32_t chunks_of) {
+    tg_loop *l = &d->loop[d->n++];
+    for (; l > d->loop && TG_RARELY(l[-1].dst < dst); l--) *l = l[-1];
+    l->n = n; /* not a copy: wide loads would wait for narrow stores */
+    l->dst = dst;
+    l->src = src;
     l->chunks_of = chunks_of;
+}
+
+/* One more loop of any direction, steps in elements. */
+static inline void tg_draft_loop(tg_draft *d, int64_t n, int64_t dst, int64_t src) {
+    tg_loop l;
+    tg_upwards(&l, &d->dst, &d->src, n, dst * d->dst_unit, TG_RARELY(d->fill) ? 0 : src * d->src_unit);
+    tg_draft_put(d, l.n, l.dst, l.src, TG_NO_LOOP);
 }
 
 static inline bool tg_draft_has(const tg_draft *d, int32_t i) { return (d->left >> i & 1) != 0; }

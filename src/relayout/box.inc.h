@@ -249,7 +249,7 @@ static inline void copy_steps(tg_block *to, const tg_block *from) {
 }
 
 /* The box that d has just become once more, but for its runs: of so many elements, with another tail, and so many
- * elements further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
+ * bytes further on. For small moves, which are not cut into blocks; false if it is not as simple as that, and must
  * be drafted. */
 static bool make_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64_t src) {
     tg_nest            *nest = &d->plan->as.nest;
@@ -260,8 +260,8 @@ static bool make_twin(tg_draft *d, int64_t run, int64_t tail, int64_t dst, int64
     if (!rows || d->fill || d->dst_width == 0 || d->src_width == 0 || !tg_stays_near(d)) return false;
     if ((tail == 0 && (d->converts || cols < TG_RUN_BYTES)) || continues(d, run)) return false;
     if (nest->nboxes == TG_PLAN_BOXES) return false;
-    twin->dst = d->dst + dst * d->dst_unit;
-    twin->src = d->src + src * d->src_unit;
+    twin->dst = d->dst + dst;
+    twin->src = d->src + src;
     copy_steps(&twin->block, &box->block);
     twin->block.cols = cols;
     twin->block.tail = d->converts ? tail : tg_bytes_for(tail, d->plan->dst_bits);

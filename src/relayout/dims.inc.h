@@ -15,7 +15,7 @@ static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, in
     tg_draft_shift(d, dst, src);
     for (int32_t i = 0;;) {
         if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
-        if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src, TG_NO_LOOP);
+        if (TG_MOSTLY(n > 1)) tg_draft_loop(d, n, g->at[i].dst, g->at[i].src);
         if (++i == g->n) return true;
         n = g->at[i].steps;
     }
@@ -26,7 +26,7 @@ static bool add_even(refinement *r, int64_t dst, int64_t src, int64_t begin, int
     tg_draft *d = &r->common;
     if (d->n == MAX_BOX_LOOPS) return refuse(r, "there are too many loops");
     if (TG_RARELY(begin > 0)) tg_draft_shift(d, begin * dst, begin * src); /* fits: these are offsets of coordinates */
-    if (TG_MOSTLY(end - begin > 1)) tg_draft_loop(d, end - begin, dst, src, TG_NO_LOOP);
+    if (TG_MOSTLY(end - begin > 1)) tg_draft_loop(d, end - begin, dst, src);
     return true;
 }
 
@@ -48,49 +48,53 @@ static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
     const int64_t dst = w * d->dst_unit, src = w * d->src_unit;
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == dst && d->loop[i].src == src) return true;
-    for (int32_t i = 0; i < r->nloops; i++)
-        if (r->loops[i].dst == w && r->loops[i].src == w) return true;
+    for (const tg_loop *l = r->loops; l < r->loops_end; l++)
+        if (l->dst == dst && l->src == src) return true;
     return false;
 }
 
-/* Then true, and the segment is the last one. */
-static bool join(refinement *r, const dim *d) {
-    const segment *const whole = &r->segments[d->data], *const rest = &whole[1];
-    const loop *const    first = &r->loops[whole->first];
-    const int64_t        steps = whole->nloops == 2 ? first->n : 1, w = first[whole->nloops - 1].n;
-    if (better_apart(r, steps, w) || r->nsegments == MAX_SEGMENTS || r->nloops + 2 > MAX_LOOPS) return false;
-    segment *const s = add_segment(r, whole->dst, whole->src);
+/* Then the segment, or NULL. */
+static const segment *join(refinement *r, const dim *d) {
+    const segment *const whole = d->data, *const rest = &whole[1];
+    const int64_t        steps = whole->nloops == 2 ? whole->loop->n : 1, w = whole->loop[whole->nloops - 1].n;
+    if (better_apart(r, steps, w) || r->segments_end == r->segments + MAX_SEGMENTS) return NULL;
+    tg_loop *const loop = r->loops_end;
+    if (loop + 2 > r->loops + MAX_LOOPS) return NULL;
+    segment *const s = add_segment(r, 0, 0);
+    s->dst = whole->dst;
+    s->src = whole->src;
     s->tail = rest->tail;
-    s->last = rest->nloops == 1 ? r->loops[rest->first].n : 1;
+    s->last = rest->nloops == 1 ? rest->loop->n : 1;
     (void)add_loop(r, s, steps + 1, d->high_dst, d->high_src);
     (void)add_loop(r, s, w, 1, 1);
-    return true;
+    loop->chunks_of = TG_BLOCK_COLS;
+    return s;
 }
 
 static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begin, int64_t end, int64_t size,
                          int64_t positions) {
-    dim *d = &r->dims[r->ndims];
+    dim *const d = r->dims_end++;
     d->begin = begin;
     d->end = end;
     d->size = size;
     d->positions = positions;
-    d->dst = &r->dst[r->ndims++];
-    d->data = r->nsegments;
+    d->dst = r->dst_end++;
+    d->data = r->segments_end;
     if (TG_RARELY(begin > 0) ? begin < end && !cut_at(r, both, 0, begin, end) : !cut_all(r, both, end)) return false;
-    d->pads = r->nsegments;
-    d->ndata = d->pads - d->data;
-    d->npads = d->tail_pads = 0;
+    d->pads = d->tail = d->last = r->segments_end;
     d->has_tail = false;
-    d->all = NO_SEGMENT;
-    d->joins = d->ndata == 2 && both->n == 2 && can_join(r, d, both);
-    d->high_dst = both->at[0].dst;
-    d->high_src = both->at[0].src;
+    d->all = NULL;
+    d->joins = d->pads == d->data + 2 && both->n == 2 && can_join(r, d, both);
+    if (TG_RARELY(d->joins)) {
+        d->high_dst = both->at[0].dst;
+        d->high_src = both->at[0].src;
+    }
     return positions == size || make_padding(r, d);
 }
 
 /* The next dimension; its digits in dst are the next of r->dst. */
 static bool add_dim(refinement *r, tg_both_digits *src, int64_t begin, int64_t end, int64_t size) {
-    tg_both_digits *const dst = &r->dst[r->ndims];
+    tg_both_digits *const dst = r->dst_end;
     const int64_t         positions = r->pair->pad && end == size ? count_positions(dst) : size;
     tg_both_digits        room;
     const tg_both_digits *both = tg_refine(&room, dst, src);
@@ -105,10 +109,10 @@ static bool add_dim(refinement *r, tg_both_digits *src, int64_t begin, int64_t e
 static bool make_synthetic(refinement *r, const tg_mode *mode) {
     const bool copy = mode->axis == TG_AXIS_COPY;
     if (TG_MOSTLY(mode->size <= 1 || (!copy && !r->pair->pad))) return true;
-    if (r->ndims == MAX_DIMS) return refuse(r, "there are too many dimensions");
+    if (r->dims_end == r->dims + MAX_DIMS) return refuse(r, "there are too many dimensions");
     tg_both_digits none;
     none.n = 0;
-    tg_one_digit(&r->dst[r->ndims], mode->stride, mode->size);
+    tg_one_digit(r->dst_end, mode->stride, mode->size);
     return add_dim(r, &none, 0, copy ? mode->size : 1, copy ? mode->size : 1);
 }
 
@@ -117,7 +121,7 @@ static bool make_digits(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_s
     const tg_pair *p = r->pair;
     int32_t        i = *at_dst, j = *at_src;
     tg_both_digit  to, from;
-    tg_both_digits src, *const dst = &r->dst[r->ndims];
+    tg_both_digits src, *const dst = r->dst_end;
     const bool     one_dst = tg_single_mode(&to, p->dst, d, &i, true);
     const bool     one_src = tg_single_mode(&from, p->src, d, &j, false);
     if (one_dst) tg_one_digit(dst, to.dst, to.size), *at_dst = i;
@@ -135,7 +139,7 @@ static bool make_dim(refinement *r, int32_t d, int32_t *at_dst, int32_t *at_src)
     const tg_mode *dst = &p->dst->mode[p->dst->chain[(*at_dst)++]], *src = &p->src->mode[p->src->chain[(*at_src)++]];
     const bool     pad = TG_RARELY(dst->size > size) && p->pad && end == size;
     if (TG_MOSTLY(begin < end && !pad)) return add_even(r, dst->stride, src->stride, begin, end);
-    tg_both_digits *const both = &r->dst[r->ndims];
+    tg_both_digits *const both = r->dst_end;
     tg_one_digit(both, dst->stride, dst->size);
     both->at[0].src = src->stride;
     both->n = 1;

@@ -6,7 +6,7 @@
 typedef struct walk_of_dst {
     int64_t first;
     int32_t n;
-    loop    at[TG_MAX_MODES];
+    struct { int64_t n, dst; } at[TG_MAX_MODES];
 } walk_of_dst;
 
 /* False if dst has positions of its own that hold no data. */
@@ -23,7 +23,8 @@ static bool walk_dst(walk_of_dst *w, const tg_pair *p) {
         if (m->size == 1) continue;
         if (m->stride < 0) w->first += (m->size - 1) * m->stride;
         for (; k > 0 && w->at[k - 1].dst > step; k--) w->at[k] = w->at[k - 1];
-        w->at[k] = (loop){m->size, step, 0};
+        w->at[k].n = m->size;
+        w->at[k].dst = step;
         w->n++;
     }
     return positions == data;
@@ -43,9 +44,9 @@ static bool are_gaps_far_apart(const walk_of_dst *w, int64_t width) {
 static bool add_gap(refinement *r, const walk_of_dst *w, int32_t i, int64_t at, int64_t n) {
     tg_draft d;
     tg_draft_begin(&d, r->plan, r->pair, at, 0, true);
-    if (n > 1) tg_draft_loop(&d, n, 1, 0, TG_NO_LOOP);
+    if (n > 1) tg_draft_loop(&d, n, 1, 0);
     for (int32_t k = i; k < w->n; k++)
-        if (k > i || w->at[k].n > 2) tg_draft_loop(&d, w->at[k].n - (k == i), w->at[k].dst, 0, TG_NO_LOOP);
+        if (k > i || w->at[k].n > 2) tg_draft_loop(&d, w->at[k].n - (k == i), w->at[k].dst, 0);
     return n == 0 || draft_box(r, &d);
 }
 

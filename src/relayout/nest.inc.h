@@ -38,7 +38,7 @@ static bool add_rest(refinement *r) {
         if (p->end[d] != p->dst->shape[d]) return true; /* a later box's */
     tg_draft d;
     tg_draft_begin(&d, r->plan, p, p->dense_span, 0, true);
-    tg_draft_loop(&d, rest, 1, 0, TG_NO_LOOP);
+    tg_draft_loop(&d, rest, 1, 0);
     return draft_box(r, &d);
 }
 
@@ -48,7 +48,10 @@ static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
     r.plan = plan;
     r.pair = pair;
     r.why = NULL;
-    r.ndims = r.nsegments = r.nloops = 0;
+    r.dims_end = r.dims;
+    r.dst_end = r.dst;
+    r.segments_end = r.segments;
+    r.loops_end = r.loops;
     tg_draft_begin(&r.common, plan, pair, pair->dst->offset, pair->src->offset, false);
     plan->as.nest.nboxes = plan->as.nest.nloops = plan->as.nest.nmovers = 0;
     plan->as.nest.single = true;

@@ -8,20 +8,16 @@ enum {
     MAX_DIMS = TG_MAX_NDIM + 16, /* logical ones, then dst's synthetic paddings and copies */
     MAX_SEGMENTS = 96,           /* of all dimensions */
     MAX_LOOPS = 200,             /* of all segments */
-    MAX_TAIL = 4096,             /* elements; more padding is boxes, which blocks cut */
-    NO_SEGMENT = -1
+    MAX_TAIL = 4096              /* elements; more padding is boxes, which blocks cut */
 };
 
-/* A loop of a segment; steps in elements. */
-typedef struct loop {
-    int64_t n, dst, src;
-} loop;
-
+/* Places and steps are bytes, as those of a draft are. */
 typedef struct segment {
-    int64_t dst, src; /* elements: where it begins */
-    int64_t tail;     /* positions of padding behind each run, else 0 */
-    int64_t last;     /* if > 0: elements of the last run of the first loop, which alone has the tail */
-    int32_t first, nloops;
+    int64_t        dst, src; /* where it begins */
+    int64_t        tail;     /* positions of padding behind each run, else 0 */
+    int64_t        last;     /* if > 0: elements of the last run of the first loop, which alone has the tail */
+    const tg_loop *loop;     /* nloops, each upwards in dst */
+    int32_t        nloops;
 } segment;
 
 /* A dimension of several segments. */
@@ -29,13 +25,13 @@ typedef struct dim {
     int64_t               begin, end, size;
     int64_t               positions; /* in dst; `size` if its padding is not wanted here */
     const tg_both_digits *dst;
-    int32_t               data, ndata; /* segments of coordinates in [begin, end) */
-    int32_t               pads, npads; /* and of padding, if end is the dimension's end */
-    int32_t               tail_pads;   /* of these, the last one or none: the tail of the last of data */
+    segment              *data, *pads, *tail, *last; /* segments of coordinates in [begin, end), up to pads; if end is
+                                                      * the dimension's, of padding, up to tail, and one or none that
+                                                      * is the tail of the last of data */
     bool                  has_tail;
     bool                  joins;       /* all of data can be one segment that ends in a shorter run */
-    int64_t               high_dst, high_src; /* then: steps from run to run */
-    int32_t               all;         /* one segment of all positions, or NO_SEGMENT if nobody asked yet */
+    int64_t               high_dst, high_src; /* then: elements from run to run */
+    const segment        *all;         /* one segment of all positions, or NULL if nobody asked yet */
 } dim;
 
 typedef struct refinement {
@@ -43,11 +39,14 @@ typedef struct refinement {
     const tg_pair   *pair;
     const char      *why;    /* it cannot be done */
     tg_draft         common; /* what all boxes have: the dimensions of one segment */
-    int32_t          ndims, nsegments, nloops;
-    dim              dims[MAX_DIMS]; /* the others */
-    tg_both_digits   dst[MAX_DIMS];  /* of dims, in the order in which they were made */
+    dim             *dims_end; /* behind the last one of dims, and so on */
+    tg_both_digits  *dst_end;
+    segment         *segments_end;
+    tg_loop         *loops_end;
+    dim              dims[MAX_DIMS];   /* the others */
+    tg_both_digits   dst[MAX_DIMS];    /* of dims, in the order in which they were made */
     segment          segments[MAX_SEGMENTS];
-    loop             loops[MAX_LOOPS]; /* of segments */
+    tg_loop          loops[MAX_LOOPS]; /* of segments */
 } refinement;
 
 TG_COLD static bool refuse(refinement *r, const char *why) {
@@ -57,28 +56,30 @@ TG_COLD static bool refuse(refinement *r, const char *why) {
 
 /* ---- segments ---- */
 
+/* dst and src: elements. */
 static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
-    if (TG_RARELY(r->nsegments == MAX_SEGMENTS)) {
+    segment *const s = r->segments_end;
+    if (TG_RARELY(s == r->segments + MAX_SEGMENTS)) {
         refuse(r, "there are too many ragged edges");
         return NULL;
     }
-    segment *s = &r->segments[r->nsegments++];
-    s->dst = dst;
-    s->src = src;
+    r->segments_end = s + 1;
+    s->dst = dst * r->common.dst_unit;
+    s->src = src * r->common.src_unit;
     s->tail = s->last = 0;
-    s->first = r->nloops;
+    s->loop = r->loops_end;
     s->nloops = 0;
     return s;
 }
 
-static bool add_loop(refinement *r, segment *s, int64_t n, int64_t dst, int64_t src) {
+/* A loop of the last segment; steps in elements. */
+static inline bool add_loop(refinement *r, segment *s, int64_t n, int64_t dst, int64_t src) {
+    tg_loop *const l = r->loops_end;
     if (TG_RARELY(n == 1)) return true;
-    if (r->nloops == MAX_LOOPS) return refuse(r, "there are too many loops");
-    loop *l = &r->loops[r->nloops++];
-    l->n = n;
-    l->dst = dst;
-    l->src = src;
+    if (TG_RARELY(l == r->loops + MAX_LOOPS)) return refuse(r, "there are too many loops");
+    r->loops_end = l + 1;
     s->nloops++;
+    tg_upwards(l, &s->dst, &s->src, n, dst * r->common.dst_unit, src * r->common.src_unit);
     return true;
 }
 
@@ -93,23 +94,20 @@ static void place(int64_t *dst, int64_t *src, const tg_both_digits *g, int64_t c
     }
 }
 
-/* n steps of digit `level`, with all that is below it. */
-static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t level, int64_t n, int64_t dst,
+/* n steps of digit `at`, with all that is below it, up to `stop`. */
+static inline bool add_data(refinement *r, const tg_both_digit *at, const tg_both_digit *stop, int64_t n, int64_t dst,
                             int64_t src) {
-    segment *s = add_segment(r, dst, src);
+    const int64_t  dst_unit = r->common.dst_unit, src_unit = r->common.src_unit;
+    tg_loop *const first = r->loops_end, *l = first;
+    segment *const s = add_segment(r, dst, src);
     if (TG_RARELY(s == NULL)) return false;
-    if (TG_RARELY(r->nloops + TG_BOTH_DIGITS > MAX_LOOPS)) return refuse(r, "there are too many loops");
-    loop *l = &r->loops[r->nloops];
-    for (int32_t i = level;;) {
-        l->n = n;
-        l->dst = g->at[i].dst;
-        l->src = g->at[i].src;
-        l += n > 1;
-        if (++i == g->n) break;
-        n = g->at[i].steps;
+    if (TG_RARELY(r->loops + MAX_LOOPS - l < TG_BOTH_DIGITS)) return refuse(r, "there are too many loops");
+    for (;; n = at->steps) {
+        if (n > 1) tg_upwards(l++, &s->dst, &s->src, n, at->dst * dst_unit, at->src * src_unit);
+        if (++at == stop) break;
     }
-    r->nloops = (int32_t)(l - r->loops);
-    s->nloops = r->nloops - s->first;
+    s->nloops = (int32_t)(l - first);
+    r->loops_end = l;
     return true;
 }
 
@@ -117,7 +115,7 @@ static inline bool add_data(refinement *r, const tg_both_digits *g, int32_t leve
 static bool add_range(refinement *r, const tg_both_digits *g, int32_t level, int64_t begin, int64_t end) {
     int64_t dst, src;
     place(&dst, &src, g, begin);
-    return add_data(r, g, level, tg_div(end - begin, g->at[level].weight), dst, src);
+    return add_data(r, &g->at[level], &g->at[g->n], tg_div(end - begin, g->at[level].weight), dst, src);
 }
 
 /* [begin, end), not empty, which a digit above `level` does not divide any further. */
@@ -134,15 +132,16 @@ static bool cut_at(refinement *r, const tg_both_digits *g, int32_t level, int64_
 
 /* The same from coordinate 0 on: what each digit leaves is for the next one. */
 static inline bool cut_all(refinement *r, const tg_both_digits *g, int64_t end) {
-    int64_t dst = 0, src = 0;
-    for (int32_t i = 0; end > 0; i++) {
-        const int64_t w = g->at[i].weight, n = tg_div(end, w);
+    const tg_both_digit *const stop = &g->at[g->n];
+    int64_t                    dst = 0, src = 0;
+    for (const tg_both_digit *at = g->at; end > 0; at++) {
+        const int64_t n = tg_div(end, at->weight);
         if (n == 0) continue;
-        if (TG_RARELY(!add_data(r, g, i, n, dst, src))) return false;
-        end -= n * w;
+        if (TG_RARELY(!add_data(r, at, stop, n, dst, src))) return false;
+        end -= n * at->weight;
         if (end == 0) break;
-        dst += n * g->at[i].dst; /* fits: these are offsets of coordinates */
-        src += n * g->at[i].src;
+        dst += n * at->dst; /* fits: these are offsets of coordinates */
+        src += n * at->src;
     }
     return true;
 }
@@ -158,8 +157,8 @@ static int64_t count_positions(const tg_both_digits *dst) {
 
 typedef struct pad_walk {
     const tg_both_digits *dst;
-    int32_t               nouter; /* digits above, each walked over its full count */
-    loop                  outer[TG_BOTH_DIGITS];
+    int32_t               nouter; /* digits above, each walked over its full count, steps in elements */
+    struct { int64_t n, dst; } outer[TG_BOTH_DIGITS];
     bool                  has_tail; /* the run behind the last coordinate is for later */
 } pad_walk;
 
@@ -184,8 +183,8 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
     if (g->size > used && !is_tail && !add_padding(r, w, level, g->size - used, at + used * g->dst)) return false;
     if (rest > 0 && !pad_level(r, w, level + 1, rest, at + whole * g->dst)) return false;
     if (whole == 0 || level + 1 == w->dst->n) return true;
-    const loop all = {whole, g->dst, 0};
-    w->outer[w->nouter++] = all;
+    w->outer[w->nouter].n = whole;
+    w->outer[w->nouter++].dst = g->dst;
     const bool done = pad_level(r, w, level + 1, g->weight, at);
     w->nouter--;
     return done;
@@ -194,10 +193,10 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
 /* How many positions of padding follow the last run of data in dst, if they do so without a gap. */
 static int64_t tail_of(const refinement *r, const dim *d) {
     const tg_both_digits *dst = d->dst;
-    if (TG_RARELY(dst->n == 0 || d->ndata == 0)) return 0;
+    if (TG_RARELY(dst->n == 0 || d->data == d->pads)) return 0;
     const tg_both_digit *g = &dst->at[dst->n - 1];
-    const segment       *s = &r->segments[d->data + d->ndata - 1];
-    if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && r->loops[s->first].dst != 1)) return 0;
+    const segment *const s = d->pads - 1;
+    if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && s->loop->dst != r->common.dst_unit)) return 0;
     const int64_t used = dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
     const int64_t tail = used == 0 ? 0 : g->size - used;
     return tail > MAX_TAIL ? 0 : tail;
@@ -205,11 +204,12 @@ static int64_t tail_of(const refinement *r, const dim *d) {
 
 /* The tail as a segment of its own, for parts of tensors: where dimensions before this one are at padding, so is it. */
 static bool add_tail(refinement *r, dim *d, int64_t tail) {
-    const segment *const run = &r->segments[d->data + d->ndata - 1];
-    const int64_t        length = run->nloops == 0 ? 1 : r->loops[run->first].n;
-    segment *const       s = add_segment(r, run->dst + length, 0);
-    d->tail_pads = 1;
-    return s != NULL && add_loop(r, s, tail, 1, 0);
+    const segment *const run = d->pads - 1;
+    const int64_t        length = run->nloops == 0 ? 1 : run->loop->n;
+    segment *const       s = add_segment(r, 0, 0);
+    if (s == NULL) return false;
+    s->dst = run->dst + length * r->common.dst_unit;
+    return add_loop(r, s, tail, 1, 0);
 }
 
 static bool make_padding(refinement *r, dim *d) {
@@ -222,10 +222,11 @@ static bool make_padding(refinement *r, dim *d) {
         w.has_tail = d->has_tail;
         if (!pad_level(r, &w, 0, d->size, 0)) return false;
     }
+    d->tail = r->segments_end;
     if (tail > 0) {
-        r->segments[d->data + d->ndata - 1].tail = tail;
+        d->pads[-1].tail = tail;
         if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail)) return false;
     }
-    d->npads = r->nsegments - d->pads;
+    d->last = r->segments_end;
     return true;
 }
