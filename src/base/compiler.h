@@ -7,12 +7,14 @@
 #define TG_RARELY(condition) __builtin_expect(!!(condition), 0)
 #define TG_MOSTLY(condition) __builtin_expect(!!(condition), 1)
 
-/* For a file, before its functions: each begins with a line of the instruction cache, so that no code before it changes
- * how long it takes. */
+/* Functions between these two each begin with a line of the instruction cache, so that no code before them changes how
+ * long they take. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define TG_ALIGN_FUNCTIONS _Pragma("GCC optimize(\"align-functions=64\")")
+#define TG_ALIGN_FUNCTIONS     _Pragma("GCC push_options") _Pragma("GCC optimize(\"align-functions=64\")")
+#define TG_ALIGN_FUNCTIONS_END _Pragma("GCC pop_options")
 #else
 #define TG_ALIGN_FUNCTIONS
+#define TG_ALIGN_FUNCTIONS_END
 #endif
 
 /* A function of its own: its registers, or its stack, are not those of its caller. */

@@ -347,3 +347,5 @@ tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_error *err
 }
 
 int64_t tg_plan_steps(const tg_plan *plan) { return tg_plan_see(plan)->steps; }
+
+TG_ALIGN_FUNCTIONS_END
