@@ -14,8 +14,8 @@
  *
  * --lines adds copies of the lines that the move touches, without any work on elements, in the three fastest of
  * several ways (line_copies.h), and the work on elements alone, in the first-level cache (work.h). x limit is to the
- * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h). Transposes have x_loop in
- * the JSON: to the fastest loop of squares.
+ * fastest copy or the work, whichever is slower: below 1 is what is left to win (limits.h). Transposes, and moves of
+ * sticks into the middle of lines of dst, have x_loop in the JSON: to the fastest loop that does nothing else.
  *
  * Where dst begins past a cache line, so it does for all contenders but one: x aligned is to the same move with dst at
  * a line, in the same rounds.

@@ -8,12 +8,13 @@ Tegula's time in the same round. Columns of NumPy and PyTorch come from their ow
 with them; for size T the times of two processes are compared instead, because a call through Python costs more
 than the work. x limit is to what the machine allows, if bench_relayout measured it (--lines), and `limit` says what
 that is: how the lines were copied that had to be touched, or the work on elements, whichever takes longer. x loop is to
-the fastest loop of squares that does both, for transposes, and `loop` is its name. A target is
+the fastest loop that does both, for transposes and where sticks begin inside of lines of dst, and `loop` is its name. A
+target is
 
     met        reached
     at limit   not reached, but x limit is 0.95 or more: nothing is left to win here on this machine. Where the limit is
                `work`, our own loop of a conversion, it is the limit without this that counts
-    at loop    not reached, but x loop is 0.95 or more: nor does a loop that does nothing but this transpose
+    at loop    not reached, but x loop is 0.95 or more: nor does a loop that does nothing but this move
     below      not reached
 
 and the limit or the loop that counted is named behind it. Of what bench_relayout --quick measured only the rows are
@@ -296,7 +297,7 @@ def report(opt, data, extra):
     print("measured with --quick: one call of each, which gives no ratios, and no target is judged\n" if quick else
           "x NAME: how many times faster than NAME in the same rounds; spread: median time / best time;\n"
           "limit: what the machine allows, the fastest copy of the same lines or the work on elements;\n"
-          "loop: what does both for a transpose, and nothing else;\n"
+          "loop: what does both and nothing else, for a transpose or for sticks inside of lines of dst;\n"
           "target: of x memcpy, if it names nothing else; (limit or loop) that it was judged by;\n"
           "aligned: the same move with dst at a cache line\n")
     (print_quick if quick else print_measured)(rows)

@@ -1,6 +1,6 @@
 #include "limits.h"
 
-enum { LINES_CHOSEN = 3, SQUARES_CHOSEN = 2 };
+enum { LINES_CHOSEN = 3, LOOPS_CHOSEN = 2 };
 
 static const double NEVER = 1e9; /* seconds */
 
@@ -22,11 +22,14 @@ void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size
     if (!touched_find(&l->touched, &s->dst_layout, &s->src_layout, room)) return;
     const int n = lines_ways(l->way, &l->touched, 0, s->dst, s->src, s->executor);
     add_ways(r, KIND_LINES, l->way, n, LINES_CHOSEN, pool);
-    if (n == 0 || !work_find(&l->work, &l->touched, s, of)) return;
+    if (n == 0) return;
+    const int joined = joined_ways(l->loop, &l->touched, s->dst, s->src, s->executor);
+    add_ways(r, KIND_LOOP, l->loop, joined, LOOPS_CHOSEN, pool);
+    if (!work_find(&l->work, &l->touched, s, of)) return;
     rounds_add(r, l->work.name, work_run, &l->work, pool)->kind = KIND_WORK;
     if (!l->work.is_turned) return;
-    const int squares = lines_ways(l->square, &l->touched, (int32_t)l->work.width, s->dst, s->src, s->executor);
-    add_ways(r, KIND_SQUARES, l->square, squares, SQUARES_CHOSEN, pool);
+    const int squares = lines_ways(l->loop, &l->touched, (int32_t)l->work.width, s->dst, s->src, s->executor);
+    add_ways(r, KIND_LOOP, l->loop, squares, LOOPS_CHOSEN, pool);
 }
 
 /* The fastest way among the contenders of a kind, and how many times faster `of` is. */
@@ -51,7 +54,7 @@ static const contender *find_work(const rounds *r) {
 bounds limits_of(const limits *l, const rounds *r, const char *name) {
     const contender *const of = rounds_find(r, name), *const task = find_work(r);
     const bound            copy = fastest(r, KIND_LINES, of);
-    bounds                 found = {copy, copy, fastest(r, KIND_SQUARES, of)};
+    bounds                 found = {copy, copy, fastest(r, KIND_LOOP, of)};
     if (task == NULL) return found;
     const bound by_work = {task->name, contender_ratio(task, of, r->count)};
     if (by_work.x <= copy.x) return found;

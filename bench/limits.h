@@ -1,5 +1,6 @@
 /* What the machine allows for a move: the fastest way to copy the lines that it touches (line_copies.h), and its work
- * on elements alone (work.h), whichever takes longer. And what a loop reaches that does both and nothing else. */
+ * on elements alone (work.h), whichever takes longer. And what a loop reaches that does both and nothing else: for a
+ * transpose, and for sticks that begin inside of lines of dst. */
 #ifndef BENCH_LIMITS_H
 #define BENCH_LIMITS_H
 
@@ -11,12 +12,12 @@
 
 typedef struct limits {
     touched touched;
-    lines   way[MOST_LINES_WAYS], square[MOST_LINES_WAYS];
+    lines   way[MOST_LINES_WAYS], loop[MOST_LINES_WAYS];
     work    work;
 } limits;
 
-/* Try all ways on as many threads as *s has, and add the fastest three to the rounds, the work, and for a transpose the
- * fastest two loops of squares; nothing where a limit is not known. room: bytes that may be touched of dst and of src.
+/* Try all ways on as many threads as *s has, and add the fastest three to the rounds, the work, and the fastest two
+ * loops; nothing where a limit is not known. room: bytes that may be touched of dst and of src.
  * pool: of the executor. *l must stay, and the settings of *r must be made. */
 void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size_t room, int pool);
 
@@ -27,7 +28,7 @@ typedef struct bound {
     double      x;
 } bound;
 
-/* all: the limit. machine: the same without work that is no limit of the machine. loop: the fastest loop of squares. */
+/* all: the limit. machine: the same without work that is no limit of the machine. loop: the fastest that does both. */
 typedef struct bounds {
     bound all, machine, loop;
 } bounds;

@@ -3,13 +3,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *const order_names[TOUR_ORDERS] = {"dst", "src", "bands"};
+static const char *const order_names[TOUR_ORDERS] = {"dst", "src", "bands", "blocks"};
 static const char *const stores_names[LINES_STORES] = {"plain", "around", "next", "512", "1024"};
 
 /* ---- copies ---- */
 
 #if defined(__x86_64__)
 #  include "turning.h"
+
+#  define JOINING __attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi")))
+#  define JOINER JOINING __attribute__((always_inline)) static inline
+
+enum { JOINED = 8 }; /* sticks with loads of their own */
 
 INLINE __m512i get(const uint8_t *s) { return _mm512_loadu_si512((const void *)s); }
 
@@ -177,6 +182,67 @@ INLINE void copy_groups(const lines *l, uint8_t *d, const uint8_t *s, const tour
         }
 }
 
+/* Bytes of two lines, from `past` bytes before the end of the first one on. */
+JOINER __m512i bytes_across(int64_t past) {
+    const __m512i first = _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928,
+                                           0x2726252423222120, 0x1f1e1d1c1b1a1918, 0x1716151413121110,
+                                           0x0f0e0d0c0b0a0908, 0x0706050403020100);
+    return _mm512_add_epi8(first, _mm512_set1_epi8((char)(LINE - past)));
+}
+
+/* n sticks, a constant, side by side in dst from x.d on. Their lines are loaded once, as they are. */
+JOINER void join_sticks(spot x, int64_t apart, const uint8_t *before, __m512i across, int n, bool around) {
+    __m512i last = get(before + LINE);
+    UNROLL
+    for (int k = 0; k < n; k++) {
+        if (x.later != NULL) {
+            fetch(x.later + k * apart);
+            fetch(x.later + k * apart + LINE);
+        }
+        const __m512i v = get(x.s + k * apart), w = get(x.s + k * apart + LINE);
+        put(x.d + 2 * k * LINE, _mm512_permutex2var_epi8(last, across, v), around);
+        put(x.d + (2 * k + 1) * LINE, _mm512_permutex2var_epi8(v, across, w), around);
+        last = w;
+    }
+}
+
+/* What is the same for all runs, by value: to look it up between stores would be to wait for them. */
+typedef struct run {
+    int64_t        n, apart, to_before; /* sticks; the last: from the first stick to the one before it */
+    int64_t        ahead;               /* 0: nothing is fetched */
+    const uint8_t *src;
+} run;
+
+JOINER void join_run(run r, uint8_t *d, const uint8_t *s, bool around) {
+    const __m512i  across = bytes_across((int64_t)((uintptr_t)d % LINE));
+    const uint8_t *before = s + r.to_before < r.src ? s : s + r.to_before;
+    int64_t        k = 0;
+    for (; k + JOINED <= r.n; k += JOINED, d += JOINED * 2 * LINE, s += JOINED * r.apart) {
+        join_sticks(spot_at(d, s, r.ahead != 0 ? s + r.ahead : NULL, 0, 0), r.apart, before, across, JOINED, around);
+        before = s + (JOINED - 1) * r.apart;
+    }
+    for (; k < r.n; k++, d += 2 * LINE, s += r.apart) {
+        join_sticks(spot_at(d, s, r.ahead != 0 ? s + r.ahead : NULL, 0, 0), r.apart, before, across, 1, around);
+        before = s;
+    }
+}
+
+/* Whole runs where the innermost loop is theirs, or else stick by stick. */
+JOINER void join_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next) {
+    const loop outer = n->nest.loop[n->nest.nloops - 3], middle = n->nest.loop[n->nest.nloops - 2],
+               inner = n->nest.loop[n->nest.nloops - 1];
+    const bool    whole = inner.dst == 2 * LINE;
+    const int64_t runs = whole ? 1 : inner.n;
+    const run     r = {whole ? inner.n : 1, l->apart, whole && inner.n == l->run ? l->to_last : -l->apart,
+                       next ? n->next : 0, l->src};
+    for (int64_t i = 0; i < outer.n; i++)
+        for (int64_t j = 0; j < middle.n; j++) {
+            uint8_t       *d1 = d + i * outer.dst + j * middle.dst;
+            const uint8_t *s1 = s + i * outer.src + j * middle.src;
+            for (int64_t k = 0; k < runs; k++, d1 += inner.dst, s1 += inner.src) join_run(r, d1, s1, around);
+        }
+}
+
 #  define COPY(NAME, ...) \
       TARGET static void NAME(const lines *l, uint8_t *d, const uint8_t *s, const tour *n) { __VA_ARGS__; }
 #  define COPIES(NAME, ...)                                              \
@@ -196,6 +262,12 @@ COPIES(turned_8, TILE_TURNED, 0, 0, 8)
 COPY(rows_512, copy_groups(l, d, s, n, 4))
 COPY(rows_1024, copy_groups(l, d, s, n, 8))
 
+#  define JOIN(NAME, ...) \
+      JOINING static void NAME(const lines *l, uint8_t *d, const uint8_t *s, const tour *n) { __VA_ARGS__; }
+JOIN(joined_plain, join_tiles(l, d, s, n, false, false))
+JOIN(joined_around, join_tiles(l, d, s, n, true, false))
+JOIN(joined_next, join_tiles(l, d, s, n, true, true))
+
 typedef void (*copy)(const lines *l, uint8_t *d, const uint8_t *s, const tour *n);
 
 static copy copy_of(const lines *l) {
@@ -203,12 +275,14 @@ static copy copy_of(const lines *l) {
                       halves[] = {halves_plain, halves_around, halves_next},
                       pairs[] = {pairs_plain, pairs_around, pairs_next},
                       rows[] = {rows_plain, rows_around, rows_next, rows_512, rows_1024},
+                      joined[] = {joined_plain, joined_around, joined_next},
                       spread[] = {spread_plain, spread_around, spread_next},
                       uneven[] = {uneven_plain, uneven_around, uneven_next},
                       turned[][3] = {{turned_1_plain, turned_1_around, turned_1_next},
                                      {turned_2_plain, turned_2_around, turned_2_next},
                                      {turned_4_plain, turned_4_around, turned_4_next},
                                      {turned_8_plain, turned_8_around, turned_8_next}};
+    if (l->run > 0) return joined[l->stores];
     if (l->width > 0) return turned[l->width == 8 ? 3 : l->width / 2][l->stores];
     const int32_t nto = l->touched->nto, nfrom = l->touched->nfrom;
     return nto == 2 && nfrom == 2 ? sticks[l->stores] : nto == 2 && nfrom == 4 ? halves[l->stores]
@@ -217,6 +291,7 @@ static copy copy_of(const lines *l) {
 }
 
 static bool can_copy(void) { return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq"); }
+static bool can_join(void) { return can_copy() && __builtin_cpu_supports("avx512vbmi"); }
 
 static void walk(const lines *l, copy inner, const tour *t, int32_t depth, uint8_t *d, const uint8_t *s) {
     if (depth == t->nest.nloops - LEAST_LOOPS) {
@@ -239,6 +314,7 @@ static void run_part(void *arg, size_t i) {
 #else
 
 static bool can_copy(void) { return false; }
+static bool can_join(void) { return false; }
 static void run_part(void *arg, size_t i) {
     (void)arg;
     (void)i;
@@ -294,26 +370,54 @@ static bool is_turned(const lines *l) {
     return true;
 }
 
+/* Runs of sticks of dst, of which some begin inside of lines: false where tiles are not such sticks. */
+static bool find_runs(lines *l) {
+    const touched *const t = l->touched;
+    const nest *const    n = &t->nest[0];
+    bool                 inside = (uintptr_t)l->dst % LINE != 0;
+    if (t->nto != 2 || t->nfrom != 2 || t->to[1] != LINE || t->from[1] != LINE) return false;
+    for (int32_t k = 0; k < n->nloops; k++) {
+        inside = inside || n->loop[k].dst % LINE != 0;
+        if (n->loop[k].dst != 2 * LINE) continue;
+        l->run = n->loop[k].n;
+        l->apart = n->loop[k].src;
+    }
+    for (int32_t k = 0; k < n->nloops; k++)
+        if (n->loop[k].dst == l->run * 2 * LINE) l->to_last = (l->run - 1) * l->apart - n->loop[k].src;
+    return inside && l->run > 0;
+}
+
 /* False where the order is none of its own, or the way of its stores does not fit. */
 static bool make_way(lines *l, tour_order order) {
     const int64_t threads = l->executor == NULL ? 1 : l->executor->threads;
     for (int64_t i = 0; i < threads; i++) l->ntours = tours_find(l->tour[i], l->touched, order, i, threads);
     find_rows(l);
     snprintf(l->way, sizeof l->way, "%s %s", order_names[order], stores_names[l->stores]);
-    snprintf(l->name, sizeof l->name, "%s %s", l->width > 0 ? "squares" : "lines", l->way);
-    return l->ntours > 0 && (l->width > 0 ? is_turned(l) : l->stores < STORES_512 || has_groups(l));
+    snprintf(l->name, sizeof l->name, "%s %s", l->run > 0 ? "joined" : l->width > 0 ? "squares" : "lines", l->way);
+    if (l->ntours == 0) return false;
+    if (l->run > 0) return l->stores <= STORES_NEXT;
+    return l->width > 0 ? is_turned(l) : l->stores < STORES_512 || has_groups(l);
+}
+
+static int all_ways(lines *out, const lines *like) {
+    int n = 0;
+    if (!whole_lines(like->touched) || (like->executor != NULL && like->executor->threads > MOST_THREADS)) return 0;
+    for (tour_order order = 0; order < TOUR_ORDERS; order++)
+        for (lines_stores stores = 0; stores < LINES_STORES; stores++) {
+            out[n] = *like;
+            out[n].stores = stores;
+            if (make_way(&out[n], order)) n++;
+        }
+    return n;
 }
 
 int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const uint8_t *src,
                const tg_executor *executor) {
-    int n = 0;
-    if (!can_copy() || !whole_lines(t) || (executor != NULL && executor->threads > MOST_THREADS)) return 0;
-    for (tour_order order = 0; order < TOUR_ORDERS; order++)
-        for (lines_stores stores = 0; stores < LINES_STORES; stores++) {
-            const lines way = {
-                .stores = stores, .touched = t, .width = width, .dst = dst, .src = src, .executor = executor};
-            out[n] = way;
-            if (make_way(&out[n], order)) n++;
-        }
-    return n;
+    const lines like = {.touched = t, .width = width, .dst = dst, .src = src, .executor = executor};
+    return can_copy() ? all_ways(out, &like) : 0;
+}
+
+int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor) {
+    lines like = {.touched = t, .dst = dst, .src = src, .executor = executor};
+    return can_join() && find_runs(&like) ? all_ways(out, &like) : 0;
 }

@@ -1,8 +1,9 @@
 /* Copying the lines that a move touches (touched.h), as they are, in several ways: no mover that reads and writes each
  * of them once can be much faster than the fastest of these. And, for a transpose, with its shuffles between loads and
  * stores: what a loop reaches that does nothing else, knows the width beforehand, and looks its places up in a list.
+ * And, for sticks that begin inside of lines of dst, with each of these lines joined of two of src: all but the ends.
  *
- *     order   dst, src, bands, as in tours.h
+ *     order   dst, src, bands, blocks, as in tours.h
  *     stores  plain   with plain stores, nothing fetched
  *             around  around the caches, nothing fetched
  *             next    around the caches, and the tiles 8 KiB from here are fetched into the second-level cache
@@ -15,7 +16,7 @@
 
 #include "tours.h"
 
-enum { MOST_LINES_WAYS = 15, MOST_THREADS = 2 };
+enum { MOST_LINES_WAYS = 20, MOST_THREADS = 2 };
 
 typedef enum lines_stores {
     STORES_PLAIN,
@@ -27,12 +28,14 @@ typedef enum lines_stores {
 } lines_stores;
 
 typedef struct lines {
-    char               way[16];  /* "bands next" */
-    char               name[24]; /* "lines bands next", "squares dst plain" */
+    char               way[16];  /* "bands next", at most "blocks around" */
+    char               name[24]; /* "lines bands next", "squares dst plain", "joined blocks around" */
     lines_stores       stores;
     const touched     *touched;
     int32_t            width; /* of elements that are turned: 1, 2, 4 or 8 bytes; 0: lines are copied as they are */
     int64_t            rows, to_step, from_step; /* if tiles are sticks at even steps, this many in a run; else 0 */
+    int64_t            run, apart, to_last; /* of sticks that are joined: how many side by side in dst, or 0; their step
+                                             * in src; from the first of a run to the last of the run before */
     int32_t            ntours; /* of each thread */
     tour               tour[MOST_THREADS][MOST_TOURS];
     uint8_t           *dst;
@@ -45,6 +48,10 @@ typedef struct lines {
  * *t must stay. */
 int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const uint8_t *src,
                const tg_executor *executor);
+
+/* All ways to join sticks; 0 too where dst and its runs begin at lines, and on machines without VBMI. What comes before
+ * the first stick of a run may be wrong, and what the last one leaves for the next line is not written. */
+int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor);
 
 /* The argument is a lines *. */
 void lines_run(void *l);

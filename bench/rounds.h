@@ -13,7 +13,7 @@
 enum { MAX_ROUNDS = 64, MAX_CONTENDERS = 14 };
 
 /* What limits.c looks for among all contenders. */
-typedef enum contender_kind { KIND_OTHER, KIND_LINES, KIND_WORK, KIND_SQUARES } contender_kind;
+typedef enum contender_kind { KIND_OTHER, KIND_LINES, KIND_WORK, KIND_LOOP } contender_kind;
 
 typedef struct contender {
     const char    *name;

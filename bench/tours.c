@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BAND = 8, NEXT_BYTES = 8 << 10 };
+enum { BAND = 8, BLOCK_BAND = 16, BLOCK_STEPS = 32, NEXT_BYTES = 8 << 10 };
 
 /* ---- orders ---- */
 
@@ -27,22 +27,40 @@ static int32_t src_loop(const nest *n) {
 
 /* A nest in dst's order becomes bands of the innermost long loop within the one that goes on in src; what the bands
  * leave over goes to *rest. Returns how many nests that are: 0 if there is no such loop. */
-static int32_t make_bands(nest *n, nest *rest) {
+static int32_t make_bands(nest *n, nest *rest, int64_t band) {
     const int32_t across = n->nloops == 0 ? 0 : src_loop(n);
     int32_t       along = n->nloops - 1;
-    while (along > across && n->loop[along].n <= BAND) along--;
+    while (along > across && n->loop[along].n <= band) along--;
     if (along <= across || n->nloops == MOST_LOOPS) return 0;
     const loop long_one = n->loop[along];
     *rest = *n;
-    rest->loop[along].n = long_one.n % BAND;
-    rest->dst += long_one.n / BAND * BAND * long_one.dst;
-    rest->src += long_one.n / BAND * BAND * long_one.src;
+    rest->loop[along].n = long_one.n % band;
+    rest->dst += long_one.n / band * band * long_one.dst;
+    rest->src += long_one.n / band * band * long_one.src;
     memmove(&n->loop[across + 1], &n->loop[across], (size_t)(n->nloops - across) * sizeof(loop));
-    const loop bands = {long_one.n / BAND, BAND * long_one.dst, BAND * long_one.src};
+    const loop bands = {long_one.n / band, band * long_one.dst, band * long_one.src};
     n->loop[across] = bands;
-    n->loop[along + 1].n = BAND;
+    n->loop[along + 1].n = band;
     n->nloops++;
     return rest->loop[along].n > 0 ? 2 : 1;
+}
+
+/* Wider bands, some steps in src each, then the next band of these; what is left over goes to rest[0] and rest[1]. */
+static int32_t make_blocks(nest *n, nest *rest) {
+    const int32_t made = make_bands(n, rest, BLOCK_BAND), across = src_loop(n);
+    const loop    steps = n->loop[across];
+    if (made == 0 || steps.n <= BLOCK_STEPS || n->nloops == MOST_LOOPS) return made;
+    nest *const left = &rest[made - 1];
+    *left = *n;
+    left->loop[across].n = steps.n % BLOCK_STEPS;
+    left->dst += steps.n / BLOCK_STEPS * BLOCK_STEPS * steps.dst;
+    left->src += steps.n / BLOCK_STEPS * BLOCK_STEPS * steps.src;
+    memmove(&n->loop[across], &n->loop[across - 1], (size_t)(n->nloops - across + 1) * sizeof(loop));
+    const loop blocks = {steps.n / BLOCK_STEPS, BLOCK_STEPS * steps.dst, BLOCK_STEPS * steps.src};
+    n->loop[across - 1] = blocks;
+    n->loop[across + 1].n = BLOCK_STEPS;
+    n->nloops++;
+    return left->loop[across].n > 0 ? made + 1 : made;
 }
 
 /* All nests of *t in an order, *n of them. Returns false where the order is none of its own. */
@@ -57,9 +75,10 @@ static bool set_order(nest *to, int32_t *n, const touched *t, tour_order order) 
             const nest before = *now;
             qsort(now->loop, (size_t)now->nloops, sizeof(loop), by_src);
             another |= memcmp(before.loop, now->loop, sizeof before.loop) != 0;
-        } else if (order == ORDER_BANDS) {
-            const int32_t made = make_bands(now, &to[*n]);
-            *n += made == 2;
+        } else if (order != ORDER_DST) {
+            nest *const   rest = &to[*n];
+            const int32_t made = order == ORDER_BANDS ? make_bands(now, rest, BAND) : make_blocks(now, rest);
+            *n += made > 0 ? made - 1 : 0;
             another |= made > 0;
         }
     }

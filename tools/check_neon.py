@@ -39,6 +39,7 @@ LEFT_OUT = {
     "src/graph/*": "needs the room hlo, and has no vectors",
     "src/hlo/*": "needs protobuf-c, and has no vectors",
     "src/sim/*": "needs the room graph, and has no vectors",
+    "tests/unit/test_bench_lines.c": "tests loops of the benchmark, which x86-64 alone has",
     "tests/unit/test_divide.c": "tests src/graph",
     "tests/unit/test_draw.c": "stands in for calloc, which needs the linker of Meson's build",
     "tests/unit/test_graph.c": "tests src/graph",
