@@ -149,7 +149,7 @@ TG_INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s,
         return false;
     w.along.n--;
     choose_band(&w, m);
-    V(joined)(d, s, &w, b->cols, b->last, m->claims);
+    V(joined)(d, s, &w, b->cols, b->last, m);
     return true;
 #else
     (void)m, (void)d, (void)s, (void)b;

@@ -387,7 +387,7 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
     else if (m->stream && b->cols + b->tail == STICK && b->tail > 0 && V(columns_in_one_line)(d, b, &w))
         V(sparse_sticks)(d, s, b, &w);
     else if (m->stream && b->cols % TG_LINE_BYTES == 0 && b->cols > TG_LINE_BYTES && b->tail == 0 && w.runs && !lines)
-        V(joined)(d, s, &w, b->cols, 0, m->claims);
+        V(joined)(d, s, &w, b->cols, 0, m);
 #endif
     else if (m->stream && b->cols < TG_LINES_CAPACITY && (w.runs || b->tail > 0) &&
              !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0))
