@@ -11,8 +11,9 @@
  * on, a field, all begin at the same bit, and their elements are in the same bits of neighbours of a line. So 64 bytes
  * of a field's rows are 64 bytes of each line of the group, each turned by as many bits as it takes, and one field of
  * each chosen: they are folded to 64 bytes of dst, one of each row. What is left is a transpose of bytes, from groups
- * to rows. No row is shifted to its place; only the first and the last byte of a whole row hold what is not the row's,
- * which is read from dst and written again.
+ * to rows. No row is shifted to its place; only the first and the last byte of a whole row hold what is not the row's.
+ * Where the next row goes on there, that is another line's element, and comes from src; else, and before the first row
+ * and behind the last one of a block, it is read from dst and written again.
  *
  *     band     64 bytes of all lines, which are rows of dst: 64 of each field (of single bits four fields, then the
  *              other four); where lines are bytes, 128 of all fields
@@ -25,9 +26,9 @@
  * Where lines are bytes, rows of all fields are neighbours in a vector. Lines are joined as if all rows began with a
  * byte, and those that do not get the end of the group before shifted in.
  *
- * On an Emerald Rapids (1021 x 1029 of 4 bits, 53 us) folding takes 21 us, leaving 17 and turning 13, one after the
- * other: each line comes from the second-level cache twice, a line in part each time. To fold the next chunk between
- * the shuffles of this one is no faster: nearly all loads then have the place in a page of a store that waits. */
+ * On an Emerald Rapids (1021 x 1029 of 4 bits, 40 us) folding takes 16 us, turning and leaving 19, one after the other,
+ * and the last 5 of 1029 rows 2: each line comes from the second-level cache twice, in part, and goes there once. Two
+ * bands side by side, for more of each line at a time, are slower, since so much more waits. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -45,6 +46,7 @@ enum {
     SQUARE = CHUNK * LINE,
     BYTE_ROWS = 2 * LINE, /* of a band, where lines are bytes */
     WAITING = 2 * LINE,   /* of a row: what came before, and the chunk */
+    LEAST_JOINED = 16,    /* elements: lines of the first byte of a row, and of the one before, are not at its end */
     MOST_FIELDS = 4,      /* at a time; all eight of single bits would take 96 KiB of stack */
     MOST_TERMS = 8 * MOST_FIELDS /* lines of a group, for each field */
 };
@@ -61,14 +63,19 @@ typedef struct field {
 } field;
 
 typedef struct bands {
+    uint8_t       *d;
     const uint8_t *s;
-    int64_t        rows, cols, dst_row, src_first, src_col; /* dst_row: bytes from row to row of a field */
+    int64_t        rows, cols, first, row, src_first, src_col;
+    int64_t        dst_row; /* bytes from row to row of a field */
     field          field[8];
+    int64_t        least;  /* bytes of the shortest row */
     int64_t        groups, full_first, full_end; /* of all, those [first, end) that have all their lines */
     bool           bytes;  /* lines are such */
+    bool           alike;  /* all rows begin at the same bit */
     bool           direct; /* rows are whole lines of the cache, and need not wait */
-    bool           late;   /* rows are so short that one chunk has both ends of a byte that two rows share */
-    bool           stream, far, claims;
+    bool           joined; /* a row goes on as the next one does */
+    bool           late;   /* if not, rows are so short that one chunk has both ends of a byte that two rows share */
+    bool           stream, far, fetches, claims;
     uint8_t       *stage, *waiting;
 } bands;
 
@@ -78,6 +85,9 @@ typedef struct terms {
     int64_t        turn[MOST_TERMS]; /* so many bits up */
     uint64_t       begins[8];        /* of bytes: those of rows that begin so many elements into a byte */
 } terms;
+
+/* What is asked for while groups are folded: what a chunk has later, or some groups. */
+typedef enum fetching { NOTHING, SOON, LATER } fetching;
 
 /* Lines are packed; or bytes, of which all that are not 0 may mean 1, and all of whose rows may begin at the same
  * bit. */
@@ -102,38 +112,45 @@ static field field_of(int bits, uint8_t *d, int64_t first, int64_t cols) {
 
 static bands bands_of(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int per = 8 / bits;
-    bands     a = {.s = s, .rows = b->rows, .cols = b->cols, .dst_row = b->dst_row, .src_first = b->src_outer,
-                   .src_col = b->src_col, .full_end = b->cols / per, .bytes = m->src.bits == 8, .direct = true,
-                   .stream = m->stream, .far = m->far, .claims = m->claims};
+    bands     a = {.d = d, .s = s, .rows = b->rows, .cols = b->cols, .first = b->dst_outer, .row = b->dst_row,
+                   .src_first = b->src_outer, .src_col = b->src_col, .dst_row = b->dst_row, .least = INT64_MAX,
+                   .full_end = b->cols / per, .bytes = m->src.bits == 8, .alike = true, .direct = true,
+                   .stream = m->stream, .far = m->far, .fetches = m->fetches, .claims = m->claims};
     for (int k = 0; k < per; k++) {
         field *const f = &a.field[k];
         *f = field_of(bits, d, b->dst_outer + k * b->dst_row, b->cols);
         a.groups = tg_max(a.groups, f->bytes);
+        a.least = tg_min(a.least, f->bytes);
+        if (f->into != a.field[0].into) a.alike = false;
         if (f->into > 0) a.full_first = 1;
         if (f->bytes <= CHUNK) a.late = true;
         if (a.bytes || f->keep_first != 0 || f->keep_last != 0 || !tg_at_lines(f->d, b->dst_row, 0)) a.direct = false;
     }
+    if (a.bytes && !a.alike) a.full_first = 0; /* groups are those of rows that begin with a byte */
+    a.joined = a.row == a.cols && a.src_col > 0 && a.cols > LEAST_JOINED;
+    if (a.joined) a.late = false;
     return a;
 }
 
-static int kind_of(int bits, const tg_mover *m, const bands *a) {
-    int kind = a->bytes ? BYTES | ALIKE : PACKED;
-    if (a->bytes && m->src.kind == TG_KIND_BOOL) kind |= NONZERO;
-    for (int k = 1; k < 8 / bits; k++)
-        if (a->field[k].into != a->field[0].into) kind &= ~ALIKE;
-    return kind;
+static int kind_of(const tg_mover *m, const bands *a) {
+    if (!a->bytes) return PACKED;
+    return BYTES | (m->src.kind == TG_KIND_BOOL ? NONZERO : 0) | (a->alike ? ALIKE : 0);
 }
 
-/* What is missing in the first and the last group is any other line. */
-TG_INLINE int64_t line_of(const bands *a, int64_t c) { return tg_max(tg_min(c, a->cols - 1), 0); }
+/* The element of `row` in line c. What is missing in the first and the last group is the end of the row before, and the
+ * beginning of the next one; or any other line. */
+TG_INLINE int64_t element_at(const bands *a, int64_t row, int64_t c) {
+    if (!a->joined) c = tg_max(tg_min(c, a->cols - 1), 0);
+    const int64_t behind = c < 0 ? -1 : c >= a->cols;
+    return a->src_first + (c - behind * a->cols) * a->src_col + row + behind;
+}
 
 /* Of rows from `row` on, group g; fields from `first` on. */
 static void find_packed_terms(int bits, terms *t, const bands *a, int64_t row, int first, int64_t g) {
     const int per = 8 / bits;
     for (int i = 0; i < FIELDS(bits); i++)
         for (int k = 0; k < per; k++) {
-            const int     j = first + i;
-            const int64_t c = line_of(a, g * per + k - a->field[j].into), at = a->src_first + c * a->src_col + row + j;
+            const int64_t at = element_at(a, row + first + i, g * per + k - a->field[first + i].into);
             t->line[i * per + k] = a->s + (at >> (3 - bits / 2));
             t->turn[i * per + k] = (k - (int)(at & (per - 1))) * bits;
         }
@@ -142,8 +159,7 @@ static void find_packed_terms(int bits, terms *t, const bands *a, int64_t row, i
 static void find_byte_terms(int bits, int kind, terms *t, const bands *a, int64_t row, int64_t g) {
     const int     per = 8 / bits;
     const int64_t before = (kind & ALIKE) != 0 ? a->field[0].into : 0;
-    for (int k = 0; k < per; k++)
-        t->line[k] = a->s + a->src_first + line_of(a, g * per + k - before) * a->src_col + row;
+    for (int k = 0; k < per; k++) t->line[k] = a->s + element_at(a, row, g * per + k - before);
     for (int k = 0; k < per; k++) t->begins[k] = 0;
     for (int i = 0; i < 8; i++) t->begins[a->field[i % per].into] |= (uint64_t)0xff << i * 8;
 }
@@ -153,7 +169,13 @@ typedef struct chunk {
     uint8_t *stage;
     int64_t  row, rows, g, groups;
     int      first;
+    bool     lanes; /* as bands_avx512.inc.h has it in the stage; or group by group */
 } chunk;
+
+/* Where row r of a square is in the stage, in its group i. */
+TG_INLINE int64_t in_stage(bool lanes, int64_t r, int64_t i) {
+    return lanes ? r / STRIP * STRIP * CHUNK + i * STRIP + r % STRIP : i * LINE + r;
+}
 
 static void find_terms(int bits, int kind, terms *t, const bands *a, const chunk *c, int64_t g) {
     if (kind == PACKED) find_packed_terms(bits, t, a, c->row, c->first, g);
@@ -166,13 +188,13 @@ static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, in
     const int            per = 8 / bits, step = kind == PACKED ? 1 : per, first = kind == PACKED ? 0 : j;
     const int64_t        n = rows_of(bits, c->rows, j);
     const uint8_t *const d = a->field[j].d + c->row / per * a->dst_row + g;
-    uint8_t *const       folded = c->stage + (kind == PACKED ? (j - c->first) * SQUARE : 0) + (g - c->g) * LINE;
+    uint8_t *const       folded = c->stage + (kind == PACKED ? (j - c->first) * SQUARE : 0);
     uint64_t             mask = 0, old[BYTE_ROWS / 8] = {0};
     if (keep == 0) return;
     for (int i = first; i < 8; i += step) mask |= (uint64_t)keep << i * 8;
     for (int64_t i = 0; i < n; i++) ((uint8_t *)old)[first + i * step] = d[i * a->dst_row];
     for (int i = 0; i < (kind == PACKED ? LINE : BYTE_ROWS); i += 8) {
-        uint8_t *const own = folded + i / LINE * SQUARE + i % LINE;
+        uint8_t *const own = folded + i / LINE * SQUARE + in_stage(c->lanes, i % LINE, g - c->g);
         uint64_t       x;
         memcpy(&x, own, 8);
         x = (x & ~mask) | (old[i / 8] & mask);
@@ -180,9 +202,27 @@ static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, in
     }
 }
 
+/* The same of one row, if it is in the chunk. */
+static void keep_in_row(int bits, int kind, const bands *a, const chunk *c, int64_t row, int64_t g, unsigned keep) {
+    const int     per = 8 / bits, j = (int)(row & (per - 1)) - c->first;
+    const int64_t n = row - c->row, r = kind == PACKED ? n / per : n % LINE, square = kind == PACKED ? j : n / LINE;
+    if (n < 0 || n >= c->rows || g < c->g || g >= c->g + c->groups) return;
+    if (kind == PACKED && (j < 0 || j >= FIELDS(bits))) return;
+    uint8_t *const own = c->stage + square * SQUARE + in_stage(c->lanes, r, g - c->g);
+    const unsigned old = a->d[((a->first + row * a->row) >> (3 - bits / 2)) + g];
+    *own = (uint8_t)((*own & ~keep) | (old & keep));
+}
+
 /* What of the first and the last byte of rows is another row's. */
 static void keep_others(int bits, int kind, const bands *a, const chunk *c) {
-    const int n = kind == PACKED ? FIELDS(bits) : 8 / bits;
+    const int     n = kind == PACKED ? FIELDS(bits) : 8 / bits;
+    const int64_t end = a->rows - 1;
+    if (a->joined) {
+        const field *const f = &a->field[end & (8 / bits - 1)];
+        keep_in_row(bits, kind, a, c, 0, 0, a->field[0].keep_first);
+        keep_in_row(bits, kind, a, c, end, f->bytes - 1, f->keep_last);
+        return;
+    }
     for (int j = c->first; j < c->first + n; j++) {
         const field *const f = &a->field[j];
         const int64_t      last = f->bytes - 1;
