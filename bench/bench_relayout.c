@@ -338,8 +338,8 @@ static void print_usage(void) {
            "  T 4 KiB (one thread only); --filter: part of the name\n"
            "--rounds: at most %d; 0: by size\n"
            "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
-           "--lines: also copy the lines that a move touches, without work on elements, and do\n"
-           "  the work on elements alone\n"
+           "--lines: also copy the lines that a move touches, without work on elements, do the\n"
+           "  work on elements alone, and for transposes and sticks inside of lines both in a loop\n"
            "--quick: does everything work? One call of each, at S and T unless --size is given;\n"
            "  no times and no ratios, since those of one call stand for nothing\n",
            MAX_ROUNDS);

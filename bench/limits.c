@@ -27,7 +27,7 @@ void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size
     add_ways(r, KIND_LOOP, l->loop, joined, LOOPS_CHOSEN, pool);
     if (!work_find(&l->work, &l->touched, s, of)) return;
     rounds_add(r, l->work.name, work_run, &l->work, pool)->kind = KIND_WORK;
-    if (!l->work.is_turned) return;
+    if (!l->work.is_turned || joined > 0) return; /* no move is both */
     const int squares = lines_ways(l->loop, &l->touched, (int32_t)l->work.width, s->dst, s->src, s->executor);
     add_ways(r, KIND_LOOP, l->loop, squares, LOOPS_CHOSEN, pool);
 }

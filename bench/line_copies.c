@@ -215,7 +215,7 @@ typedef struct run {
 
 JOINER void join_run(run r, uint8_t *d, const uint8_t *s, bool around) {
     const __m512i  across = bytes_across((int64_t)((uintptr_t)d % LINE));
-    const uint8_t *before = s + r.to_before < r.src ? s : s + r.to_before;
+    const uint8_t *before = s - r.src < -r.to_before ? s : s + r.to_before; /* the first run has none */
     int64_t        k = 0;
     for (; k + JOINED <= r.n; k += JOINED, d += JOINED * 2 * LINE, s += JOINED * r.apart) {
         join_sticks(spot_at(d, s, r.ahead != 0 ? s + r.ahead : NULL, 0, 0), r.apart, before, across, JOINED, around);

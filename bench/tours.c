@@ -47,9 +47,11 @@ static int32_t make_bands(nest *n, nest *rest, int64_t band) {
 
 /* Wider bands, some steps in src each, then the next band of these; what is left over goes to rest[0] and rest[1]. */
 static int32_t make_blocks(nest *n, nest *rest) {
-    const int32_t made = make_bands(n, rest, BLOCK_BAND), across = src_loop(n);
+    const int32_t made = make_bands(n, rest, BLOCK_BAND);
+    if (made == 0) return 0;
+    const int32_t across = src_loop(n);
     const loop    steps = n->loop[across];
-    if (made == 0 || steps.n <= BLOCK_STEPS || n->nloops == MOST_LOOPS) return made;
+    if (steps.n <= BLOCK_STEPS || n->nloops == MOST_LOOPS) return made;
     nest *const left = &rest[made - 1];
     *left = *n;
     left->loop[across].n = steps.n % BLOCK_STEPS;

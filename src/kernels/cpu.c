@@ -1,6 +1,5 @@
 /* What the processor can do, and likes. The compiler's run-time library asks it, and the operating system whether it
  * keeps the wide registers. clang 14 has no name for f16c here; every processor with AVX2 has it. */
-#include "base/compiler.h"
 #include "kernels/move.h"
 #include "kernels/target.h"
 
@@ -41,16 +40,10 @@ int64_t tg_cpu_stream_bytes(bool alone) {
     return 12 * MIB;
 }
 
-/* Asked once, since every plan wants to know. */
 uint32_t tg_cpu_features(void) {
 #if TG_HAVE_X86
-    static uint32_t known;
-    uint32_t        cpu = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (TG_RARELY(cpu == 0)) {
-        cpu = features_x86() | likes_x86();
-        __atomic_store_n(&known, cpu, __ATOMIC_RELAXED);
-    }
-    return cpu;
+    const uint32_t features = features_x86(); /* asks the processor */
+    return features | likes_x86();
 #elif TG_HAVE_NEON
     return TG_CPU_NEON;
 #else

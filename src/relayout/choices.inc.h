@@ -66,11 +66,10 @@ static bool add_boxes(refinement *r, tg_draft *draft, choice *c, choice *end) {
 
 /* The dimension with the tail goes last, so that what tails cover is no box of padding. */
 static void put_tail_last(refinement *r) {
-    dim *const last = r->dims_end - 1;
-    for (dim *d = r->dims; d < last; d++) {
+    for (dim *d = r->dims; d + 1 < r->dims_end; d++) {
         if (TG_MOSTLY(!d->has_tail)) continue;
         const dim tail = *d;
-        for (; d < last; d++) *d = d[1];
+        for (; d + 1 < r->dims_end; d++) *d = d[1];
         *d = tail;
         return;
     }
@@ -80,7 +79,7 @@ static void put_tail_last(refinement *r) {
  * only a part of the tensor that moves. */
 static bool anywhere(refinement *r, choice *out, dim *d) {
     out->first = d->data;
-    out->end = d->last;
+    out->end = d->tail_end;
     if (d->begin > 0 || d->end < d->size) return true;
     if (d->all == NULL) {
         segment *const s = add_segment(r, 0, 0);

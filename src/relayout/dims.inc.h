@@ -59,7 +59,7 @@ static const segment *join(refinement *r, const dim *d) {
     const int64_t        steps = whole->nloops == 2 ? whole->loop->n : 1, w = whole->loop[whole->nloops - 1].n;
     if (better_apart(r, steps, w) || r->segments_end == r->segments + MAX_SEGMENTS) return NULL;
     tg_loop *const loop = r->loops_end;
-    if (loop + 2 > r->loops + MAX_LOOPS) return NULL;
+    if (r->loops + MAX_LOOPS - loop < 2) return NULL;
     segment *const s = add_segment(r, 0, 0);
     s->dst = whole->dst;
     s->src = whole->src;
@@ -81,7 +81,7 @@ static bool add_segments(refinement *r, const tg_both_digits *both, int64_t begi
     d->dst = r->dst_end++;
     d->data = r->segments_end;
     if (TG_RARELY(begin > 0) ? begin < end && !cut_at(r, both, 0, begin, end) : !cut_all(r, both, end)) return false;
-    d->pads = d->tail = d->last = r->segments_end;
+    d->pads = d->tail = d->tail_end = r->segments_end;
     d->has_tail = false;
     d->all = NULL;
     d->joins = d->pads == d->data + 2 && both->n == 2 && can_join(r, d, both);

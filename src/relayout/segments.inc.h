@@ -25,9 +25,9 @@ typedef struct dim {
     int64_t               begin, end, size;
     int64_t               positions; /* in dst; `size` if its padding is not wanted here */
     const tg_both_digits *dst;
-    segment              *data, *pads, *tail, *last; /* segments of coordinates in [begin, end), up to pads; if end is
-                                                      * the dimension's, of padding, up to tail, and one or none that
-                                                      * is the tail of the last of data */
+    /* Segments: of coordinates in [begin, end), up to pads; if end is the dimension's, of padding, up to tail; and one
+     * or none, the tail of the last of data. */
+    segment              *data, *pads, *tail, *tail_end;
     bool                  has_tail;
     bool                  joins;       /* all of data can be one segment that ends in a shorter run */
     int64_t               high_dst, high_src; /* then: elements from run to run */
@@ -227,6 +227,6 @@ static bool make_padding(refinement *r, dim *d) {
         d->pads[-1].tail = tail;
         if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail)) return false;
     }
-    d->last = r->segments_end;
+    d->tail_end = r->segments_end;
     return true;
 }

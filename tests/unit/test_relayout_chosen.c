@@ -174,7 +174,6 @@ static void test_views(void **state) {
     check_move(&d, &s);
 }
 
-/* One run; and a walk, since tiles of 48 and 64 do not nest. */
 /* Digits that do not nest: short runs and long ones, more pieces than are listed at a time, rows in tiles of their own,
  * few rows, folds, and dimensions around them. */
 static void test_walks(void **state) {
@@ -341,6 +340,7 @@ static void test_copies_of_still_digits(void **state) {
     check_move(&d, &s);
 }
 
+/* One run; and a walk, since tiles of 48 and 64 do not nest. */
 static void test_both_ways(void **state) {
     (void)state;
     const int64_t   shape[] = {6, 5, 4, 3};
@@ -388,6 +388,7 @@ static void test_ragged_rows(void **state) {
         }
     }
 }
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sticks), cmocka_unit_test(test_views),
