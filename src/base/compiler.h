@@ -7,10 +7,12 @@
 #define TG_RARELY(condition) __builtin_expect(!!(condition), 0)
 #define TG_MOSTLY(condition) __builtin_expect(!!(condition), 1)
 
-/* Functions between these two each begin with a line of the instruction cache, so that no code before them changes how
- * long they take. */
+/* Functions between these two each begin with a line of the instruction cache, loops and what is jumped to at even
+ * places, so that no code before them changes how long they take: a line more in one function was 5 % of a plan. */
 #if defined(__GNUC__) && !defined(__clang__)
-#define TG_ALIGN_FUNCTIONS     _Pragma("GCC push_options") _Pragma("GCC optimize(\"align-functions=64\")")
+#define TG_ALIGN_FUNCTIONS         \
+    _Pragma("GCC push_options")    \
+    _Pragma("GCC optimize(\"align-functions=64\", \"align-loops=16\", \"align-jumps=32\")")
 #define TG_ALIGN_FUNCTIONS_END _Pragma("GCC pop_options")
 #else
 #define TG_ALIGN_FUNCTIONS
