@@ -28,6 +28,7 @@ import statistics
 import subprocess
 import sys
 from fnmatch import fnmatchcase
+from math import isfinite
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -82,10 +83,17 @@ def read_targets(path):
         if not words:
             continue
         try:
-            pattern, sizes, threads, measure, bar = words
-            found.append((pattern, sizes, threads, measure, None if bar == "none" else float(bar)))
+            pattern, sizes, threads, measure, text = words
+            bar = None if text == "none" else float(text)
             if measure not in KNOWN:
                 stop(path, f"line {number}: {measure} is none of {', '.join(KNOWN)}")
+            if set(sizes) - set(SIZES):
+                stop(path, f"line {number}: {sizes} are not some of the sizes {SIZES}")
+            if threads != "*" and not threads.isdecimal():
+                stop(path, f"line {number}: {threads} is no number of threads, nor *")
+            if bar is not None and not isfinite(bar):
+                stop(path, f"line {number}: {text} is no bar")
+            found.append((pattern, sizes, threads, measure, bar))
         except ValueError:
             stop(path, f"line {number} is no pattern, sizes, threads, measure and bar")
     return found

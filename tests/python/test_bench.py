@@ -47,6 +47,17 @@ def test_report_names_the_line_of_a_wrong_target(tmp_path, words):
     assert run.stderr.startswith(f"bench_report: {tmp_path}/targets.txt: line 2 is no ")
 
 
+@pytest.mark.parametrize("words, complaint", [
+    ("a.* S 1 speed 1", "speed is none of"), ("a.* SQ 1 memcpy 1", "SQ are not some"),
+    ("a.* S 9x memcpy 1", "9x is no"), ("a.* S 1 memcpy nan", "nan is no bar"), ("a.* S 1 memcpy inf", "inf is no bar"),
+])
+def test_report_refuses_a_target_that_never_fits(tmp_path, words, complaint):
+    files = {"a.json": json.dumps(MEASURED), "targets.txt": f"{words}\n"}
+    run = run_report(tmp_path, files, "a.json", "--targets", "targets.txt")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith(f"bench_report: {tmp_path}/targets.txt: line 1: {complaint}")
+
+
 def test_report_says_where_it_cannot_write(tmp_path):
     run = run_report(tmp_path, {"a.json": json.dumps(MEASURED)}, "a.json", "--json", "none/out.json")
     assert run.returncode == 2
