@@ -1,5 +1,6 @@
 /* Packed matrices, band by band, with vectors of VEC bytes; see bands.c. */
 #include "kernels/vector.inc.h"
+#include "kernels/lanes.inc.h"
 
 typedef unsigned char V(octets) __attribute__((vector_size(VEC), may_alias));
 typedef unsigned long long V(fields) __attribute__((vector_size(VEC), may_alias));

@@ -17,22 +17,14 @@ enum { PIECE = STRIP * CHUNK };
 
 /* ---- groups of lines, folded ---- */
 
-/* Lane i of vector j becomes lane j of vector i. */
-TG_INLINE void turn_lanes(V(fields) *v) {
-    const __m512i a = (__m512i)v[0], b = (__m512i)v[1], c = (__m512i)v[2], d = (__m512i)v[3];
-    const __m512i ab = _mm512_shuffle_i64x2(a, b, 0x44), cd = _mm512_shuffle_i64x2(c, d, 0x44);
-    const __m512i ab2 = _mm512_shuffle_i64x2(a, b, 0xee), cd2 = _mm512_shuffle_i64x2(c, d, 0xee);
-    v[0] = (V(fields))_mm512_shuffle_i64x2(ab, cd, 0x88);
-    v[1] = (V(fields))_mm512_shuffle_i64x2(ab, cd, 0xdd);
-    v[2] = (V(fields))_mm512_shuffle_i64x2(ab2, cd2, 0x88);
-    v[3] = (V(fields))_mm512_shuffle_i64x2(ab2, cd2, 0xdd);
-}
-
-/* 64 rows of four groups. */
-TG_INLINE void put_lanes(uint8_t *to, V(fields) *v) {
-    turn_lanes(v);
+/* 64 rows of four groups, whose lanes change places. */
+TG_INLINE void put_lanes(uint8_t *to, const V(fields) *v) {
+    V(vec) in[4], out[4];
     TG_UNROLL
-    for (int q = 0; q < 4; q++) V(store)(to + q * PIECE, (V(vec))v[q]);
+    for (int l = 0; l < 4; l++) in[l] = (V(vec))v[l];
+    V(turn_lanes)(out, in, 1);
+    TG_UNROLL
+    for (int q = 0; q < 4; q++) V(store)(to + q * PIECE, out[q]);
 }
 
 /* Some groups of a chunk, four at a time: n, step apart, of which `t` tells the first one; or four, each told alone, of
@@ -281,8 +273,8 @@ TG_INLINE void put_begun(uint8_t *begun, const V(vec) *own) {
     for (int j = 0; j < STRIP; j++) V(store)(begun + j * LINE, own[j]);
 }
 
-/* A strip of a chunk that is neither the first nor the last one. */
-TG_INLINE void leave_strip(bool even, bool stream, bool claims, const leaving *v, const uint8_t *s) {
+/* A strip of a chunk that is not the last one. `first`: nor has anything come before. */
+TG_INLINE void leave_strip(bool even, bool first, bool stream, bool claims, const leaving *v, const uint8_t *s) {
     uint8_t *const begun = v->begun;
     row_walk       w = walk_rows(v, even);
     V(vec)         a[STRIP];
@@ -291,24 +283,8 @@ TG_INLINE void leave_strip(bool even, bool stream, bool claims, const leaving *v
     for (int j = 0; j < STRIP; j++) {
         const rotated x = rotate(a[j], row_now(&w));
         if (claims) TG_CLAIM(row_claimed(&w));
-        V(put)(x.line, filled(&x, begun + j * LINE), stream);
-        a[j] = (V(vec))x.own;
-        row_done(&w);
-    }
-    put_begun(begun, a);
-}
-
-/* Of the first chunk. */
-TG_INLINE void leave_first(bool claims, const leaving *v, const uint8_t *s) {
-    uint8_t *const begun = v->begun;
-    row_walk       w = walk_rows(v, true);
-    V(vec)         a[STRIP];
-    turn_strip(a, s);
-    TG_UNROLL
-    for (int j = 0; j < STRIP; j++) {
-        const rotated x = rotate(a[j], row_now(&w));
-        if (claims) TG_CLAIM(row_claimed(&w));
-        _mm512_mask_storeu_epi8(x.line, ~_mm512_movepi8_mask(x.before), x.own);
+        if (first) _mm512_mask_storeu_epi8(x.line, ~_mm512_movepi8_mask(x.before), x.own);
+        else V(put)(x.line, filled(&x, begun + j * LINE), stream);
         a[j] = (V(vec))x.own;
         row_done(&w);
     }
@@ -400,15 +376,15 @@ typedef void strip_move(const leaving *v, const uint8_t *s);
 /* Functions of their own, for elements of all widths. */
 #define STRIP_MOVE(name, MOVE) \
     TG_OUTLINE void name(const leaving *v, const uint8_t *s) { MOVE; }
-STRIP_MOVE(even_streamed, leave_strip(true, true, false, v, s))
-STRIP_MOVE(even_claimed, leave_strip(true, false, true, v, s))
-STRIP_MOVE(even_stored, leave_strip(true, false, false, v, s))
-STRIP_MOVE(strip_streamed, leave_strip(false, true, false, v, s))
-STRIP_MOVE(strip_claimed, leave_strip(false, false, true, v, s))
-STRIP_MOVE(strip_stored, leave_strip(false, false, false, v, s))
+STRIP_MOVE(even_streamed, leave_strip(true, false, true, false, v, s))
+STRIP_MOVE(even_claimed, leave_strip(true, false, false, true, v, s))
+STRIP_MOVE(even_stored, leave_strip(true, false, false, false, v, s))
+STRIP_MOVE(strip_streamed, leave_strip(false, false, true, false, v, s))
+STRIP_MOVE(strip_claimed, leave_strip(false, false, false, true, v, s))
+STRIP_MOVE(strip_stored, leave_strip(false, false, false, false, v, s))
 STRIP_MOVE(whole_streamed, leave_whole(true, v, s))
 STRIP_MOVE(whole_stored, leave_whole(false, v, s))
-STRIP_MOVE(first_of_even, leave_first(v->claims, v, s))
+STRIP_MOVE(first_of_even, leave_strip(true, true, false, v->claims, v, s))
 STRIP_MOVE(last_of_even, leave_last(false, v->claims, v, s))
 STRIP_MOVE(only_of_even, leave_last(true, v->claims, v, s))
 STRIP_MOVE(strip_any, leave_any(false, v, s))
