@@ -5,13 +5,14 @@
  *     echo 'f16[640,777] -> f16[640,777]{0,1}' | build/bench/bench_versions --moves - old/libtegula.so
  * build/libtegula.so
  *
- * One thread. All builds and memcpy of (in + out) / 2 bytes take turns (rounds.h); printed are the ratio of each to
+ * One thread, or with --threads 2 two, each on a CPU of its own, of one pool for all. All builds and memcpy of (in + out) / 2 bytes take turns (rounds.h); printed are the ratio of each to
  * memcpy, and how many times faster the last build is than the first one. --plan times plans instead of moves, in
  * nanoseconds. Where dst begins inside of a line (workloads m) the same move of the last build to a dst at a line takes
  * the place of memcpy. Results are compared with those of the first build, not with the definition: that is the tests'
  * work. Builds must have the same header. */
 #define _GNU_SOURCE
 #include "copies.h"
+#include "pinning.h"
 #include "rounds.h"
 #include "workloads.h"
 
@@ -38,11 +39,13 @@ typedef struct move {
     int64_t        src_bytes, dst_bytes;
     void          *dst;
     const void    *src;
+    const tg_executor *executor; /* NULL: the calling thread */
 } move;
 
 typedef struct options {
-    const char *sizes, *filter, *moves;
+    const char *sizes, *filter, *moves, *threads;
     bool        plan;
+    tg_executor pool; /* of one thread: none */
     build       builds[MAX_BUILDS];
     int         nbuilds;
 } options;
@@ -68,12 +71,15 @@ static bool good(const move *m, tg_status status, const tg_error *err) {
     return status == TG_OK;
 }
 
-static bool move_init(move *m, const build *by, const char *src, const char *dst) {
+static const tg_executor *executor_of(const options *o) { return o->pool.threads > 1 ? &o->pool : NULL; }
+
+static bool move_init(move *m, const options *o, const build *by, const char *src, const char *dst) {
     static const uint64_t zero[2];
     tg_error              err;
     memset(m, 0, sizeof *m);
     m->by = by;
-    m->params = (tg_plan_params){.pad = zero, .convert = true};
+    m->executor = executor_of(o);
+    m->params = (tg_plan_params){.pad = zero, .convert = true, .threads = o->pool.threads};
     m->params.src = &m->src_desc.layout;
     m->params.dst = &m->dst_desc.layout;
     return good(m, by->parse(&m->src_desc, src, strlen(src), &err), &err) &&
@@ -86,7 +92,7 @@ static bool move_init(move *m, const build *by, const char *src, const char *dst
 static void run_move(void *context) {
     move *const m = context;
     tg_error    err;
-    if (!good(m, m->by->plan_run(&m->plan, m->dst, m->src, NULL, &err), &err)) exit(1);
+    if (!good(m, m->by->plan_run(&m->plan, m->dst, m->src, m->executor, &err), &err)) exit(1);
 }
 
 static void run_plan(void *context) {
@@ -123,16 +129,16 @@ static bool compare(const options *o, const char *name, const char *src_text, co
     static move moves[MAX_BUILDS + 1];
     static void *flush;
     for (int i = 0; i < o->nbuilds; i++)
-        if (!move_init(&moves[i], &o->builds[i], src_text, dst_text)) return false;
+        if (!move_init(&moves[i], o, &o->builds[i], src_text, dst_text)) return false;
     move *const aligned = &moves[o->nbuilds];
-    if (!move_init(aligned, &o->builds[o->nbuilds - 1], src_text, dst_text)) return false;
+    if (!move_init(aligned, o, &o->builds[o->nbuilds - 1], src_text, dst_text)) return false;
     const int64_t src_bytes = moves[0].src_bytes, dst_bytes = moves[0].dst_bytes;
     const int64_t most = src_bytes > dst_bytes ? src_bytes : dst_bytes;
     const bool    large = most >= LARGE_SIDE && !o->plan;
     if (large && flush == NULL) flush = buffer_make(FLUSH_SIDE);
     void *const src = buffer_make((size_t)most), *const dst = buffer_make((size_t)(most + offset));
     buffer_fill(src, (size_t)src_bytes, moves[0].params.src->dtype);
-    copy_job copy = {dst, src, (size_t)((src_bytes + dst_bytes) / 2), NULL, part_memcpy};
+    copy_job copy = {dst, src, (size_t)((src_bytes + dst_bytes) / 2), executor_of(o), part_memcpy};
     rounds   r = {.count = large ? LARGE_ROUNDS : ROUNDS, .sample_seconds = large ? 0 : 3e-3};
     r.flush = flush;
     r.flush_bytes = large ? FLUSH_SIDE : 0;
@@ -192,10 +198,11 @@ static bool compare_lines(const options *o) {
 }
 
 static const char **value_of(options *o, const char *name) {
-    return strcmp(name, "--size") == 0     ? &o->sizes
-           : strcmp(name, "--filter") == 0 ? &o->filter
-           : strcmp(name, "--moves") == 0  ? &o->moves
-                                           : NULL;
+    return strcmp(name, "--size") == 0      ? &o->sizes
+           : strcmp(name, "--filter") == 0  ? &o->filter
+           : strcmp(name, "--moves") == 0   ? &o->moves
+           : strcmp(name, "--threads") == 0 ? &o->threads
+                                            : NULL;
 }
 
 static bool read_options(options *o, int argc, char **argv) {
@@ -207,16 +214,27 @@ static bool read_options(options *o, int argc, char **argv) {
         else if (argv[i][0] == '-' || o->nbuilds == MAX_BUILDS) return false;
         else build_open(&o->builds[o->nbuilds++], argv[i]);
     }
-    return o->nbuilds > 0;
+    return o->nbuilds > 0 && (strcmp(o->threads, "1") == 0 || strcmp(o->threads, "2") == 0);
+}
+
+/* Its threads end with the process. */
+static tg_executor pool_of_two(void) {
+    tg_threads *threads = NULL;
+    tg_error    err;
+    if (tg_threads_create(&threads, 2, &err) != TG_OK) fprintf(stderr, "bench_versions: %s\n", err.message), exit(2);
+    pin_threads(2);
+    return tg_threads_executor(threads);
 }
 
 int main(int argc, char **argv) {
-    static options o = {.sizes = size_letters};
+    static options o = {.sizes = size_letters, .threads = "1", .pool.threads = 1};
     if (!read_options(&o, argc, argv)) {
-        fprintf(stderr, "usage: bench_versions [--size LETTERS] [--filter NAME] [--moves FILE] [--plan] LIB [LIB ...]\n"
+        fprintf(stderr, "usage: bench_versions [--size LETTERS] [--filter NAME] [--moves FILE] [--plan] [--threads 1|2]\n"
+                        "       LIB [LIB ...]\n"
                         "LIB: up to 6 files libtegula.so; FILE: lines 'SRC -> DST', - is standard input\n");
         return 2;
     }
+    if (o.threads[0] == '2') o.pool = pool_of_two();
     printf("%-44s %9s", "move", o.plan ? "" : "memcpy GB/s");
     for (int i = 0; i < o.nbuilds; i++) printf(" %8.8s", o.plan ? "ns" : "x memcpy");
     printf("   last x first\n");
