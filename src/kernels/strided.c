@@ -37,29 +37,36 @@ static const uint8_t *broadcast(const tg_mover *m, uint8_t *d, const uint8_t *s,
     return NULL;
 }
 
-#define DEFINE_STRIDED(UNIT)                                                                                    \
-    static void line_##UNIT(uint8_t *restrict d, const uint8_t *restrict s, const tg_block *b) {                \
-        const int64_t dc = b->dst_col, sc = b->src_col;                                                         \
-        int64_t       n = b->cols;                                                                              \
-        for (; n >= 4; n -= 4, d += 4 * dc, s += 4 * sc) {                                                      \
-            const UNIT v0 = *(const UNIT *)(const void *)s, v1 = *(const UNIT *)(const void *)(s + sc),         \
-                       v2 = *(const UNIT *)(const void *)(s + 2 * sc),                                          \
-                       v3 = *(const UNIT *)(const void *)(s + 3 * sc);                                          \
-            *(UNIT *)(void *)d = v0;                                                                            \
-            *(UNIT *)(void *)(d + dc) = v1;                                                                     \
-            *(UNIT *)(void *)(d + 2 * dc) = v2;                                                                 \
-            *(UNIT *)(void *)(d + 3 * dc) = v3;                                                                 \
-        }                                                                                                       \
-        for (; n > 0; n--, d += dc, s += sc) *(UNIT *)(void *)d = *(const UNIT *)(const void *)s;               \
-    }                                                                                                           \
-                                                                                                                \
-    static const uint8_t *strided_##UNIT(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {  \
-        const int64_t width = (int64_t)sizeof(UNIT);                                                            \
-        if (b->src_col == 0 && b->dst_col == width) return broadcast(m, d, s, b);                               \
-        for (int64_t o = 0; o < b->outer; o++)                                                                  \
-            for (int64_t r = 0; r < b->rows; r++)                                                               \
-                line_##UNIT(d + o * b->dst_outer + r * b->dst_row, s + o * b->src_outer + r * b->src_row, b);   \
-        return NULL;                                                                                            \
+/* Where the step in dst is known, the compiler stores neighbours together: from the caches a gather is 6 % faster (of
+ * two bytes, S 1.98 -> 2.10 x), from memory, where fewer elements are on their way then, 6 % slower. */
+#define DEFINE_STRIDED(UNIT)                                                                                        \
+    TG_INLINE void line_##UNIT(uint8_t *restrict d, int64_t dc, const uint8_t *restrict s, int64_t sc, int64_t n) { \
+        for (; n >= 4; n -= 4, d += 4 * dc, s += 4 * sc) {                                                          \
+            const UNIT v0 = *(const UNIT *)(const void *)s, v1 = *(const UNIT *)(const void *)(s + sc),             \
+                       v2 = *(const UNIT *)(const void *)(s + 2 * sc),                                              \
+                       v3 = *(const UNIT *)(const void *)(s + 3 * sc);                                              \
+            *(UNIT *)(void *)d = v0;                                                                                \
+            *(UNIT *)(void *)(d + dc) = v1;                                                                         \
+            *(UNIT *)(void *)(d + 2 * dc) = v2;                                                                     \
+            *(UNIT *)(void *)(d + 3 * dc) = v3;                                                                     \
+        }                                                                                                           \
+        for (; n > 0; n--, d += dc, s += sc) *(UNIT *)(void *)d = *(const UNIT *)(const void *)s;                   \
+    }                                                                                                               \
+                                                                                                                    \
+    TG_INLINE void lines_##UNIT(uint8_t *d, int64_t dc, const uint8_t *s, const tg_block *b) {                      \
+        for (int64_t o = 0; o < b->outer; o++)                                                                      \
+            for (int64_t r = 0; r < b->rows; r++)                                                                   \
+                line_##UNIT(d + o * b->dst_outer + r * b->dst_row, dc, s + o * b->src_outer + r * b->src_row,       \
+                            b->src_col, b->cols);                                                                   \
+    }                                                                                                               \
+                                                                                                                    \
+    static const uint8_t *strided_##UNIT(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {      \
+        const int64_t width = (int64_t)sizeof(UNIT);                                                                \
+        const bool    neighbours = b->dst_col == width;                                                             \
+        if (b->src_col == 0 && neighbours) return broadcast(m, d, s, b);                                            \
+        if (neighbours && !m->far) lines_##UNIT(d, width, s, b);                                                    \
+        else lines_##UNIT(d, b->dst_col, s, b);                                                                     \
+        return NULL;                                                                                                \
     }
 
 DEFINE_STRIDED(unit8)

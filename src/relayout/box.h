@@ -151,7 +151,9 @@ static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : wi
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
 
-void tg_draft_chunks(tg_draft *d);
+/* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
+int64_t tg_touched_bytes(const tg_block *b);
+void    tg_draft_chunks(tg_draft *d);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

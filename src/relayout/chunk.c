@@ -116,8 +116,7 @@ static int64_t bytes_of_columns(const tg_draft *d) {
     return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
 }
 
-/* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
-static int64_t touched_bytes(const tg_block *b) {
+int64_t tg_touched_bytes(const tg_block *b) {
     int64_t step = tg_magnitude(b->src_col);
     if (b->rows > 1) step = tg_min(step, tg_magnitude(b->src_row));
     if (b->outer > 1) step = tg_min(step, tg_magnitude(b->src_outer));
@@ -128,7 +127,7 @@ static int64_t touched_bytes(const tg_block *b) {
  * bytes the first elements of sticks, 512 KiB, were moved by one thread. */
 static int64_t count_apart(tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
-    const int64_t   each = touched_bytes(b);
+    const int64_t   each = tg_touched_bytes(b);
     int64_t         n = product(product(b->outer, b->rows), b->cols);
     if (d->plan->threads <= 1 || each <= width) return width;
     for (int32_t i = 0; i < d->n; i++)

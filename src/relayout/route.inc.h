@@ -108,10 +108,17 @@ static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     return true;
 }
 
+/* Elements that lie apart come with the lines that they lie in: of few bytes, much may be far. */
+static bool is_far(const tg_draft *d) {
+    if (TG_MOSTLY(d->plan->far || d->box->family != TG_FAMILY_STRIDED)) return d->plan->far;
+    const int64_t each = tg_touched_bytes(&d->box->block); /* 0 of a broadcast */
+    return each > d->box->width && d->pair->numel >= d->pair->tuning->far_bytes / each;
+}
+
 /* The one of the box's own family. */
 static bool find_own(tg_draft *d, int32_t *out, bool stream) {
     const int32_t width = d->box->family == TG_FAMILY_PACKED ? d->plan->dst_bits : d->box->width;
-    return find_mover(d, out, d->box->family, width, stream, d->plan->far);
+    return find_mover(d, out, d->box->family, width, stream, is_far(d));
 }
 
 /* Not find_mover's, which all plans call. */
