@@ -5,11 +5,11 @@
  *     echo 'f16[640,777] -> f16[640,777]{0,1}' | build/bench/bench_versions --moves - old/libtegula.so
  * build/libtegula.so
  *
- * One thread, or with --threads 2 two, each on a CPU of its own, of one pool for all. All builds and memcpy of (in + out) / 2 bytes take turns (rounds.h); printed are the ratio of each to
- * memcpy, and how many times faster the last build is than the first one. --plan times plans instead of moves, in
- * nanoseconds. Where dst begins inside of a line (workloads m) the same move of the last build to a dst at a line takes
- * the place of memcpy. Results are compared with those of the first build, not with the definition: that is the tests'
- * work. Builds must have the same header. */
+ * One thread, or with --threads 2 two, each on a CPU of its own, of one pool for all. All builds and memcpy of (in +
+ * out) / 2 bytes take turns (rounds.h); printed are the ratio of each to memcpy, and how many times faster the last
+ * build is than the first one. --plan times plans instead of moves, in nanoseconds. Where dst begins inside of a line
+ * (workloads m) the same move of the last build to a dst at a line takes the place of memcpy. Results are compared with
+ * those of the first build, not with the definition: that is the tests' work. Builds must have the same header. */
 #define _GNU_SOURCE
 #include "copies.h"
 #include "pinning.h"
@@ -229,8 +229,8 @@ static tg_executor pool_of_two(void) {
 int main(int argc, char **argv) {
     static options o = {.sizes = size_letters, .threads = "1", .pool.threads = 1};
     if (!read_options(&o, argc, argv)) {
-        fprintf(stderr, "usage: bench_versions [--size LETTERS] [--filter NAME] [--moves FILE] [--plan] [--threads 1|2]\n"
-                        "       LIB [LIB ...]\n"
+        fprintf(stderr, "usage: bench_versions [--size LETTERS] [--filter NAME] [--moves FILE] [--plan]\n"
+                        "                      [--threads 1|2] LIB [LIB ...]\n"
                         "LIB: up to 6 files libtegula.so; FILE: lines 'SRC -> DST', - is standard input\n");
         return 2;
     }
