@@ -2,8 +2,7 @@
  *
  *     ninja -C build bench/bench_versions
  *     build/bench/bench_versions --size S --filter c.tstick old/libtegula.so build/libtegula.so
- *     echo 'f16[640,777] -> f16[640,777]{0,1}' | build/bench/bench_versions --moves - old/libtegula.so
- * build/libtegula.so
+ *     echo 'f16[640,777] -> f16[640,777]{0,1}' | build/bench/bench_versions --moves - OLD NEW
  *
  * One thread, or with --threads 2 two, each on a CPU of its own, of one pool for all. All builds and memcpy of (in +
  * out) / 2 bytes take turns (rounds.h); printed are the ratio of each to memcpy, and how many times faster the last

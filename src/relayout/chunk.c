@@ -136,6 +136,18 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     return each;
 }
 
+/* Of the n steps of a loop around runs as many as one thread has of all, if these are equal shares. In caches each
+ * thread should write one piece of dst: where pieces of two meet, lines that are fetched ahead go from one to the other
+ * (256 KiB to sticks, on two threads of an Emerald Rapids, 0.88 -> 0.96 x memcpy; conversions, which go along rows,
+ * lose 3 %). */
+static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t other) {
+    const tg_plan_private *p = d->plan;
+    if (p->threads <= 1 || p->stream || p->far || d->converts || step <= other || n % p->threads != 0) return n;
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i) && tg_magnitude(d->loop[i].dst) > step) return n; /* these are shared out */
+    return n / p->threads;
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -147,7 +159,7 @@ void tg_draft_chunks(tg_draft *d) {
     int64_t       each = width; /* bytes of an element */
     if (box->family == TG_FAMILY_ROWS) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
-        cut(d, TG_BLOCK_ROWS, rows_at_once(d, width, room));
+        cut(d, TG_BLOCK_ROWS, tg_min(rows_at_once(d, width, room), share_of(d, b->rows, b->dst_row, b->dst_outer)));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut(d, TG_BLOCK_COLS, tg_max(bytes_of_columns(d) / width, 1));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
@@ -168,6 +180,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * each, STRIDED_TILE));
     }
     int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), each), 1);
-    if (box->family == TG_FAMILY_ROWS) outer = in_pairs(b->outer, outer);
+    if (box->family == TG_FAMILY_ROWS)
+        outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, outer);
 }

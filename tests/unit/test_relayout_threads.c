@@ -310,6 +310,53 @@ static void layout_of(tg_layout *out, const char *text) {
     *out = desc.layout;
 }
 
+/* A move of zeros to dst full of 0xa5, for two threads. */
+typedef struct zeros {
+    tg_plan  plan;
+    uint8_t *in, *out;
+    size_t   size; /* of out */
+} zeros;
+
+static zeros zeros_for_two(const char *const pair[2]) {
+    static const uint64_t nothing[2];
+    tg_layout             d, s;
+    int64_t               from, to;
+    layout_of(&s, pair[0]);
+    layout_of(&d, pair[1]);
+    assert_int_equal(tg_layout_nbytes(&from, &s, NULL), TG_OK);
+    assert_int_equal(tg_layout_nbytes(&to, &d, NULL), TG_OK);
+    const tg_plan_params params = {.dst = &d, .src = &s, .pad = nothing, .threads = 2};
+    zeros                z = {plan_of(&params, pair[1]), calloc((size_t)from, 1), malloc((size_t)to), (size_t)to};
+    assert_true(z.in != NULL && z.out != NULL);
+    memset(z.out, 0xa5, z.size);
+    return z;
+}
+
+static void zeros_run(const zeros *z, void (*run)(void *, void (*)(void *, size_t), void *, size_t), void *context) {
+    const tg_executor e = {run, context, 2};
+    assert_int_equal(tg_plan_run(&z->plan, z->out, z->in, &e, NULL), TG_OK);
+}
+
+static void zeros_free(zeros *z) {
+    free(z->in);
+    free(z->out);
+}
+
+/* What the first one of two threads wrote, and behind what byte it ends. */
+typedef struct first_share {
+    const uint8_t *dst;
+    size_t         size, written, end;
+} first_share;
+
+static void look_at_first(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    first_share *const c = context;
+    assert_int_equal(ntasks, 2);
+    task(arg, 0);
+    for (size_t k = 0; k < c->size; k++)
+        if (c->dst[k] != 0xa5) c->written++, c->end = k + 1;
+    task(arg, 1);
+}
+
 /* Ragged edges are boxes of their own, and each has to be shared out evenly. */
 static void test_even_shares(void **state) {
     (void)state;
@@ -318,29 +365,36 @@ static void test_even_shares(void **state) {
         {"f16[256,500]", "f16[256,500]{1,0:T(256,64)}"}, {"f16[512,500]{1,0:T(512,64)}", "f16[512,500]"},
         {"f16[250,1000]", "f16[250,1000]{0,1:T(1000,64)}"}, {"f32[254,500]", "f32[254,500]{1,0:T(8,128)}"},
         {"f32[254,512]{0,1}", "f32[254,512]{1,0:T(8,128)}"}, {"f16[640,900]", "f16[640,900]{1,0:T(640,64)}"},
+        {"f16[512,320]", "f16[512,320]{1,0:T(512,64)}"}, /* five sticks */
         {"f16[4096] strides=[64]", "f16[4096]"}, {"f16[300,500] strides=[2000,4]", "f16[300,500]{1,0:T(300,64)}"},
     };
-    static const uint64_t nothing[2];
     for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
-        tg_layout d, s;
-        int64_t   from, to;
-        layout_of(&s, pairs[i][0]);
-        layout_of(&d, pairs[i][1]);
-        assert_int_equal(tg_layout_nbytes(&from, &s, NULL), TG_OK);
-        assert_int_equal(tg_layout_nbytes(&to, &d, NULL), TG_OK);
-        const tg_plan_params params = {.dst = &d, .src = &s, .pad = nothing, .threads = 2};
-        const tg_plan        p = plan_of(&params, pairs[i][1]);
-        uint8_t *const       in = calloc((size_t)from, 1), *const out = malloc((size_t)to);
-        shares               c = {out, (size_t)to, {0, 0}};
-        const tg_executor    e = {count_shares, &c, 2};
-        memset(out, 0xa5, (size_t)to);
-        assert_int_equal(tg_plan_run(&p, out, in, &e, NULL), TG_OK);
-        assert_int_equal(c.written[0] + c.written[1], to);
+        zeros  z = zeros_for_two(pairs[i]);
+        shares c = {z.out, z.size, {0, 0}};
+        zeros_run(&z, count_shares, &c);
+        assert_int_equal(c.written[0] + c.written[1], z.size);
         const size_t more = c.written[0] > c.written[1] ? c.written[0] : c.written[1];
-        if (more * 100 > (size_t)to * 55)
-            fail_msg("%s: %d of %d bytes are one thread's", pairs[i][1], (int)more, (int)to);
-        free(in);
-        free(out);
+        if (more * 100 > z.size * 55)
+            fail_msg("%s: %d of %d bytes are one thread's", pairs[i][1], (int)more, (int)z.size);
+        zeros_free(&z);
+    }
+}
+
+/* In caches each thread writes one piece of dst, whatever src is. */
+static void test_one_piece_each(void **state) {
+    (void)state;
+    static const char *const pairs[][2] = {
+        {"f16[512,512]", "f16[512,512]{1,0:T(512,64)}"}, {"f16[256,500]", "f16[256,500]{1,0:T(256,64)}"},
+        {"f64[128,256]", "f64[128,256]{1,0:T(128,16)}"}, {"f16[512,512]{1,0:T(512,64)}", "f16[512,512]"},
+    };
+    for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++) {
+        zeros       z = zeros_for_two(pairs[i]);
+        first_share c = {z.out, z.size, 0, 0};
+        zeros_run(&z, look_at_first, &c);
+        if (c.written != z.size / 2 || c.end != z.size / 2)
+            fail_msg("%s: the first thread wrote %d bytes, the last one at %d of %d", pairs[i][1], (int)c.written,
+                     (int)c.end, (int)z.size);
+        zeros_free(&z);
     }
 }
 
@@ -371,6 +425,7 @@ static void test_work_of_elements_apart(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_even_shares),  cmocka_unit_test(test_work_of_elements_apart),
+        cmocka_unit_test(test_one_piece_each),
         cmocka_unit_test(test_own_executor), cmocka_unit_test(test_no_executor),
         cmocka_unit_test(test_pool),         cmocka_unit_test(test_pool_refused),
         cmocka_unit_test(test_shared_plan),  cmocka_unit_test(test_overflow), cmocka_unit_test(test_stack),
