@@ -25,8 +25,9 @@
  * each of its lines is asked for some stores before its own. Then it no longer matters that a row begins inside of
  * a line, and every other order is slower.
  *
- * Rows of less than a line, as those of small tiles, are moved by one load and one store each, which is more than they
- * are: rows of a run are written upwards, so that what is too much of one is overwritten by the next one.
+ * The shortest rows are one unit each together with their padding (units.h). Rows of less than a line, as those of
+ * small tiles, are moved by one load and one store each, which is more than they are: rows of a run are written
+ * upwards, so that what is too much of one is overwritten by the next one.
  *
  * Rows that begin anywhere in a line are put together again so that whole lines can be streamed. The line between two
  * bands is written with the second one, which reads the end of the piece before its own. With vectors of a line,
@@ -37,6 +38,7 @@
  * the caches, 16 bytes at a time, or where stores wait for their lines, by a plain store (M: 1.18 times as fast). */
 #include "kernels/lines.h"
 #include "kernels/target.h"
+#include "kernels/units.h"
 #include "kernels/variants.h"
 
 #include <string.h>
@@ -97,6 +99,10 @@ static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s
         in_two(m, d, s, b);
         return NULL;
     }
+    const units u = {b->rows, b->dst_row, b->src_row, b->cols};
+    for (int64_t o = 0; o < b->outer && has_units(b); o++)
+        put_units(b->cols + b->tail, d + o * b->dst_outer, s + o * b->src_outer, u, unit_pad_of(b));
+    if (has_units(b)) return NULL;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
             plain_row(d + o * b->dst_outer + r * b->dst_row, s + o * b->src_outer + r * b->src_row, b, m->stream);

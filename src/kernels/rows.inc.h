@@ -376,6 +376,22 @@ TG_OUTLINE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_blo
     }
 }
 
+/* Rows that are units with their padding. */
+#if VEC == 64
+#  include "kernels/units_avx512.inc.h"
+#endif
+
+TG_OUTLINE void V(padded_units)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const walk     w = walk_of(m, b);
+    const units    u = {w.along.n, w.along.dst, w.along.src, b->cols};
+    const unit_pad pad = unit_pad_of(b);
+#if VEC == 64
+    if (in_unit_vectors(m, d, s, b, &w, u, pad)) return;
+#endif
+    for (int64_t o = 0; o < w.across.n; o++)
+        put_units(b->cols + b->tail, d + o * w.across.dst, s + o * w.across.src, u, pad);
+}
+
 TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk w = walk_of(m, b);
     const bool lines = m->stream && at_lines(d, &w);
@@ -401,6 +417,8 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     const bool    small = !m->stream && (bytes <= SMALL_CLAIMED || (bytes <= SMALL && !m->claims));
     if (b->ragged != TG_RAGGED_NOT)
         V(ragged_block)(m, d, s, b, small);
+    else if (TG_RARELY(has_units(b)))
+        V(padded_units)(m, d, s, b);
     else if (!m->stream && b->cols <= TG_LINE_BYTES && b->tail == 0)
         V(short_rows)(m, d, s, b, small);
     else if (small && b->cols == STICK && b->tail == 0)

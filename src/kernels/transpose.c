@@ -49,7 +49,8 @@
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
- * of less than 16 bytes are read as a whole: few_avx512.inc.h).
+ * of less than 16 bytes are read as a whole: few_avx512.inc.h). Of rows that take turns some may be missing
+ * (missing.inc.h).
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A

@@ -392,6 +392,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 }
 
 #include "kernels/interleave.inc.h"
+#include "kernels/missing.inc.h"
 #include "kernels/narrow.inc.h"
 #if VEC == 64
 #  include "kernels/few_avx512.inc.h"
@@ -456,6 +457,10 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
     if (moved_at_hand(width, m, d, s, b)) return NULL;
 #endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
+    if (V(ways_in_part)(width, b) > 0) {
+        V(turns_in_part)(width, m, d, s, b);
+        return NULL;
+    }
 #if VEC == 64
     if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;
 #endif

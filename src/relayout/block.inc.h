@@ -23,6 +23,8 @@ enum {
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
     GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
+    NEAR_STEP = 32,  /* bytes from element to element, of which a vector has several */
+    FEW_BYTES = 16,  /* of a line, or a row, are too few for squares */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
 
@@ -161,13 +163,38 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t ds
 /* Movers have elements of these widths. */
 static bool is_element(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
+/* Elements of `width` bytes that are moved one by one, along a loop. */
+static void choose_strided(tg_draft *d, int32_t cols, int32_t width) {
+    d->box->family = TG_FAMILY_STRIDED;
+    d->box->width = width;
+    d->box->block.tail = d->tail;
+    take_cols(d, cols);
+    const int32_t r = smallest_src(d);
+    set_rows(d, take(d, r != NONE ? r : smallest_dst(d)));
+    set_outer(d, take(d, smallest_dst(d)));
+}
+
+static bool is_near(int64_t step, int64_t bytes) { return step > bytes && step <= NEAR_STEP; }
+
+/* A loop along which elements of so many bytes are neighbours on one side, and near each other on the other one: whole
+ * vectors of them are moved (strided.c). */
+static int32_t find_near(const tg_draft *d, int32_t on_dst, int32_t on_src, int64_t bytes) {
+    const bool few_rows = on_src == NONE || d->loop[on_src].n * bytes < FEW_BYTES,
+               few_cols = on_dst == NONE || d->loop[on_dst].n * bytes < FEW_BYTES;
+    if (on_dst != NONE && few_rows && is_near(d->loop[on_dst].src, bytes)) return on_dst;
+    if (on_src != NONE && few_cols && is_near(d->loop[on_src].dst, bytes)) return on_src;
+    return NONE;
+}
+
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
     if (d->converts || d->tail > 0 || bytes >= TG_RUN_BYTES || !is_element(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
-    if (cols == NONE || rows == NONE || cols == rows) return false;
-    choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
+    const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
+    if (near != NONE) choose_strided(d, near, (int32_t)bytes);
+    else if (cols == NONE || rows == NONE || cols == rows) return false;
+    else choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
     return true;
 }
 
@@ -347,17 +374,7 @@ static bool choose_packed(tg_draft *d, int32_t a, int32_t b) {
     return true;
 }
 
-/* ---- what is left: gathers, broadcasts, padding ---- */
-
-static void choose_strided(tg_draft *d, int32_t cols) {
-    d->box->family = TG_FAMILY_STRIDED;
-    d->box->width = d->src_width;
-    d->box->block.tail = d->tail;
-    take_cols(d, cols);
-    const int32_t r = smallest_src(d);
-    set_rows(d, take(d, r != NONE ? r : smallest_dst(d)));
-    set_outer(d, take(d, smallest_dst(d)));
-}
+/* ---- padding ---- */
 
 static void choose_fill(tg_draft *d) {
     d->box->family = TG_FAMILY_ROWS;
@@ -402,7 +419,7 @@ static void choose_move(tg_draft *d) {
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
     if (b != NONE) choose_transpose(d, a, b, d->dst_width > 0 ? d->dst_width : d->src_width, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
-    else choose_strided(d, a != NONE ? a : smallest_dst(d));
+    else choose_strided(d, a != NONE ? a : smallest_dst(d), d->src_width);
 }
 
 static void choose_block(tg_draft *d) {

@@ -1,0 +1,94 @@
+/* Two, four or eight rows that take turns, of which some are missing, with vectors of VEC bytes: a tile (4,1) of the
+ * last three of seven rows, and four channels of which three are wanted.
+ *
+ *     rows a b c and padding x      a0 b0 c0 x  a1 b1 c1 x ...
+ *
+ * Padding takes the turns of what is missing; back, these are passed over. */
+
+/* n elements of each of `rows` rows, and of padding for those that are missing, one after the other. */
+TG_NO_CHECKS TG_INLINE void V(turns_and_padding)(int width, int ways, int64_t rows, uint8_t *d, const uint8_t *s,
+                                                 int64_t row, int64_t n, V(vec) pad, bool stream) {
+    V(vec)  v[MOST_TURNS], w[MOST_TURNS];
+    int64_t i = 0;
+    for (; n - i >= VEC / width; i += VEC / width, d += ways * VEC, s += VEC) {
+        TG_UNROLL
+        for (int k = 0; k < ways; k++) v[k] = k < rows ? V(load)(s + k * row) : pad;
+        V(turns)(width, ways, false, w, v);
+        TG_UNROLL
+        for (int k = 0; k < ways; k++) V(put)(d + k * VEC, w[k], stream);
+    }
+    const int64_t bytes = (n - i) * width;
+    if (bytes == 0) return;
+    TG_UNROLL
+    for (int k = 0; k < ways; k++) v[k] = k < rows ? V(load_some)(s + k * row, bytes) : pad;
+    V(turns)(width, ways, false, w, v);
+    TG_UNROLL
+    for (int k = 0; k < ways; k++) V(store_some)(d + k * VEC, w[k], ways * bytes - k * VEC);
+}
+
+/* And back: the first `rows` ones of `ways` rows. Behind their last element src may end. */
+TG_NO_CHECKS TG_INLINE void V(some_rows)(int width, int ways, int64_t rows, uint8_t *d, const uint8_t *s, int64_t row,
+                                         int64_t n) {
+    V(vec)  v[MOST_TURNS], w[MOST_TURNS];
+    int64_t i = 0;
+    for (; n - i > VEC / width; i += VEC / width, d += VEC, s += ways * VEC) {
+        TG_UNROLL
+        for (int k = 0; k < ways; k++) v[k] = V(load)(s + k * VEC);
+        V(turns)(width, ways, true, w, v);
+        TG_UNROLL
+        for (int k = 0; k < ways; k++)
+            if (k < rows) V(store)(d + k * row, w[k]);
+    }
+    const int64_t bytes = (n - i) * width, all = ways * bytes - (ways - rows) * width;
+    TG_UNROLL
+    for (int k = 0; k < ways; k++) v[k] = V(load_some)(s + k * VEC, all - k * VEC);
+    V(turns)(width, ways, true, w, v);
+    TG_UNROLL
+    for (int k = 0; k < ways; k++)
+        if (k < rows) V(store_some)(d + k * row, w[k], bytes);
+}
+
+TG_INLINE void V(some_turns)(int width, int ways, bool back, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                             const tg_block *block) {
+    const tg_block b = *block; /* a value, which no store can change */
+    const bool     stream = m->stream && tg_at_lines(d, b.dst_outer, 0);
+    const V(vec)   pad = back ? (V(vec)){0} : V(load)(b.pad);
+    for (int64_t o = b.outer; o > 0; o--, d += b.dst_outer, s += b.src_outer) {
+        if (back) V(some_rows)(width, ways, b.rows, d, s, b.dst_row, b.cols);
+        else if (stream) V(turns_and_padding)(width, ways, b.cols, d, s, b.src_col, b.rows, pad, true);
+        else V(turns_and_padding)(width, ways, b.cols, d, s, b.src_col, b.rows, pad, false);
+    }
+}
+
+/* How many rows take turns in this block if some are missing, or 0. */
+TG_INLINE int64_t V(ways_in_part)(int width, const tg_block *b) {
+    const bool    back = b->tail == 0;
+    const int64_t unit = back ? b->src_col : b->dst_row, rows = back ? b->rows : b->cols, ways = unit / width;
+    if (width > 8 || unit != ways * width || rows >= ways) return 0;
+    if (ways != 4 && ways != 8 && (ways != 2 || back)) return 0; /* one row of two is no transpose */
+    return back || ways == b->cols + b->tail ? ways : 0;
+}
+
+#define DEFINE_IN_PART(width)                                                                                          \
+  TG_OUTLINE void V(turns_in_part_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {       \
+    const int  ways = (int)V(ways_in_part)(width, b);                                                                  \
+    const bool back = b->tail == 0;                                                                                    \
+    if (ways == 2 && !back) V(some_turns)(width, 2, false, m, d, s, b);                                                \
+    else if (ways == 4 && !back) V(some_turns)(width, 4, false, m, d, s, b);                                           \
+    else if (ways == 8 && !back) V(some_turns)(width, 8, false, m, d, s, b);                                           \
+    else if (ways == 4) V(some_turns)(width, 4, true, m, d, s, b);                                                     \
+    else V(some_turns)(width, 8, true, m, d, s, b);                                                                    \
+  }
+DEFINE_IN_PART(1)
+DEFINE_IN_PART(2)
+DEFINE_IN_PART(4)
+DEFINE_IN_PART(8)
+#undef DEFINE_IN_PART
+
+/* pre: V(ways_in_part) is not 0. */
+TG_INLINE void V(turns_in_part)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (width == 1) V(turns_in_part_1)(m, d, s, b);
+    else if (width == 2) V(turns_in_part_2)(m, d, s, b);
+    else if (width == 4) V(turns_in_part_4)(m, d, s, b);
+    else V(turns_in_part_8)(m, d, s, b);
+}

@@ -1,0 +1,80 @@
+/* Short rows with padding behind them, 2, 4, 8 or 16 bytes together: the last row of a tile (2,1) of which the other
+ * one is missing, or the last channels of an odd number. To decide for each of them takes longer than to move it: each
+ * is a unit, which is stored as a whole. Included by rows.c alone. */
+#ifndef TG_KERNELS_UNITS_H
+#define TG_KERNELS_UNITS_H
+
+#include "kernels/move.h"
+#include "kernels/target.h"
+
+#include <string.h>
+
+enum { MOST_UNIT = 16 };
+
+/* Padding where a unit has it, and zeros before. */
+typedef struct unit_pad {
+    uint64_t low, high;
+} unit_pad;
+
+static inline bool has_units(const tg_block *b) {
+    const int64_t unit = b->cols + b->tail;
+    return b->tail > 0 && unit <= MOST_UNIT && (unit & (unit - 1)) == 0;
+}
+
+static inline unit_pad unit_pad_of(const tg_block *b) {
+    uint8_t  bytes[MOST_UNIT] = {0};
+    unit_pad pad;
+    memcpy(bytes + b->cols, b->pad + b->cols, (size_t)b->tail); /* each byte is where it is in every element */
+    memcpy(&pad, bytes, sizeof pad);
+    return pad;
+}
+
+TG_INLINE uint64_t load_part(int bytes, const uint8_t *s) {
+    uint16_t b;
+    uint32_t c;
+    uint64_t d;
+    switch (bytes) {
+    case 1: return *s;
+    case 2: memcpy(&b, s, 2); return b;
+    case 4: memcpy(&c, s, 4); return c;
+    default: memcpy(&d, s, 8); return d;
+    }
+}
+
+/* A row of n bytes, fewer than `unit`, by two loads of `part` bytes, the largest power of two that is not more than n.
+ * Where both have the same bytes they are the same. */
+TG_INLINE void put_unit(int unit, int part, uint8_t *d, const uint8_t *s, int64_t n, unit_pad pad) {
+    const uint64_t first = load_part(part, s), last = load_part(part, s + n - part);
+    const bool     long_one = part == 8;
+    const uint64_t low = pad.low | first | (long_one ? 0 : last << (8 * (n - part)));
+    const uint64_t high = pad.high | (long_one && n > 8 ? last >> (8 * (16 - n)) : 0);
+    memcpy(d, &low, unit < 8 ? (size_t)unit : 8);
+    if (unit == 16) memcpy(d + 8, &high, sizeof high);
+}
+
+/* One run of them. */
+typedef struct units {
+    int64_t n, d_step, s_step, bytes; /* of src in each */
+} units;
+
+TG_INLINE void put_units_of(int unit, int part, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
+    for (int64_t i = u.n; i > 0; i--, d += u.d_step, s += u.s_step) put_unit(unit, part, d, s, u.bytes, pad);
+}
+
+TG_INLINE void put_units_by_part(int unit, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
+    if (u.bytes >= 8) put_units_of(unit, 8, d, s, u, pad);
+    else if (u.bytes >= 4) put_units_of(unit, 4, d, s, u, pad);
+    else if (u.bytes >= 2) put_units_of(unit, 2, d, s, u, pad);
+    else put_units_of(unit, 1, d, s, u, pad);
+}
+
+TG_OUTLINE void put_units(int64_t unit, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
+    switch (unit) {
+    case 2: put_units_of(2, 1, d, s, u, pad); break;
+    case 4: put_units_by_part(4, d, s, u, pad); break;
+    case 8: put_units_by_part(8, d, s, u, pad); break;
+    default: put_units_by_part(16, d, s, u, pad);
+    }
+}
+
+#endif

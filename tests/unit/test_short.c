@@ -1,0 +1,133 @@
+/* Blocks of short rows or few columns: rows of a cache line or less, alone and with padding behind them, rows that take
+ * turns, all of them or some, and back. */
+#define _GNU_SOURCE
+#include "checked_block.h"
+
+/* Rows that take turns, and back: whole vectors, less than one, and what is left behind them. */
+static void check_turns(int32_t width) {
+    const int64_t ways[] = {2, 3, 4, 8, 16}, bytes[] = {16, 32, 64, 256, 337 * 16};
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+        for (size_t k = 0; k < sizeof bytes / sizeof bytes[0]; k++) {
+            const int64_t w = ways[i], n = bytes[k] / width + (k == 4 ? 1 : 0), pitch = 3 * n + 1;
+            const named   turns = {"turns", TRANSPOSE, {3, n, w, n * w, w, 1, n, 1, pitch, 0, NULL, 0, 0}};
+            const named   back = {"back", TRANSPOSE, {3, w, n, n, pitch, 1, n * w, 1, w, 0, NULL, 0, 0}};
+            const int64_t align[] = {128, 32, 16, width};
+            for (size_t j = 0; j < sizeof align / sizeof align[0]; j++) {
+                check(TRANSPOSE, width, scaled(&turns, width), align[j]);
+                check(TRANSPOSE, width, scaled(&back, width), align[j]);
+            }
+        }
+}
+
+/* Rows of few columns: all counts of them, and around the sizes of pieces; with and without gaps, batches that follow
+ * each other, and more rows than fit into a buffer. */
+static void check_narrow(int32_t width) {
+    enum { FEW = 40 };
+    const int64_t bytes[] = {48, 63, 64, 65, 96, 100, 127, 129, 192, 300};
+    const int64_t line = 64 / width, rows[] = {line - 1, line, line + 1, 7 * line - 1, 40 * line + line / 2};
+    for (int64_t i = 1; i <= FEW + (int64_t)(sizeof bytes / sizeof bytes[0]); i++)
+        for (size_t k = 0; (i <= FEW || bytes[i - FEW - 1] % width == 0) && k < sizeof rows / sizeof rows[0]; k++) {
+            const int64_t cols = i <= FEW ? i : bytes[i - FEW - 1] / width, n = rows[k] > 0 ? rows[k] : 1;
+            const int64_t gap = random_below(3);
+            const named   batches[] = {
+                {"dense", TRANSPOSE, {3, n, cols, n * cols, cols, 1, n * cols, 1, n, 0, NULL, 0, 0}},
+                {"apart", TRANSPOSE, {2, n, cols, n * cols + 1, cols, 1, n, 1, 2 * n + 1, 0, NULL, 0, 0}},
+                {"back", TRANSPOSE, {2, cols, n, n, 2 * n + gap, 1, n * cols, 1, cols, 0, NULL, 0, 0}},
+                {"gaps", TRANSPOSE, {2, n, cols, n * (cols + gap), cols + gap, 1, n, 1, 2 * n, 0, NULL, 0, 0}},
+            };
+            for (size_t j = 0; j < sizeof batches / sizeof batches[0]; j++) {
+                check(TRANSPOSE, width, scaled(&batches[j], width), 64);
+                check(TRANSPOSE, width, scaled(&batches[j], width), 1);
+            }
+        }
+}
+
+/* Rows of a cache line or less, n bytes: to tiles and from them, in the order of src and in others, in one band and in
+ * several. */
+static void check_short_rows(int64_t n) {
+    enum { SEVERAL = 20 << 10 }; /* bytes: more than a small block has */
+    const int64_t counts[][2] = {{1, 1}, {3, 6}, {7, 3}, {5, 19}, {SEVERAL / (37 * n) + 1, 37}};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const int64_t  outer = counts[i][0], rows = counts[i][1], tile = rows * n, all = outer * n;
+        const tg_block blocks[] = {
+            {outer, rows, n, tile, n, 1, n, all, 1, 0, NULL, 0, 0},         /* to tiles */
+            {outer, rows, n, n, all, 1, tile, n, 1, 0, NULL, 0, 0},         /* from tiles */
+            {outer, rows, n, tile + 1, n, 1, n, all, 1, 0, NULL, 0, 0},     /* to tiles with gaps */
+            {outer, rows, n, n, all + 1, 1, tile, n, 1, 0, NULL, 0, 0},     /* from tiles to rows with gaps */
+            {outer, rows, n, rows * (n + 3), n + 3, 1, n, all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, -n, -all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, -n, all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, -tile, n, 1, n, -all, 1, 0, NULL, 0, 0},
+            {outer, rows, n, tile, n, 1, 0, 1, 1, 0, NULL, 0, 0},
+        };
+        for (size_t j = 0; j < sizeof blocks / sizeof blocks[0]; j++) check(ROWS, 1, blocks[j], 1);
+    }
+}
+
+static void test_short_rows(void **state) {
+    (void)state;
+    for (int64_t n = 1; n <= 66; n++) check_short_rows(n);
+}
+
+/* Rows of n bytes that fill a unit with the padding behind them: as many as make vectors and some more, close together
+ * in src or not, in one run of dst or not. */
+static void check_units(int64_t unit, int64_t n) {
+    const int64_t steps[] = {n, n + 1, unit, unit + 3, 17, 64, 500, 0, -n - 2}, rows = 261, pad = unit - n;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        const int64_t  step = steps[i], all = rows * step;
+        const tg_block blocks[] = {
+            {3, rows, n, rows * unit, unit, 1, all + 1, step, 1, pad, NULL, 0, 0},
+            {rows, 2, n, unit, rows * unit + 64, 1, step, all, 1, pad, NULL, 0, 0},
+            {2, rows, n, 2000 * unit, 2 * unit, 1, all, step, 1, pad, NULL, 0, 0},
+            {2, 5, n, 5 * unit, unit, 1, 5 * step, step, 1, pad, NULL, 0, 0},
+        };
+        for (size_t j = 0; j < sizeof blocks / sizeof blocks[0]; j++)
+            for (int64_t align = 1; align <= 64; align *= 64) check(ROWS, 1, blocks[j], align);
+    }
+}
+
+static void test_units(void **state) {
+    (void)state;
+    for (int64_t unit = 2; unit <= 16; unit *= 2)
+        for (int64_t n = 1; n < unit; n++) check_units(unit, n);
+}
+
+/* Of some ways only the first rows: the others are padding, or are passed over. */
+static void check_some_turns(int32_t width, int64_t ways, int64_t rows) {
+    const int64_t counts[] = {1, 16 / width + 1, 64 / width, 128 / width + 3, 500};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const int64_t n = counts[i], pitch = 3 * n + 1;
+        const named   turns[] = {
+            {"turns", TRANSPOSE, {3, n, rows, n * ways, ways, 1, n, 1, pitch, ways - rows, NULL, 0, 0}},
+            {"turns apart", TRANSPOSE, {2, n, rows, n * ways + 64, ways, 1, n, 1, pitch, ways - rows, NULL, 0, 0}},
+            {"back", TRANSPOSE, {3, rows, n, n, pitch, 1, n * ways, 1, ways, 0, NULL, 0, 0}}};
+        for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++)
+            for (int64_t align = width; align <= 64; align *= 64 / width)
+                check(TRANSPOSE, width, scaled(&turns[k], width), align);
+    }
+}
+
+static void test_some_turns(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 8; width *= 2)
+        for (int64_t ways = 2; ways <= 8; ways *= 2)
+            for (int64_t rows = 1; rows < ways; rows++) check_some_turns(width, ways, rows);
+}
+
+static void test_turns(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 16; width *= 2) check_turns(width);
+}
+
+static void test_narrow(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 16; width *= 2) check_narrow(width);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_short_rows), cmocka_unit_test(test_units),  cmocka_unit_test(test_some_turns),
+        cmocka_unit_test(test_turns),      cmocka_unit_test(test_narrow),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
