@@ -58,7 +58,7 @@ TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, const stick *k
     source_tile   t = {k->line, k->lines, 0, bytes, a->between};
     for (int64_t i = 0; i < rows; i++) w->to[i] = out + i * CARRY + TG_LINE_BYTES;
     if (k->lines < STICK / width || a->dst.n < rows) V(complete)(width, w, &t, &t, a->dst.n * width, a->pad);
-    V(run_tile)(width, w->to, &t, bytes, (int)((k->cols * width + VEC - 1) / VEC), NULL, false);
+    V(run_tile)(width, w->to, &t, bytes, (int)((k->cols * width + VEC - 1) / VEC), NULL, false, false);
 }
 
 /* All columns of a matrix of at most CARRIED_ROWS rows. */

@@ -348,6 +348,7 @@ TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
     a->ahead = m->claims && !a->far;
+    a->asks = m->claims && !a->far && !tg_at_lines(a->d, a->dst.step, a->dst.outer | (a->outer > 1 ? a->dst_outer : 0));
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&

@@ -298,10 +298,18 @@ TG_NO_CHECKS TG_INLINE void V(stream_square)(int width, uint8_t *const *row, con
     V(square_stream)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i, line, whole ? later->at + at : 0);
 }
 
+/* n rows, from `to` on: of what is to be written, both lines. */
+TG_INLINE void V(claim_rows)(uint8_t *const *row, int n, int64_t to) {
+    for (int k = 0; k < n; k++) {
+        TG_CLAIM(row[k] + to);
+        TG_CLAIM(row[k] + to + VEC - 1);
+    }
+}
+
 /* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
  * from memory, all of what rows get is written together. */
 TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
-                                     const source_tile *later, bool stream) {
+                                     const source_tile *later, bool stream, bool claims) {
     const int n = VEC / width; /* lines, and rows, of a square */
     int64_t   i = 0;
     for (int p = 0; p < parts && i + VEC <= bytes;) {
@@ -309,6 +317,7 @@ TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const so
             V(stream_square)(width, row, t, p, i, bytes, later);
         } else {
             if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
+            if (claims) V(claim_rows)(row + i / width, n, p * VEC);
             V(square)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
         }
         if (later != NULL) {
@@ -382,9 +391,9 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
         if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
-            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true, false);
         else
-            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false, a->asks && !apart);
         for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
