@@ -266,6 +266,10 @@ TG_OUTLINE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, con
 
 /* ---- short rows ---- */
 
+#if VEC == 64
+#  include "kernels/units_avx512.inc.h"
+#endif
+
 /* n bytes, more than half a unit, and no others. */
 TG_INLINE void V(unit_part)(int unit, uint8_t *restrict d, const uint8_t *restrict s, int64_t n) {
     const size_t half = (size_t)unit / 2;
@@ -325,6 +329,9 @@ TG_INLINE void V(short_rows_of)(int unit, uint8_t *restrict d, const uint8_t *re
 TG_OUTLINE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, bool small) {
     const walk    w = walk_of(m, b);
     const int64_t n = b->cols, band = small ? w.along.n : BAND;
+#if VEC == 64
+    if (n <= MOST_UNIT && w.along.dst <= NEAR_UNITS && in_unit_vectors(m, d, s, &w, n, NULL)) return;
+#endif
     if (n > 32) V(short_rows_of)(64, d, s, n, &w, band);
     else if (n > 16) V(short_rows_of)(32, d, s, n, &w, band);
     else if (n > 8) V(short_rows_of)(16, d, s, n, &w, band);
@@ -377,16 +384,12 @@ TG_OUTLINE void V(small_short_sticks)(uint8_t *d, const uint8_t *s, const tg_blo
 }
 
 /* Rows that are units with their padding. */
-#if VEC == 64
-#  include "kernels/units_avx512.inc.h"
-#endif
-
 TG_OUTLINE void V(padded_units)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const walk     w = walk_of(m, b);
-    const units    u = {w.along.n, w.along.dst, w.along.src, b->cols};
     const unit_pad pad = unit_pad_of(b);
+    const units    u = {w.along.n, w.along.dst, w.along.src, b->cols};
 #if VEC == 64
-    if (in_unit_vectors(m, d, s, b, &w, u, pad)) return;
+    if (w.runs && in_unit_vectors(m, d, s, &w, b->cols, &pad)) return;
 #endif
     for (int64_t o = 0; o < w.across.n; o++)
         put_units(b->cols + b->tail, d + o * w.across.dst, s + o * w.across.src, u, pad);
@@ -419,7 +422,7 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
         V(ragged_block)(m, d, s, b, small);
     else if (TG_RARELY(has_units(b)))
         V(padded_units)(m, d, s, b);
-    else if (!m->stream && b->cols <= TG_LINE_BYTES && b->tail == 0)
+    else if ((!m->stream || are_bits(b)) && b->cols <= TG_LINE_BYTES && b->tail == 0)
         V(short_rows)(m, d, s, b, small);
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);

@@ -21,6 +21,11 @@ static inline bool has_units(const tg_block *b) {
     return b->tail > 0 && unit <= MOST_UNIT && (unit & (unit - 1)) == 0;
 }
 
+/* Short rows with gaps in dst: no line is written as a whole, so none goes around the caches. */
+static inline bool are_bits(const tg_block *b) {
+    return b->cols <= MOST_UNIT && b->dst_row != b->cols && b->dst_outer != b->cols;
+}
+
 static inline unit_pad unit_pad_of(const tg_block *b) {
     uint8_t  bytes[MOST_UNIT] = {0};
     unit_pad pad;

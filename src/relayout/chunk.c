@@ -67,9 +67,11 @@ static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
     return (b->cols + (b->ragged == TG_RAGGED_NOT ? b->tail : 0)) * width;
 }
 
-/* Rows that follow each other on both sides, with nothing but padding between them in dst. */
+/* Rows that follow each other on both sides, with nothing but padding between them in dst, or short ones inside of few
+ * lines. */
 static bool is_one_stream(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
+    if (b->src_row >= 0 && b->dst_row > 0 && tg_max(b->src_row, b->dst_row) <= NEAR_STEP) return true;
     return d->src_width > 0 && b->src_row == b->cols * (d->converts ? d->src_width : 1) &&
            b->dst_row == bytes_of_run(d, width);
 }

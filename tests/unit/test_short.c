@@ -86,8 +86,22 @@ static void check_units(int64_t unit, int64_t n) {
     }
 }
 
+/* Short rows near each other on both sides, with gaps in dst, which stay as they are. */
+static void check_near(int64_t n) {
+    for (int64_t to = n; to <= 22; to += 1 + random_below(3))
+        for (int64_t from = 1; from < 90; from += 1 + random_below(13)) {
+            const int64_t  rows = 130 + random_below(20);
+            const tg_block blocks[] = {
+                {3, rows, n, rows * to + 5, to, 1, rows * from, from, 1, 0, NULL, 0, 0},
+                {rows, 3, n, to, rows * to, 1, from, rows * from + 1, 1, 0, NULL, 0, 0},
+            };
+            for (size_t j = 0; j < sizeof blocks / sizeof blocks[0]; j++) check(ROWS, 1, blocks[j], 1);
+        }
+}
+
 static void test_units(void **state) {
     (void)state;
+    for (int64_t n = 1; n <= 17; n++) check_near(n);
     for (int64_t unit = 2; unit <= 16; unit *= 2)
         for (int64_t n = 1; n < unit; n++) check_units(unit, n);
 }
