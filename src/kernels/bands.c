@@ -16,7 +16,8 @@
  * and behind the last one of a block, it is read from dst and written again.
  *
  *     band     64 bytes of all lines, which are rows of dst: 64 of each field (of single bits four fields, then the
- *              other four); where lines are bytes, 128 of all fields
+ *              other four, or 32 bytes and all eight: bands_halves_avx512.inc.h); where lines are bytes, 128 of
+ *              all fields
  *     chunk    64 groups, which are 64 bytes of each of these rows
  *
  * A chunk is folded into a stage, and its bytes are turned into the rows; there begun cache lines of dst wait for the
@@ -71,6 +72,7 @@ typedef struct bands {
     int64_t        least;  /* bytes of the shortest row */
     int64_t        groups, full_first, full_end; /* of all, those [first, end) that have all their lines */
     bool           bytes;  /* lines are such */
+    bool           by_half; /* lines are folded as in bands_halves_avx512.inc.h */
     bool           alike;  /* all rows begin at the same bit */
     bool           direct; /* rows are whole lines of the cache, and need not wait */
     bool           joined; /* a row goes on as the next one does */
@@ -90,13 +92,19 @@ typedef struct terms {
 typedef enum fetching { NOTHING, SOON, LATER } fetching;
 
 /* Lines are packed; or bytes, of which all that are not 0 may mean 1, and all of whose rows may begin at the same
- * bit. */
-enum { PACKED = 0, BYTES = 1, NONZERO = 2, ALIKE = 4 };
+ * bit. Or they are packed single bits, folded as in bands_halves_avx512.inc.h. */
+enum { PACKED = 0, BYTES = 1, NONZERO = 2, ALIKE = 4, HALVES = 8 };
 
 /* The lowest field of each byte. */
 TG_INLINE uint64_t ones(int bits) { return ((1u << bits) - 1) * (~(uint64_t)0 / 255); }
 
-TG_INLINE int64_t rows_of_band(int bits, int kind) { return tg_band_rows(bits, kind == PACKED); }
+TG_INLINE bool is_packed(int kind) { return (kind & BYTES) == 0; }
+
+TG_INLINE int64_t rows_of_band(int bits, int kind) { return tg_band_rows(bits, is_packed(kind)) >> (kind == HALVES); }
+
+/* Of packed lines, fields that are folded together, and bytes of one of them in the stage. */
+TG_INLINE int fields_of(int bits, int kind) { return kind == HALVES ? 8 / bits : FIELDS(bits); }
+TG_INLINE int64_t square_of(int kind) { return kind == HALVES ? SQUARE / 2 : SQUARE; }
 
 /* Of so many rows, those of field j. */
 TG_INLINE int64_t rows_of(int bits, int64_t rows, int j) {
@@ -110,12 +118,12 @@ static field field_of(int bits, uint8_t *d, int64_t first, int64_t cols) {
                    .keep_first = (1u << into * bits) - 1, .keep_last = end == 0 ? 0 : 0xffu << end * bits & 0xff};
 }
 
-static bands bands_of(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+static bands bands_of(int bits, bool by_half, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int per = 8 / bits;
     bands     a = {.d = d, .s = s, .rows = b->rows, .cols = b->cols, .first = b->dst_outer, .row = b->dst_row,
                    .src_first = b->src_outer, .src_col = b->src_col, .dst_row = b->dst_row, .least = INT64_MAX,
-                   .full_end = b->cols / per, .bytes = m->src.bits == 8, .alike = true, .direct = true,
-                   .stream = m->stream, .far = m->far, .fetches = m->fetches, .claims = m->claims};
+                   .full_end = b->cols / per, .bytes = m->src.bits == 8, .by_half = by_half, .alike = true,
+                   .direct = true, .stream = m->stream, .far = m->far, .fetches = m->fetches, .claims = m->claims};
     for (int k = 0; k < per; k++) {
         field *const f = &a.field[k];
         *f = field_of(bits, d, b->dst_outer + k * b->dst_row, b->cols);
@@ -126,14 +134,17 @@ static bands bands_of(int bits, const tg_mover *m, uint8_t *d, const uint8_t *s,
         if (f->bytes <= CHUNK) a.late = true;
         if (a.bytes || f->keep_first != 0 || f->keep_last != 0 || !tg_at_lines(f->d, b->dst_row, 0)) a.direct = false;
     }
-    if (a.bytes && !a.alike) a.full_first = 0; /* groups are those of rows that begin with a byte */
+    if ((a.bytes || a.by_half) && !a.alike) a.full_first = 0; /* groups are those of rows that begin with a byte */
     a.joined = a.row == a.cols && a.src_col > 0 && a.cols > LEAST_JOINED;
     if (a.joined) a.late = false;
     return a;
 }
 
+/* Who folds single bits by halves: not known of other processors. */
+static bool is_sparing(void) { return (tg_cpu_features() & TG_CPU_SPARING) != 0; }
+
 static int kind_of(const tg_mover *m, const bands *a) {
-    if (!a->bytes) return PACKED;
+    if (!a->bytes) return a->by_half ? HALVES : PACKED;
     return BYTES | (m->src.kind == TG_KIND_BOOL ? NONZERO : 0) | (a->alike ? ALIKE : 0);
 }
 
@@ -185,15 +196,15 @@ static void find_terms(int bits, int kind, terms *t, const bands *a, const chunk
 /* Bits of the bytes of field j's rows in group g, which is a part of the chunk, that stay: all of these bytes are read
  * before any is written, since a load waits for stores near by. */
 static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, int j, int64_t g, unsigned keep) {
-    const int            per = 8 / bits, step = kind == PACKED ? 1 : per, first = kind == PACKED ? 0 : j;
+    const int            per = 8 / bits, step = is_packed(kind) ? 1 : per, first = is_packed(kind) ? 0 : j;
     const int64_t        n = rows_of(bits, c->rows, j);
     const uint8_t *const d = a->field[j].d + c->row / per * a->dst_row + g;
-    uint8_t *const       folded = c->stage + (kind == PACKED ? (j - c->first) * SQUARE : 0);
+    uint8_t *const       folded = c->stage + (is_packed(kind) ? (j - c->first) * square_of(kind) : 0);
     uint64_t             mask = 0, old[BYTE_ROWS / 8] = {0};
     if (keep == 0) return;
     for (int i = first; i < 8; i += step) mask |= (uint64_t)keep << i * 8;
     for (int64_t i = 0; i < n; i++) ((uint8_t *)old)[first + i * step] = d[i * a->dst_row];
-    for (int i = 0; i < (kind == PACKED ? LINE : BYTE_ROWS); i += 8) {
+    for (int i = 0; i < (is_packed(kind) ? square_of(kind) / CHUNK : BYTE_ROWS); i += 8) {
         uint8_t *const own = folded + i / LINE * SQUARE + in_stage(c->lanes, i % LINE, g - c->g);
         uint64_t       x;
         memcpy(&x, own, 8);
@@ -205,17 +216,18 @@ static void keep_in_group(int bits, int kind, const bands *a, const chunk *c, in
 /* The same of one row, if it is in the chunk. */
 static void keep_in_row(int bits, int kind, const bands *a, const chunk *c, int64_t row, int64_t g, unsigned keep) {
     const int     per = 8 / bits, j = (int)(row & (per - 1)) - c->first;
-    const int64_t n = row - c->row, r = kind == PACKED ? n / per : n % LINE, square = kind == PACKED ? j : n / LINE;
+    const bool    packed = is_packed(kind);
+    const int64_t n = row - c->row, r = packed ? n / per : n % LINE, square = packed ? j : n / LINE;
     if (n < 0 || n >= c->rows || g < c->g || g >= c->g + c->groups) return;
-    if (kind == PACKED && (j < 0 || j >= FIELDS(bits))) return;
-    uint8_t *const own = c->stage + square * SQUARE + in_stage(c->lanes, r, g - c->g);
+    if (packed && (j < 0 || j >= fields_of(bits, kind))) return;
+    uint8_t *const own = c->stage + square * square_of(kind) + in_stage(c->lanes, r, g - c->g);
     const unsigned old = a->d[((a->first + row * a->row) >> (3 - bits / 2)) + g];
     *own = (uint8_t)((*own & ~keep) | (old & keep));
 }
 
 /* What of the first and the last byte of rows is another row's. */
 static void keep_others(int bits, int kind, const bands *a, const chunk *c) {
-    const int     n = kind == PACKED ? FIELDS(bits) : 8 / bits;
+    const int     n = is_packed(kind) ? fields_of(bits, kind) : 8 / bits;
     const int64_t end = a->rows - 1;
     if (a->joined) {
         const field *const f = &a->field[end & (8 / bits - 1)];

@@ -129,6 +129,8 @@ TG_INLINE void V(turn_round)(V(vec) *out, const V(vec) *in) {
 #if VEC == 64
 #  define EACH_WAITS LINE
 #  include "kernels/bands_avx512.inc.h"
+#  include "kernels/bands_halves_avx512.inc.h"
+#  include "kernels/bands_leaving_avx512.inc.h"
 #else
 #  define EACH_WAITS WAITING
 #  include "kernels/bands_waiting.inc.h"
@@ -139,21 +141,29 @@ TG_INLINE void V(turn_round)(V(vec) *out, const V(vec) *in) {
 TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a) {
     const int64_t all = rows_of_band(bits, kind);
     chunk         c = {.stage = a->stage, .lanes = VEC == 64};
-    const int     some = kind == PACKED ? FIELDS(bits) : 8 / bits;
+    const int     some = is_packed(kind) ? fields_of(bits, kind) : 8 / bits;
     for (c.row = 0; c.row < a->rows; c.row += all) {
         c.rows = tg_min(all, a->rows - c.row);
         for (c.first = 0; c.first < 8 / bits; c.first += some)
             for (c.g = 0; c.g < a->groups; c.g += CHUNK) {
                 c.groups = tg_min(CHUNK, a->groups - c.g);
-                V(fold_chunk)(bits, kind, fold, a, &c);
+#if VEC == 64
+                if (kind == HALVES) fold_half_chunk(a, &c);
+                else
+#endif
+                    V(fold_chunk)(bits, kind, fold, a, &c);
                 V(chunk_out)(bits, kind, a, &c);
             }
     }
 }
 
+/* Only vectors of 64 bytes fold by halves, and only single bits. */
+#undef HAS_KIND
+#define HAS_KIND(BITS, KIND) ((KIND) != HALVES || (VEC == 64 && (BITS) == 1))
+
 #undef BANDS_OF
 #define BANDS_OF(BITS, NAME, KIND)                                                                                     \
-    case KIND: V(all_bands)(BITS, KIND, V(fold_##BITS##_##NAME), &a); break
+    case KIND: if (HAS_KIND(BITS, KIND)) V(all_bands)(BITS, KIND, V(fold_##BITS##_##NAME), &a); break
 
 #undef DEFINE_BANDS
 #define DEFINE_BANDS(BITS)                                                                                             \
@@ -164,10 +174,12 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
     DEFINE_FOLDER(BITS, bools_alike, BYTES | NONZERO | ALIKE)                                                          \
     static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
         uint8_t stage[FIELDS(BITS) * (SQUARE + CHUNK * EACH_WAITS) + LINE] __attribute__((aligned(64)));               \
-        bands   a = bands_of(BITS, m, d, s, b);                                                                        \
+        const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && is_sparing();                                \
+        bands   a = bands_of(BITS, by_half, m, d, s, b);                                                               \
         a.stage = stage;                                                                                               \
         a.waiting = stage + FIELDS(BITS) * SQUARE;                                                                     \
         switch (kind_of(m, &a)) {                                                                                      \
+            BANDS_OF(BITS, packed, HALVES);                                                                            \
             BANDS_OF(BITS, packed, PACKED);                                                                            \
             BANDS_OF(BITS, bytes, BYTES);                                                                              \
             BANDS_OF(BITS, alike, BYTES | ALIKE);                                                                      \
