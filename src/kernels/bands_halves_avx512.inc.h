@@ -10,8 +10,8 @@
  * So a band is 32 bytes of all lines, and a chunk of all eight fields takes as much of the stage as four fields do of
  * 64 bytes, for which lines come twice.
  *
- * An Emerald Rapids, 512 KiB: 0.11 of memcpy before, 0.15 to 0.17 so; M 0.21 and 0.33, N 0.26 and 0.33. Shifts of two
- * vectors (AVX-512 VBMI2) and fetches are no faster. Of two bits it would lose (0.22, 0.19). */
+ * An Emerald Rapids, 512 KiB: 0.11 of memcpy before, 0.16 to 0.17 so; M 0.22 and 0.32, N 0.25 and 0.32. Shifts of two
+ * vectors (AVX-512 VBMI2) are no faster, nor, at 512 KiB, fetches. Of two bits it would lose (0.22, 0.19). */
 
 /* Where rows of a field begin in a byte: bits that come from the group, and shifts of it and of the one before. */
 typedef struct phase {
