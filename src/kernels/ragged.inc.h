@@ -139,11 +139,16 @@ TG_OUTLINE void V(ragged_sticks_alone)(uint8_t *d, const uint8_t *s, const tg_bl
     V(ragged_sticks)(d, s, b, false);
 }
 
+#if VEC == 64
+#  include "kernels/unbroken_avx512.inc.h"
+#endif
+
 /* Around the caches, where dst goes on along each row in pieces of whole lines. */
 TG_INLINE bool V(joined_ragged)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
 #if VEC == 64
     const V(ragged) r = V(ragged_of)(b);
     walk            w = {r.on, r.beside, 0, true, 0, m->few_streams, false, false};
+    if (V(joined_ragged_rows)(m, d, s, b)) return true;
     if (b->tail > 0 || b->cols % TG_LINE_BYTES != 0 || b->cols == TG_LINE_BYTES || r.on.dst != b->cols ||
         r.on.n == 1)
         return false;

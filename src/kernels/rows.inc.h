@@ -405,6 +405,8 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
 #if VEC == 64
     else if (m->stream && b->cols + b->tail == STICK && b->tail > 0 && V(columns_in_one_line)(d, b, &w))
         V(sparse_sticks)(d, s, b, &w);
+    else if (!lines && V(joined_rows)(m, d, s, b, &w))
+        return;
     else if (m->stream && b->cols % TG_LINE_BYTES == 0 && b->cols > TG_LINE_BYTES && b->tail == 0 && w.runs && !lines)
         V(joined)(d, s, &w, b->cols, 0, m);
 #endif
