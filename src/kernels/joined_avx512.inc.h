@@ -1,10 +1,5 @@
 /* Pieces of whole lines that begin anywhere in a line, joined in registers of 64 bytes; see rows.c. */
 
-/* A mask of bytes [from, to) of a line. */
-TG_INLINE __mmask64 V(bytes_of)(int64_t from, int64_t to) {
-    return to <= from ? 0 : ~(uint64_t)0 >> (TG_LINE_BYTES - (to - from)) << from;
-}
-
 /* A band of pieces of whole lines, n bytes each, that begins in the middle of a line. With k bytes before the first
  * line, piece i has n - 64 bytes of lines to itself, from k on; the line before them is 64 - k bytes of piece i - 1 and
  * k of its own. */
@@ -30,18 +25,6 @@ TG_INLINE void V(join_whole_band)(uint8_t *line, const uint8_t *piece, const wal
     TG_UNROLL
     for (int64_t i = 0; i < BAND; i++)
         V(join_pieces)(line + i * STICK, piece + i * w->along.src, w, 1, STICK, k);
-}
-
-/* Bytes [from, to) of a line, of which others write the rest, another time (stream.h). With `claims` a plain store is
- * faster than others. */
-TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool claims) {
-    uint8_t bytes[TG_LINE_BYTES];
-    if (claims) {
-        _mm512_mask_storeu_epi8(line, V(bytes_of)(from, to), v);
-        return;
-    }
-    _mm512_storeu_si512(bytes, v);
-    tg_stream_part(line + from, bytes + from, to - from);
 }
 
 /* The k bytes before the first line of a run. */

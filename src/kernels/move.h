@@ -151,6 +151,13 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
 bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
+enum { TG_MOST_TOGETHER = 4 }; /* columns of a block */
+
+/* n blocks of family transpose whose rows take turns, so many bytes apart, that together are one run of dst which
+ * begins inside of a line. False where one block after the other is as good, or better: nothing is written. */
+bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
+                           int64_t dst_step, int64_t src_step);
+
 /* Write n bytes of the pattern (TG_PAD_PATTERN bytes, the first one at dst), at any address. */
 void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream);
 

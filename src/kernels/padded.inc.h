@@ -1,15 +1,6 @@
 /* Rows of one stick, partly padding, with vectors of VEC bytes; see rows.c. */
 
 #if VEC == 64
-/* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
-TG_INLINE __m512i V(moved_up)(int64_t n) {
-    static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
-                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
-                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
-}
-
 /* The padding of any line of a row, where it belongs: it begins behind the columns. */
 TG_INLINE __m512i V(pad_line)(const uint8_t *pad, int64_t cols) {
     return _mm512_permutexvar_epi8(V(moved_up)(cols), _mm512_loadu_si512(pad)); /* of a place the low six bits count */

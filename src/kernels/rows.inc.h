@@ -194,6 +194,7 @@ TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stre
 }
 
 #if VEC == 64
+#  include "kernels/joiner_avx512.inc.h"
 #  include "kernels/joined_avx512.inc.h"
 #endif
 #include "kernels/padded.inc.h"

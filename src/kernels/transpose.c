@@ -52,6 +52,9 @@
  * of less than 16 bytes are read as a whole: few_avx512.inc.h). Of rows that take turns some may be missing
  * (missing.inc.h).
  *
+ * Rows that take turns, element by element, have loops of their own (interleave.inc.h). Where stores wait for their
+ * lines, several blocks that are one run of dst inside of lines go together (turns_joined_avx512.inc.h).
+ *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
  * Zen 5 has places enough, but its prefetchers go by the addresses of loads, and each load of a square reads some lines
@@ -548,4 +551,14 @@ tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width) {
 #endif
     (void)cpu;
     return plain[i];
+}
+
+bool tg_transpose_together(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
+                           int64_t dst_step, int64_t src_step) {
+#if TG_HAVE_X86
+    if (m->claims && m->move == tg_transpose_for(TG_CPU_AVX512, m->dst_width))
+        return joined_turns_64(m, d, s, b, n, dst_step, src_step);
+#endif
+    (void)m, (void)d, (void)s, (void)b, (void)n, (void)dst_step, (void)src_step;
+    return false;
 }

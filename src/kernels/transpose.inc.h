@@ -402,6 +402,10 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 
 #include "kernels/interleave.inc.h"
 #include "kernels/missing.inc.h"
+#if VEC == 64
+#  include "kernels/joiner_avx512.inc.h"
+#  include "kernels/turns_joined_avx512.inc.h"
+#endif
 #include "kernels/narrow.inc.h"
 #if VEC == 64
 #  include "kernels/few_avx512.inc.h"

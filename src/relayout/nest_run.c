@@ -196,6 +196,29 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
 
 /* ---- groups of blocks ---- */
 
+/* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache. */
+static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *dst) {
+    return box->route == TG_ROUTE_MOVE && box->family == TG_FAMILY_TRANSPOSE && p->as.nest.mover[box->mover].claims &&
+           box->block.cols <= TG_MOST_TOGETHER && box->block.tail == 0 &&
+           (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0 && loop[box->nloops - 1].chunks_of == TG_NO_LOOP;
+}
+
+/* What is left of the innermost loop, up to block `end`, if one mover takes it together. */
+static bool ran_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, uint8_t *dst,
+                         const uint8_t *src, const tg_block *b, odometer *o, int64_t *first, int64_t end) {
+    const int32_t        last = box->nloops - 1;
+    const tg_loop *const l = &loop[last];
+    const int64_t        n = tg_min(l->n - o->at[last], end - *first);
+    if (!tg_transpose_together(&p->as.nest.mover[box->mover], dst + o->dst, src + o->src, b, n, l->dst, l->src))
+        return false;
+    o->at[last] += n - 1;
+    o->dst += (n - 1) * l->dst;
+    o->src += (n - 1) * l->src;
+    odometer_next(o, box, loop);
+    *first += n - 1;
+    return true;
+}
+
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               int64_t first, int64_t end) {
     const tg_loop *loop = &p->as.nest.loop[box->first];
@@ -208,8 +231,10 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     if (box->nloops == 0) return first < end ? tg_nest_block(p, box, dst, src) : NULL;
     b.pad = p->pad;
     odometer_set(&o, box, loop, first);
+    const bool together = go_together(p, box, loop, dst);
     for (; first < end; first++) {
         clip(&b, box, loop, &o);
+        if (together && ran_together(p, box, loop, dst, src, &b, &o, &first, end)) continue;
         const uint8_t *bad = run_at(p, box, dst, o.dst, src, o.src, &b);
         if (bad != NULL) return bad;
         odometer_next(&o, box, loop);

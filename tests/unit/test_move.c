@@ -1,5 +1,6 @@
 /* Movers: blocks as planners make them, and random ones; fills, pieces, packed runs. */
 #define _GNU_SOURCE
+#include "base/checked.h"
 #include "checked_block.h"
 #include "kernels/pieces.h"
 
@@ -228,6 +229,44 @@ static void test_random_blocks(void **state) {
     }
 }
 
+/* Blocks whose rows take turns, and whose runs follow each other in dst with `gap` bytes between them: those that are
+ * one run, which begins inside of a line, are moved together, the others not at all. */
+static void check_together(const tg_mover *m, bool can, int64_t ways, int64_t rows, int64_t outer, int64_t blocks,
+                           int64_t gap) {
+    const int64_t  width = m->dst_width, n = rows * width, run = n * ways, row = outer * n + width * random_below(9);
+    const int64_t  step = run + gap, size = outer * blocks * step, src_size = (blocks * ways - 1) * row + outer * n;
+    const tg_block b = {outer, rows, ways, blocks * step, ways * width, width, n, width, row, 0, NULL,
+                        TG_RAGGED_NOT, 0};
+    const int64_t  at = chance(2) ? random_below(130) : ARENA - size, from = chance(2) ? 0 : ARENA - src_size;
+    const int64_t  low = at < 64 ? 0 : at - 64, high = tg_min(at + size + 64, ARENA);
+    const bool     wants = can && (ways == 2 || ways == 4) && width <= 4 && n % 64 == 0 && at % 64 != 0 &&
+                       (gap == 0 || (blocks == 1 && outer == 1));
+    memset(dst_arena + low, 0x5a, (size_t)(high - low));
+    memset(want_arena + low, 0x5a, (size_t)(high - low));
+    for (int64_t i = 0; i < blocks && wants; i++)
+        naive(want_arena + at + i * step, src_arena + from + i * ways * row, &b, width);
+    const bool moved = tg_transpose_together(m, dst_arena + at, src_arena + from, &b, blocks, step, ways * row);
+    tg_stream_end();
+    if (moved == wants && memcmp(dst_arena + low, want_arena + low, (size_t)(high - low)) == 0) return;
+    fail_msg("%s stream %d: %lld times %lld runs of %lld elements, %lld rows: %s", m->name, m->stream, (long long)outer,
+             (long long)blocks, (long long)rows, (long long)ways, moved == wants ? "other bytes" : "moved, or not");
+}
+
+static void test_together(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+        for (int32_t width = 1; width <= 8; width *= 2)
+            for (int times = 0; times < 400; times++) {
+                tg_mover   m;
+                const bool can = (masks[i] & TG_CPU_AVX512) != 0;
+                if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+                assert_true(tg_mover_transpose(&m, width, masks[i], chance(2), chance(2)));
+                m.claims = !chance(9);
+                check_together(&m, can && m.claims, 2 + random_below(3), random_below(9) * 32 + 64 / width,
+                               1 + random_below(4), 1 + random_below(5), chance(5) ? 64 : 0);
+            }
+}
+
 /* What the processor has is used; otherwise all of these tests would test plain C again and again. */
 static void test_variants(void **state) {
     (void)state;
@@ -344,6 +383,7 @@ int main(void) {
         cmocka_unit_test(test_fill),
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_packed_runs),
+        cmocka_unit_test(test_together),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_blocks_of_planners),

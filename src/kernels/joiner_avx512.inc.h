@@ -1,0 +1,53 @@
+/* A run of dst that begins inside of a line, out of vectors of 64 bytes: a line of dst is the end of one and the
+ * beginning of the next one. Only the first and the last line of the run are parts. */
+
+/* A mask of bytes [from, to) of a line. */
+TG_INLINE __mmask64 V(bytes_of)(int64_t from, int64_t to) {
+    return to <= from ? 0 : ~(uint64_t)0 >> (TG_LINE_BYTES - (to - from)) << from;
+}
+
+/* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
+TG_INLINE __m512i V(moved_up)(int64_t n) {
+    static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
+                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
+                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
+                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
+    return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
+}
+
+/* Bytes [from, to) of a line, of which others write the rest, another time (stream.h). With `claims` a plain store is
+ * faster than others. */
+TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool claims) {
+    uint8_t bytes[TG_LINE_BYTES];
+    if (claims) {
+        _mm512_mask_storeu_epi8(line, V(bytes_of)(from, to), v);
+        return;
+    }
+    _mm512_storeu_si512(bytes, v);
+    tg_stream_part(line + from, bytes + from, to - from);
+}
+
+typedef struct V(joiner) {
+    uint8_t *line; /* the next one of dst */
+    __m512i  last, across; /* what came before; where a line of dst is in it and the next one */
+} V(joiner);
+
+/* v is what the run at d begins with. */
+TG_INLINE V(joiner) V(join_from)(uint8_t *d, __m512i v, bool stream) {
+    const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
+    const V(joiner) j = {d - at + TG_LINE_BYTES, v, V(moved_up)(at - TG_LINE_BYTES)};
+    V(put_part)(d - at, _mm512_permutexvar_epi8(j.across, v), at, TG_LINE_BYTES, !stream);
+    return j;
+}
+
+TG_INLINE void V(join_line)(V(joiner) *j, __m512i v, bool stream) {
+    if (!stream) TG_CLAIM(j->line + TG_CLAIMED);
+    V(put)(j->line, (V(vec))_mm512_permutex2var_epi8(j->last, j->across, v), stream);
+    j->line += TG_LINE_BYTES;
+    j->last = v;
+}
+
+TG_INLINE void V(join_to)(const V(joiner) *j, const uint8_t *d, bool stream) {
+    V(put_part)(j->line, _mm512_permutexvar_epi8(j->across, j->last), 0, (int64_t)((uintptr_t)d % TG_LINE_BYTES),
+                !stream);
+}
