@@ -115,7 +115,7 @@ static bool same_bytes(move *moves, int n) {
 
 /* The first contender is the one that the others are compared with. */
 static void print_row(const options *o, const rounds *r, const char *name, int64_t bytes) {
-    printf("%-44.44s %9.1f", name, o->plan ? 0.0 : (double)(2 * bytes) / contender_median(&r->c[0], r->count) * 1e-9);
+    printf("%-44s %9.1f", name, o->plan ? 0.0 : (double)(2 * bytes) / contender_median(&r->c[0], r->count) * 1e-9);
     for (int i = 1; i <= o->nbuilds; i++)
         printf(" %8.2f", o->plan ? contender_median(&r->c[i], r->count) * 1e9
                                  : contender_ratio(&r->c[0], &r->c[i], r->count));

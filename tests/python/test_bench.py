@@ -221,3 +221,30 @@ def test_bench_help_tells_all_options(cases):
     for option in ("--size", "--threads", "--filter", "--rounds", "--cpu", "--lines", "--json", "--quick", "--list"):
         assert option in text
     assert "no times and no ratios" in text
+
+
+# ---- moves that nobody chose -------------------------------------------------------------------------
+
+
+TEGULA = pathlib.Path(os.environ.get("TEGULA", ROOT / "build/tegula"))
+
+
+def run_survey(*words):
+    return subprocess.run([sys.executable, ROOT / "bench/survey.py", *words], text=True, capture_output=True, check=False)
+
+
+@pytest.mark.parametrize("words", [["--real"], ["--seed", "7", "--count", "150", "--types", "u8,f16,bf16,f32,f64,s4,u2"]])
+def test_survey_lists_moves_between_layouts_of_one_shape(words):
+    moves = run_survey("--list", *words).stdout.splitlines()
+    assert len(moves) > 100 and moves == run_survey("--list", *words).stdout.splitlines()
+    for move in moves:
+        run = subprocess.run([TEGULA, "equal", *move.split(" -> ")], capture_output=True, text=True, check=False)
+        assert run.returncode in (0, 1), (move, run.stderr)
+
+
+@pytest.mark.parametrize("words, complaint", [
+    (["--types", "f8"], "no such type: f8"), (["--count", "0"], "at least 1"), ([], "no library is named"),
+])
+def test_survey_refuses_in_a_sentence(words, complaint):
+    run = run_survey(*words)
+    assert run.returncode == 2 and run.stdout == "" and complaint in run.stderr.splitlines()[-1]

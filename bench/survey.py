@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""How fast moves are that nobody chose: many of them at one size, slowest first.
+
+    survey.py [--seed S] [--count N] [--bytes B] [--types T,...] [--below R] [--list] LIB [LIB ...]
+    survey.py --real [--below R] [--list] LIB [LIB ...]
+
+The workloads of bench_relayout are few, and a library can become fast at them alone. Here pairs of layouts are random
+(printed with their seed): shapes of one to five dimensions, some with a multiple of 8, row-major, permuted, strided
+with and without gaps, tiles of XLA with and without a second one, odd tiles, and Spyre's sticks of any dimension. With
+--real they are those that a runtime has, all of them: matrices, images and weights with even and odd sizes from host
+order (and channels last) to tiles and sticks and back. bench_versions (built before: ninja -C build
+bench/bench_versions) times each with every LIB on one thread; printed are x memcpy of the last LIB, of the first one if
+there are several, and the move, of all that are slower than R (default 0.35, the bar for any layout), and how many
+those are. --list prints the moves and times none.
+"""
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "build" / "bench" / "bench_versions"
+BYTES = {"u8": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8, "s4": 0.5, "u2": 0.25}
+SECOND_TILE = {"bf16": "(2,1)", "f16": "(2,1)", "u8": "(4,1)", "s4": "(8,1)", "u2": "(4,1)"}
+STICKS = {"f16": " device_dtype=IEEE_FP16", "f32": ""}  # of types that stay as they are
+ROW = re.compile(r"^(?P<move>\S.*?)\s+[\d.]+(?P<ratios>(?:\s+[\d.]+)+)\s+x [\d.]+$")
+
+
+def packing(kind):
+    return f"E({round(8 * BYTES[kind])})" if BYTES[kind] < 1 else ""
+
+
+def text(kind, shape):
+    return f"{kind}[{','.join(map(str, shape))}]"
+
+
+def order(kind, shape, minor_to_major, tiles=""):
+    """In XLA's notation: the fastest dimension first."""
+    behind = tiles + packing(kind)
+    return f"{text(kind, shape)}{{{','.join(map(str, minor_to_major))}{':' + behind if behind else ''}}}"
+
+
+# ---- random moves ----------------------------------------------------------------------------------
+
+
+def random_shape(r, rank, elements):
+    while True:
+        shape, left = [], elements
+        for _ in range(rank - 1):
+            shape.append(r.choice([r.randint(1, 9), r.choice([4, 8, 16, 32, 64, 128, 256]), r.randint(10, 300)]))
+            left /= shape[-1]
+        if left < 1:
+            continue
+        shape.append(max(1, round(left)))
+        if r.random() < 0.5:
+            shape[-1] = max(1, shape[-1] // 8 * 8)
+        r.shuffle(shape)
+        return shape
+
+
+def random_strides(r, kind, shape, most):
+    strides, step = [0] * len(shape), r.choice([1, 1, 1, 2, 3])
+    for d in r.sample(range(len(shape)), len(shape)):
+        strides[d] = step
+        step = step * shape[d] + r.choice([0, 0, 1, 5, 8, 64])
+    fits = step * BYTES[kind] <= most
+    return f"{text(kind, shape)} strides=[{','.join(map(str, strides))}]" if fits else None
+
+
+def random_layout(r, kind, shape, nbytes, strides):
+    rank, row_major = len(shape), list(range(len(shape)))[::-1]
+    any_order = r.choice([row_major, r.sample(row_major, rank)])
+    odd = f"T({r.choice([2, 4, 7, 8, 16, 48])},{r.choice([16, 32, 48, 64, 100, 128])})"
+    choice = r.choice(["rows", "order", "order", "tiles", "second", "odd", "sticks", "strides"])
+    if choice == "strides" and strides and BYTES[kind] >= 1:
+        return random_strides(r, kind, shape, 8 * nbytes) or order(kind, shape, row_major)
+    if choice == "sticks" and kind in STICKS:
+        dims = ",".join(map(str, r.sample(row_major, rank)))
+        return f"{text(kind, shape)} spyre dim_order=[{dims}]{STICKS[kind]}"
+    if rank < 2 or choice in ("rows", "order", "strides", "sticks"):
+        return order(kind, shape, row_major if choice == "rows" else r.sample(row_major, rank))
+    tiles = {"tiles": "T(8,128)", "second": "T(8,128)" + SECOND_TILE.get(kind, ""), "odd": odd}[choice]
+    return order(kind, shape, any_order, tiles)
+
+
+def random_moves(seed, count, nbytes, kinds):
+    r = random.Random(seed)
+    for _ in range(count):
+        kind, rank = r.choice(kinds), r.choice([1, 2, 2, 3, 3, 4, 4, 5])
+        shape = random_shape(r, rank, nbytes / BYTES[kind])
+        yield (
+            f"{random_layout(r, kind, shape, nbytes, True)} -> {random_layout(r, kind, shape, nbytes, r.random() < 0.2)}"
+        )
+
+
+# ---- moves of runtimes -----------------------------------------------------------------------------
+
+REAL = {
+    "u8": "512,1024 510,1000 6,80000 83,34,184 8,224,224,3 3,3,256,255 7,75000 1000,517 2,3,300,300",
+    "bf16": "512,512 510,500 5,50000 83,34,92 4,224,224,1 3,3,128,255 8,12,64,45 2,3,200,200 1,197,1300 30522,9",
+    "f16": "510,500 8,12,64,45 140,112,5 2,3,200,200 64,9,455 5,50000",
+    "f32": "250,510 3,3,128,127 8,12,64,21 2,3,150,150 6,21840 16,128,63",
+    "s4": "1000,1048 83,34,368 7,150000",
+}
+
+
+def real_layouts(kind, shape):
+    rank = len(shape)
+    rows = list(range(rank))[::-1]
+    host = [order(kind, shape, rows)]
+    if rank == 2:
+        host.append(order(kind, shape, [0, 1]))
+    if rank == 4:  # channels last
+        host.append(order(kind, shape, [1, 3, 2, 0]))
+    device = [order(kind, shape, rows, "T(8,128)" + SECOND_TILE.get(kind, ""))]
+    device.append(order(kind, shape, [rank - 2, rank - 1, *rows[2:]], "T(8,128)" + SECOND_TILE.get(kind, "")))
+    if kind in ("u8", "f16"):
+        device.append(order(kind, shape, rows, "T(8,128)"))
+    if kind in STICKS:
+        turned = ",".join(map(str, [*range(1, rank), 0]))
+        device += [f"{text(kind, shape)} spyre{by}{STICKS[kind]}" for by in ("", f" dim_order=[{turned}]")]
+    return host, device
+
+
+def real_moves():
+    for kind, shapes in REAL.items():
+        for shape in shapes.split():
+            host, device = real_layouts(kind, list(map(int, shape.split(","))))
+            for h in host:
+                for d in device:
+                    yield from (f"{h} -> {d}", f"{d} -> {h}")
+            if len(host) == 2:
+                yield from (f"{host[0]} -> {host[1]}", f"{host[1]} -> {host[0]}")
+
+
+# ---- timing ----------------------------------------------------------------------------------------
+
+
+def measure(moves, libraries):
+    """(x memcpy of the last library, of the first one, the move), slowest first."""
+    run = subprocess.run(
+        [PROGRAM, "--moves", "-", *libraries], input="\n".join(moves), stdout=subprocess.PIPE, text=True, check=False
+    )
+    rows = [m for m in map(ROW.match, run.stdout.splitlines()) if m]
+    found = [(m["ratios"].split(), m["move"]) for m in rows]
+    return sorted((float(ratios[-1]), float(ratios[0]), move) for ratios, move in found)
+
+
+def report(found, asked, below, several):
+    slow = [row for row in found if row[0] < below]
+    for last, first, move in slow:
+        print(f"{last:.2f} {f'({first:.2f}) ' if several else ''}{move}")
+    print(f"{len(slow)} of {len(found)} below {below:g} of memcpy", end="")
+    print(f"; {asked - len(found)} not timed" if asked > len(found) else "")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--real", action="store_true")
+    parser.add_argument("--seed", type=int)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--bytes", type=int, default=512 << 10)
+    parser.add_argument("--types", default="u8,f16,bf16,f32,f64")
+    parser.add_argument("--below", type=float, default=0.35)
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("lib", nargs="*")
+    o = parser.parse_args()
+    kinds = o.types.split(",")
+    unknown = [k for k in kinds if k not in BYTES]
+    if unknown or o.count < 1 or o.bytes < 64:
+        parser.error(f"no such type: {unknown[0]}" if unknown else "--count is at least 1, --bytes at least 64")
+    seed = random.randrange(1 << 32) if o.seed is None else o.seed
+    moves = list(real_moves() if o.real else random_moves(seed, o.count, o.bytes, kinds))
+    if o.list:
+        print("\n".join(moves))
+        return 0
+    if not o.lib or not PROGRAM.exists():
+        parser.error("no library is named" if not o.lib else f"{PROGRAM} is not built")
+    if not o.real:
+        print(f"--seed {seed}", flush=True)
+    found = measure(moves, o.lib)
+    report(found, len(moves), o.below, len(o.lib) > 1)
+    return 0 if found else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
