@@ -91,9 +91,8 @@ def random_moves(seed, count, nbytes, kinds):
     for _ in range(count):
         kind, rank = r.choice(kinds), r.choice([1, 2, 2, 3, 3, 4, 4, 5])
         shape = random_shape(r, rank, nbytes / BYTES[kind])
-        yield (
-            f"{random_layout(r, kind, shape, nbytes, True)} -> {random_layout(r, kind, shape, nbytes, r.random() < 0.2)}"
-        )
+        src = random_layout(r, kind, shape, nbytes, True)
+        yield f"{src} -> {random_layout(r, kind, shape, nbytes, r.random() < 0.2)}"
 
 
 # ---- moves of runtimes -----------------------------------------------------------------------------

@@ -230,10 +230,13 @@ TEGULA = pathlib.Path(os.environ.get("TEGULA", ROOT / "build/tegula"))
 
 
 def run_survey(*words):
-    return subprocess.run([sys.executable, ROOT / "bench/survey.py", *words], text=True, capture_output=True, check=False)
+    return subprocess.run([sys.executable, ROOT / "bench/survey.py", *words],
+                          text=True, capture_output=True, check=False)
 
 
-@pytest.mark.parametrize("words", [["--real"], ["--seed", "7", "--count", "150", "--types", "u8,f16,bf16,f32,f64,s4,u2"]])
+@pytest.mark.parametrize("words", [
+    ["--real"], ["--seed", "7", "--count", "150", "--types", "u8,f16,bf16,f32,f64,s4,u2"],
+])
 def test_survey_lists_moves_between_layouts_of_one_shape(words):
     moves = run_survey("--list", *words).stdout.splitlines()
     assert len(moves) > 100 and moves == run_survey("--list", *words).stdout.splitlines()
