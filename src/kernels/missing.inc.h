@@ -3,7 +3,32 @@
  *
  *     rows a b c and padding x      a0 b0 c0 x  a1 b1 c1 x ...
  *
- * Padding takes the turns of what is missing; back, these are passed over. */
+ * Padding takes the turns of what is missing; or, with vectors of 64 bytes, these stay as they are; back, they are
+ * passed over. */
+
+#if VEC == 64
+/* Of a vector of turns, the bytes of the first `rows` ones; of n bytes, if these are fewer. */
+TG_INLINE uint64_t V(turns_present)(int width, int ways, int64_t rows, int64_t n) {
+    const uint64_t all = ~(uint64_t)0, each = ways * width == 64 ? 1 : all / (all >> (64 - ways * width));
+    return (all >> (64 - rows * width)) * each & (n <= 0 ? 0 : n >= VEC ? all : all >> (64 - n));
+}
+
+/* n elements of each of `rows` rows; what lies between them in dst stays. */
+TG_NO_CHECKS TG_INLINE void V(turns_with_gaps)(int width, int ways, int64_t rows, uint8_t *d, const uint8_t *s,
+                                               int64_t row, int64_t n) {
+    for (int64_t i = 0; i < n; i += VEC / width, d += ways * VEC, s += VEC) {
+        const int64_t bytes = (n - i) * width;
+        V(vec)        v[MOST_TURNS], w[MOST_TURNS];
+        TG_UNROLL
+        for (int k = 0; k < ways; k++) v[k] = k < rows ? V(load_some)(s + k * row, bytes) : (V(vec)){0};
+        V(turns)(width, ways, false, w, v);
+        TG_UNROLL
+        for (int k = 0; k < ways; k++)
+            _mm512_mask_storeu_epi8(d + k * VEC, V(turns_present)(width, ways, rows, ways * bytes - k * VEC),
+                                    (__m512i)w[k]);
+    }
+}
+#endif
 
 /* n elements of each of `rows` rows, and of padding for those that are missing, one after the other. */
 TG_NO_CHECKS TG_INLINE void V(turns_and_padding)(int width, int ways, int64_t rows, uint8_t *d, const uint8_t *s,
@@ -52,28 +77,44 @@ TG_INLINE void V(some_turns)(int width, int ways, bool back, const tg_mover *m, 
                              const tg_block *block) {
     const tg_block b = *block; /* a value, which no store can change */
     const bool     stream = m->stream && tg_at_lines(d, b.dst_outer, 0);
-    const V(vec)   pad = back ? (V(vec)){0} : V(load)(b.pad);
+    const V(vec)   pad = b.tail == 0 ? (V(vec)){0} : V(load)(b.pad);
     for (int64_t o = b.outer; o > 0; o--, d += b.dst_outer, s += b.src_outer) {
+#if VEC == 64
+        if (!back && b.tail == 0) {
+            V(turns_with_gaps)(width, ways, b.cols, d, s, b.src_col, b.rows);
+            continue;
+        }
+#endif
         if (back) V(some_rows)(width, ways, b.rows, d, s, b.dst_row, b.cols);
         else if (stream) V(turns_and_padding)(width, ways, b.cols, d, s, b.src_col, b.rows, pad, true);
         else V(turns_and_padding)(width, ways, b.cols, d, s, b.src_col, b.rows, pad, false);
     }
 }
 
-/* How many rows take turns in this block if some are missing, or 0. */
-TG_INLINE int64_t V(ways_in_part)(int width, const tg_block *b) {
-    const bool    back = b->tail == 0;
-    const int64_t unit = back ? b->src_col : b->dst_row, rows = back ? b->rows : b->cols, ways = unit / width;
-    if (width > 8 || unit != ways * width || rows >= ways) return 0;
-    if (ways != 4 && ways != 8 && (ways != 2 || back)) return 0; /* one row of two is no transpose */
-    return back || ways == b->cols + b->tail ? ways : 0;
+/* Some of 2, 4 or 8 turns of so many bytes? */
+TG_INLINE bool V(are_some)(int width, int64_t turns, int64_t bytes) {
+    return bytes > turns * width && (bytes == 2 * width || bytes == 4 * width || bytes == 8 * width);
+}
+
+/* Do some of the rows of src take turns in dst, or those of dst in src? One row is no transpose. */
+TG_INLINE bool V(some_in_dst)(int width, const tg_block *b) {
+    return V(are_some)(width, b->cols, b->dst_row) &&
+           (b->tail == 0 ? VEC == 64 : b->dst_row == (b->cols + b->tail) * width);
+}
+
+TG_INLINE bool V(some_in_src)(int width, const tg_block *b) {
+    return b->tail == 0 && b->rows > 1 && V(are_some)(width, b->rows, b->src_col);
+}
+
+TG_INLINE bool V(are_in_part)(int width, const tg_block *b) {
+    return width <= 8 && (V(some_in_dst)(width, b) || V(some_in_src)(width, b));
 }
 
 #define DEFINE_IN_PART(width)                                                                                          \
   TG_OUTLINE void V(turns_in_part_##width)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {       \
-    const int  ways = (int)V(ways_in_part)(width, b);                                                                  \
-    const bool back = b->tail == 0;                                                                                    \
-    if (ways == 2 && !back) V(some_turns)(width, 2, false, m, d, s, b);                                                \
+    const bool    back = !V(some_in_dst)(width, b);                                                                    \
+    const int64_t ways = (back ? b->src_col : b->dst_row) / (width);                                                   \
+    if (ways == 2) V(some_turns)(width, 2, false, m, d, s, b);                                                         \
     else if (ways == 4 && !back) V(some_turns)(width, 4, false, m, d, s, b);                                           \
     else if (ways == 8 && !back) V(some_turns)(width, 8, false, m, d, s, b);                                           \
     else if (ways == 4) V(some_turns)(width, 4, true, m, d, s, b);                                                     \
@@ -85,7 +126,7 @@ DEFINE_IN_PART(4)
 DEFINE_IN_PART(8)
 #undef DEFINE_IN_PART
 
-/* pre: V(ways_in_part) is not 0. */
+/* pre: V(are_in_part). */
 TG_INLINE void V(turns_in_part)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (width == 1) V(turns_in_part_1)(m, d, s, b);
     else if (width == 2) V(turns_in_part_2)(m, d, s, b);

@@ -470,7 +470,7 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
     if (moved_at_hand(width, m, d, s, b)) return NULL;
 #endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
-    if (V(ways_in_part)(width, b) > 0) {
+    if (V(are_in_part)(width, b)) {
         V(turns_in_part)(width, m, d, s, b);
         return NULL;
     }

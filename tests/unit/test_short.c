@@ -106,7 +106,7 @@ static void test_units(void **state) {
         for (int64_t n = 1; n < unit; n++) check_units(unit, n);
 }
 
-/* Of some ways only the first rows: the others are padding, or are passed over. */
+/* Of some ways only the first rows: the others are padding, or stay, or are passed over. */
 static void check_some_turns(int32_t width, int64_t ways, int64_t rows) {
     const int64_t counts[] = {1, 16 / width + 1, 64 / width, 128 / width + 3, 500};
     for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
@@ -114,6 +114,7 @@ static void check_some_turns(int32_t width, int64_t ways, int64_t rows) {
         const named   turns[] = {
             {"turns", TRANSPOSE, {3, n, rows, n * ways, ways, 1, n, 1, pitch, ways - rows, NULL, 0, 0}},
             {"turns apart", TRANSPOSE, {2, n, rows, n * ways + 64, ways, 1, n, 1, pitch, ways - rows, NULL, 0, 0}},
+            {"gaps", TRANSPOSE, {3, n, rows, n * ways + 5, ways, 1, n, 1, pitch, 0, NULL, 0, 0}},
             {"back", TRANSPOSE, {3, rows, n, n, pitch, 1, n * ways, 1, ways, 0, NULL, 0, 0}}};
         for (size_t k = 0; k < sizeof turns / sizeof turns[0]; k++)
             for (int64_t align = width; align <= 64; align *= 64 / width)
