@@ -164,7 +164,9 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_ROWS, tg_min(rows_at_once(d, width, room), share_of(d, b->rows, b->dst_row, b->dst_outer)));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut(d, TG_BLOCK_COLS, tg_max(bytes_of_columns(d) / width, 1));
-        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * width, tg_max(LINE_PAIR / width, 1)));
+        const bool    goes_on = b->tail == 0 && b->dst_outer == b->cols * width; /* rows are several runs of columns */
+        const int64_t row = product(b->cols * width, goes_on ? b->outer : 1);
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, row, tg_max(LINE_PAIR / width, 1)));
     } else if (box->family == TG_FAMILY_PACKED) {
         cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
         cut(d, TG_BLOCK_ROWS,
