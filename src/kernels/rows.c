@@ -104,7 +104,7 @@ static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s
     }
     const units u = {b->rows, b->dst_row, b->src_row, b->cols};
     for (int64_t o = 0; o < b->outer && has_units(b); o++)
-        put_units(b->cols + b->tail, d + o * b->dst_outer, s + o * b->src_outer, u, unit_pad_of(b));
+        put_units(b->cols + b->tail, d + o * b->dst_outer, s + o * b->src_outer, &u, unit_pad_of(b));
     if (has_units(b)) return NULL;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)

@@ -393,7 +393,7 @@ TG_OUTLINE void V(padded_units)(const tg_mover *m, uint8_t *d, const uint8_t *s,
     if (w.runs && in_unit_vectors(m, d, s, &w, b->cols, &pad)) return;
 #endif
     for (int64_t o = 0; o < w.across.n; o++)
-        put_units(b->cols + b->tail, d + o * w.across.dst, s + o * w.across.src, u, pad);
+        put_units(b->cols + b->tail, d + o * w.across.dst, s + o * w.across.src, &u, pad);
 }
 
 TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

@@ -26,11 +26,13 @@ static inline bool are_bits(const tg_block *b) {
     return b->cols <= MOST_UNIT && b->dst_row != b->cols && b->dst_outer != b->cols;
 }
 
+/* The pattern is the same from each element on. */
 static inline unit_pad unit_pad_of(const tg_block *b) {
-    uint8_t  bytes[MOST_UNIT] = {0};
-    unit_pad pad;
-    memcpy(bytes + b->cols, b->pad + b->cols, (size_t)b->tail); /* each byte is where it is in every element */
-    memcpy(&pad, bytes, sizeof pad);
+    const uint64_t all = ~(uint64_t)0;
+    unit_pad       pad;
+    memcpy(&pad, b->pad, sizeof pad);
+    pad.low &= b->cols < 8 ? all << (8 * b->cols) : 0;
+    pad.high &= b->cols > 8 ? all << (8 * (b->cols - 8)) : all;
     return pad;
 }
 
@@ -54,6 +56,7 @@ TG_INLINE void put_unit(int unit, int part, uint8_t *d, const uint8_t *s, int64_
     const uint64_t low = pad.low | first | (long_one ? 0 : last << (8 * (n - part)));
     const uint64_t high = pad.high | (long_one && n > 8 ? last >> (8 * (16 - n)) : 0);
     memcpy(d, &low, unit < 8 ? (size_t)unit : 8);
+    __asm__("" : "+r"(d)); /* or gcc makes a vector of both, by way of the stack */
     if (unit == 16) memcpy(d + 8, &high, sizeof high);
 }
 
@@ -62,18 +65,22 @@ typedef struct units {
     int64_t n, d_step, s_step, bytes; /* of src in each */
 } units;
 
-TG_INLINE void put_units_of(int unit, int part, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
-    for (int64_t i = u.n; i > 0; i--, d += u.d_step, s += u.s_step) put_unit(unit, part, d, s, u.bytes, pad);
+TG_INLINE void put_units_of(int unit, int part, uint8_t *restrict d, const uint8_t *restrict s, const units *u,
+                            unit_pad pad) {
+    const int64_t d_step = u->d_step, s_step = u->s_step, bytes = u->bytes;
+    for (int64_t i = u->n; i > 0; i--, d += d_step, s += s_step) put_unit(unit, part, d, s, bytes, pad);
 }
 
-TG_INLINE void put_units_by_part(int unit, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
-    if (u.bytes >= 8) put_units_of(unit, 8, d, s, u, pad);
-    else if (u.bytes >= 4) put_units_of(unit, 4, d, s, u, pad);
-    else if (u.bytes >= 2) put_units_of(unit, 2, d, s, u, pad);
+TG_INLINE void put_units_by_part(int unit, uint8_t *restrict d, const uint8_t *restrict s, const units *u,
+                                unit_pad pad) {
+    if (u->bytes >= 8) put_units_of(unit, 8, d, s, u, pad);
+    else if (u->bytes >= 4) put_units_of(unit, 4, d, s, u, pad);
+    else if (u->bytes >= 2) put_units_of(unit, 2, d, s, u, pad);
     else put_units_of(unit, 1, d, s, u, pad);
 }
 
-TG_OUTLINE void put_units(int64_t unit, uint8_t *restrict d, const uint8_t *restrict s, units u, unit_pad pad) {
+/* `u` as a value would be copied in wide loads, which wait for the narrow stores before them. */
+TG_OUTLINE void put_units(int64_t unit, uint8_t *restrict d, const uint8_t *restrict s, const units *u, unit_pad pad) {
     switch (unit) {
     case 2: put_units_of(2, 1, d, s, u, pad); break;
     case 4: put_units_by_part(4, d, s, u, pad); break;
