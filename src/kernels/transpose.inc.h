@@ -403,6 +403,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #include "kernels/interleave.inc.h"
 #include "kernels/missing.inc.h"
 #if VEC == 64
+#  include "kernels/small_avx512.inc.h"
 #  include "kernels/joiner_avx512.inc.h"
 #  include "kernels/turns_joined_avx512.inc.h"
 #endif
@@ -468,6 +469,10 @@ BY_WIDTH(V(turn_narrow_move), matrices)
 TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
 #if VEC == 64
     if (moved_at_hand(width, m, d, s, b)) return NULL;
+    if (are_small(width, b)) {
+        turn_small_matrices(width, m, d, s, b);
+        return NULL;
+    }
 #endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     if (V(are_in_part)(width, b)) {

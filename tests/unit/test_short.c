@@ -129,6 +129,27 @@ static void test_some_turns(void **state) {
             for (int64_t rows = 1; rows < ways; rows++) check_some_turns(width, ways, rows);
 }
 
+/* Many small matrices, with nothing between them or something; also of more bytes than go at once. */
+static void check_small(int32_t width, int64_t rows, int64_t cols) {
+    const int64_t all = rows * cols, outer = 16 + random_below(70), gap = 1 + random_below(5);
+    const named   matrices[] = {
+        {"small", TRANSPOSE, {outer, rows, cols, all, cols, 1, all, 1, rows, 0, NULL, 0, 0}},
+        {"small, apart", TRANSPOSE, {outer, rows, cols, all + gap, cols, 1, all + 1, 1, rows, 0, NULL, 0, 0}},
+        {"small, backwards", TRANSPOSE, {outer, rows, cols, -all, cols, 1, all, 1, rows, 0, NULL, 0, 0}},
+    };
+    for (size_t k = 0; k < sizeof matrices / sizeof matrices[0]; k++)
+        for (int64_t align = width; align <= 64; align += 64 - width)
+            check(TRANSPOSE, width, scaled(&matrices[k], width), align);
+}
+
+static void test_small(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 16; width *= 2)
+        for (int64_t rows = 2; rows <= 17; rows++)
+            for (int64_t cols = 2; cols <= 17; cols++)
+                if (rows * cols * width <= 300) check_small(width, rows, cols);
+}
+
 static void test_turns(void **state) {
     (void)state;
     for (int32_t width = 1; width <= 16; width *= 2) check_turns(width);
@@ -143,6 +164,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_rows), cmocka_unit_test(test_units),  cmocka_unit_test(test_some_turns),
         cmocka_unit_test(test_turns),      cmocka_unit_test(test_narrow),
+        cmocka_unit_test(test_small),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
