@@ -40,6 +40,8 @@ typedef struct matrix {
     bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
+    int64_t        part;     /* the last columns, not enough for a stick, are so many, or a multiple, with some before
+                              * them that are written twice; or 0 */
     bool           near;     /* which fetches into the first-level cache */
 } matrix;
 

@@ -238,11 +238,13 @@ static inline void next_stick(work *w, const matrix *a, unsigned slot) {
     t->lines = t->cols = t->seam = 0;
     if (w->o == a->outer) return;
     const uint8_t *const s = a->s + w->o * a->src_outer;
-    t->cols = a->cols - w->c < side ? a->cols - w->c : side;
-    if (a->src.n > w->c) t->lines = a->src.n - w->c < t->cols ? a->src.n - w->c : t->cols;
+    int64_t c = w->c;
+    if (a->part > 0 && a->cols - c < side) c = a->cols - tg_ceil_div(a->cols - c, a->part) * a->part;
+    t->cols = a->cols - c < side ? a->cols - c : side;
+    if (a->src.n > c) t->lines = a->src.n - c < t->cols ? a->src.n - c : t->cols;
     t->start = a->d + w->o * a->dst_outer;
-    t->d = t->start + w->c * a->width;
-    source_addresses(t->line, s, &a->src, w->c, t->lines);
+    t->d = t->start + c * a->width;
+    source_addresses(t->line, s, &a->src, c, t->lines);
     if (a->lead > 0 && t->cols < side) {
         t->seam = t->cols;
         source_addresses(t->line + t->seam, s + a->width, &a->src, 0, a->lead);

@@ -376,7 +376,7 @@ TG_INLINE void V(run_solid)(int width, bool stream, matrix *a) {
 /* Columns of one stick, or fewer. */
 TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
-    const bool    seam = now->seam > 0, narrow = !seam && now->cols < STICK / width;
+    const bool    seam = now->seam > 0, narrow = !seam && now->cols * width < (a->part > 0 ? VEC : STICK);
     const bool    apart = narrow || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
     const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
     const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
@@ -388,7 +388,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
         target_addresses(w->row, now->d, &a->dst, first, n + (seam ? 1 : 0));
         uint8_t **const row = apart ? w->to : w->row;
         for (int64_t i = apart ? 0 : n; i < tg_max(n, least); i++) row[i] = w->out + i * CARRY;
-        if (now->lines < STICK / width || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
+        if (now->lines * width < parts * VEC || n < least) V(complete)(width, w, &t, &t, n * width, a->pad);
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true, false);
@@ -433,6 +433,7 @@ TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const u
     matrix a;
     matrix_of(&a, w.pad, width, m, d, s, b);
     choose_way(&a, width, m);
+    if (!a.stream && !a.carried && a.lead == 0 && a.src.n == a.cols && a.cols >= STICK / width) a.part = VEC / width;
     const bool whole = a.cols == a.src.n && a.cols % (STICK / width) == 0;
     if (a.staged) {
         const matrix all = a; /* a copy: no call can change the other */
