@@ -148,6 +148,10 @@ void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream)
         stream_pattern(dst, n, pattern);
         return;
     }
+    if (n < TG_PAD_PATTERN) {
+        tg_copy_short(dst, pattern, n);
+        return;
+    }
     memcpy(v, pattern, sizeof v);
     for (; n - i >= TG_PAD_PATTERN; i += TG_PAD_PATTERN) memcpy(dst + i, v, sizeof v);
     tg_copy_short(dst + i, pattern, n - i);

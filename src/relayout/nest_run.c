@@ -1,6 +1,7 @@
 /* Running a nest: groups to blocks, blocks to movers. */
 #include "base/checked.h"
 #include "kernels/stream.h"
+#include "kernels/target.h"
 #include "relayout/plan.h"
 
 /* Where blocks begin, counted through the loops above them. */
@@ -62,10 +63,53 @@ static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odom
 
 /* ---- blocks ---- */
 
-static void fill_block(const tg_block *b, uint8_t *dst, bool stream) {
+/* Rows of a block, one after the other. */
+typedef struct row_walk {
+    const tg_block *b;
+    uint8_t        *outer, *at; /* the first row of this step of outer, and the row; NULL behind the last one */
+    int64_t         r, o;
+} row_walk;
+
+static void next_row(row_walk *w) {
+    w->at += w->b->dst_row;
+    if (++w->r < w->b->rows) return;
+    w->r = 0;
+    w->at = w->outer += w->b->dst_outer;
+    if (++w->o == w->b->outer) w->at = NULL;
+}
+
+static void claim_run(const uint8_t *p, int64_t n) {
+    for (int64_t i = 0; i < n; i += TG_LINE_BYTES) TG_CLAIM(p + i);
+    TG_CLAIM(p + n - 1);
+}
+
+/* Each row, or piece of it, is asked for before those between are written. */
+static void fill_claimed(const tg_block *b, uint8_t *dst) {
+    enum { PIECE = 1024 }; /* a multiple of TG_PAD_PATTERN */
+    row_walk now = {b, dst, dst, 0, 0}, later = now;
+    for (int i = 0; i < TG_CLAIMED_RUNS && later.at != NULL; i++) next_row(&later);
+    for (; now.at != NULL; next_row(&now)) {
+        for (int64_t i = PIECE; i < b->cols; i += PIECE) {
+            claim_run(now.at + i, tg_min(PIECE, b->cols - i));
+            tg_fill_bytes(now.at + i - PIECE, PIECE, b->pad, false);
+        }
+        const int64_t done = (b->cols - 1) / PIECE * PIECE;
+        if (later.at != NULL) {
+            claim_run(later.at, tg_min(b->cols, PIECE));
+            next_row(&later);
+        }
+        tg_fill_bytes(now.at + done, b->cols - done, b->pad, false);
+    }
+}
+
+static void fill_block(const tg_plan_private *p, const tg_block *b, uint8_t *dst) {
+    if (p->claims) {
+        fill_claimed(b, dst);
+        return;
+    }
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
-            tg_fill_bytes(dst + o * b->dst_outer + r * b->dst_row, b->cols, b->pad, stream);
+            tg_fill_bytes(dst + o * b->dst_outer + r * b->dst_row, b->cols, b->pad, p->stream);
 }
 
 /* A mover of family strided knows no tails. */
@@ -93,7 +137,7 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
     switch (box->route) {
     case TG_ROUTE_MOVE: move_block(&p->as.nest, box, dst, src, b); return NULL;
     case TG_ROUTE_CONVERT: return tg_mover_run(&p->as.nest.mover[box->mover], dst, src, b);
-    case TG_ROUTE_FILL: fill_block(b, dst, p->stream); return NULL;
+    case TG_ROUTE_FILL: fill_block(p, b, dst); return NULL;
     case TG_ROUTE_NARROW: return tg_narrow_block(p, box, dst, src, b);
     case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b);
     default: return tg_stage_block(p, box, dst, src, b);

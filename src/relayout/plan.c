@@ -211,6 +211,7 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     plan->stream_turned = plan->bytes >= limit >> alone; /* several threads share what memory takes, not their caches */
     if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
     plan->far = plan->bytes >= p->tuning->far_bytes;
+    plan->claims = !plan->stream & (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
 }
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {

@@ -146,6 +146,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     bool        stream;     /* movers of runs write around the caches */
     bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
     bool        far;        /* src is not in a cache */
+    bool        claims;     /* lines that padding fills are asked for before (TG_CPU_CLAIMS) */
     bool        direct;     /* a nest of single blocks, into the caches: nothing to decide when run */
     const char *why;        /* of way walk: what a nest could not do */
     int32_t     threads;
