@@ -306,7 +306,7 @@ static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
 
 /* Elements that stay as they are, in runs of at least a cache line on both sides, need no stage. */
 static bool turns_straight(const tg_draft *d, int64_t cols, int64_t rows) {
-    return d->unit == 1 && d->tail == 0 && tg_min(cols, rows) * d->box->width >= TG_LINE_BYTES;
+    return d->unit == 1 && d->tail == 0 && tg_min(cols, rows) * tile_width(d) >= TG_LINE_BYTES;
 }
 
 /* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
@@ -326,12 +326,14 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     take_sides(d, &cols, a, &rows, b);
     const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);
     if (always || wide || cols.n > 2 || rows.n > 2) {
+        const bool straight = !always && turns_straight(d, cols.elements, rows.elements);
+        if (!always && !straight && writes_briefly && reads_briefly && tg_draft_twice(d, left, a, b)) return true;
         d->ncols = cols.n;
         d->nrows = rows.n;
         count_chunks(d, TG_BLOCK_COLS, &cols.left);
         count_chunks(d, TG_BLOCK_ROWS, &rows.left);
         set_tile(d, cols.elements, rows.elements);
-        if (!always && turns_straight(d, cols.elements, rows.elements)) d->box->route = TG_ROUTE_TURN;
+        if (straight) d->box->route = TG_ROUTE_TURN;
         return true;
     }
     d->left = left;

@@ -1,7 +1,8 @@
 /* A box while it is drafted, and the stories that make a box of the nest from it, in the order in which they are told:
  *
  * box.inc.h     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
- * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes
+ * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes, twice.c where
+ *               runs are short on both sides
  * route.inc.h   how a block gets from src to dst, and by which movers
  * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
  * together.c    which blocks one thread moves, where they share bytes of dst
@@ -154,6 +155,9 @@ static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d
 /* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
 int64_t tg_touched_bytes(const tg_block *b);
 void    tg_draft_chunks(tg_draft *d);
+/* Makes the box two transposes, if it can be: of loops a, along dst, and b, along src, both short, and others, of those
+ * that are left: all that belong to no block. */
+bool    tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

@@ -25,7 +25,8 @@ enum {
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
     TG_TURN_SIDE = 256, /* rows, or lines, of a tile of route turn */
-    TG_STAGE_BYTES = 16 << 10 /* of each of the two buffers that elements pass through on their way */
+    TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
+    TG_TWICE_BYTES = 32 << 10 /* of the one of route twice */
 };
 
 /* How a block gets from src to dst: straight by one mover, or through a stage on the stack. */
@@ -36,6 +37,7 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
+    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
                         * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
@@ -83,12 +85,14 @@ typedef struct tg_box {
     int8_t    together;      /* where blocks share bytes of dst: threads part them at so many steps of the outermost
                               * loop, or TG_NOT_PARTED; else 0 */
     int8_t    ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
-                              * route bytes: all loops of the block are columns */
+                              * route twice: those of the first transpose, and of the second one (twice.c); route bytes:
+                              * all loops of the block are columns */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
     uint8_t   along_dst, along_src; /* route bytes, bit i: a line on this side is made of loop i, among others; lines
-                              * are block.dst_row, src_row bytes apart in their stage */
+                              * are block.dst_row, src_row bytes apart in their stage; route twice: the loop that rows
+                              * of the block count, among those of the second transpose, and of the first one */
     bool      gaps;          /* and lines of dst have gaps, which stay as they are */
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
@@ -98,7 +102,8 @@ typedef struct tg_box {
 
 /* Are its blocks of more loops than tg_block has, which follow those of the box? */
 static inline bool tg_has_tiles(const tg_box *box) {
-    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_TURN ||
+           box->route == TG_ROUTE_BYTES;
 }
 
 /* Is it of packed rows that take turns? Its width is how many. */
@@ -224,13 +229,16 @@ const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
-/* stage_run.c: blocks of routes gather and scatter, narrow, and tile; as a mover. */
+/* stage_run.c: blocks of routes gather and scatter, narrow, tile, and twice; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
+
+const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *block);
 
 /* bytes_run.c: blocks of route bytes; element 0 of both sides, and where the block begins. */
 void tg_bytes_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,

@@ -11,6 +11,8 @@
  *       both sides, long runs
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
+ *     transposed, short runs on both     transposed to lines of a long loop, and once more    twice
+ *       sides
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
  *       of bytes                           by one mover
  *     long runs of these                 shifted                                              shift
@@ -189,6 +191,22 @@ static bool choose_tile_movers(tg_draft *d) {
                                   : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
 
+/* Into the stage, and out of it. */
+static bool choose_two_movers(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_box                *box = d->box;
+    return find_mover(d, &box->in, TG_FAMILY_TRANSPOSE, box->width, false, p->far) &&
+           find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, p->stream_turned, false) && claim_lines(d);
+}
+
+static bool choose_tiles(tg_draft *d) {
+    switch (d->box->route) {
+    case TG_ROUTE_TILE: return choose_tile_movers(d);
+    case TG_ROUTE_TWICE: return choose_two_movers(d);
+    default: return find_tiles(d);
+    }
+}
+
 /* Packed rows that take turns. */
 static bool choose_turns(tg_draft *d) {
     const tg_plan_private *p = d->plan;
@@ -241,7 +259,7 @@ static bool choose_route(tg_draft *d) {
     const bool             around = turned ? p->stream_turned : p->stream;
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (TG_RARELY(d->by_bytes)) return choose_bytes_movers(d);
-    if (TG_RARELY(d->ncols > 0)) return box->route == TG_ROUTE_TILE ? choose_tile_movers(d) : find_tiles(d);
+    if (TG_RARELY(d->ncols > 0)) return choose_tiles(d);
     box->route = TG_RARELY(d->fill) ? TG_ROUTE_FILL : TG_RARELY(d->loose) ? TG_ROUTE_SHIFT : route_of(d);
     switch (box->route) {
     case TG_ROUTE_MOVE: return find_own(d, &box->mover, around) && claim_lines(d);

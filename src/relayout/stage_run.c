@@ -8,7 +8,8 @@
  *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
  *           The first or the last step falls away where the transpose can do it (route.inc.h). Where a few elements are
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
- *           is what is transposed */
+ *           is what is transposed
+ * twice     transposed to lines of the stage, and from these once more (twice.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/plan.h"
@@ -281,4 +282,55 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
     if (writes) return NULL;
     const runs out = runs_out(p, box, b);
     return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
+}
+
+/* ---- twice ---- */
+
+/* The loops of one of the two transposes. Two of them are whole but in the last chunks. */
+typedef struct turned_loops {
+    const tg_mover *mover;
+    const tg_loop  *loop;
+    int32_t         n, line, cut;
+} turned_loops;
+
+static int64_t steps_of(const turned_loops *t, int32_t i, const tg_block *part, const tg_block *most) {
+    int64_t n = t->loop[i].n;
+    if (i == t->line && part->cols < most->cols) n = n / most->cols * part->cols;
+    if (i == t->cut && part->rows < most->rows) n = n / most->rows * part->rows;
+    return n;
+}
+
+static void turn_loops(const turned_loops *t, const tg_block *part, const tg_block *most, uint8_t *dst,
+                       const uint8_t *src) {
+    const tg_loop *l = t->loop;
+    tg_block       b = {.outer = 1, .rows = steps_of(t, 1, part, most), .cols = steps_of(t, 0, part, most),
+                        .dst_row = l[1].dst, .dst_col = l[0].dst, .src_row = l[1].src, .src_col = l[0].src};
+    int64_t        count[TG_BOX_LOOPS], calls = 1;
+    if (t->n > 2) {
+        b.outer = steps_of(t, 2, part, most);
+        b.dst_outer = l[2].dst;
+        b.src_outer = l[2].src;
+    }
+    for (int32_t i = 3; i < t->n; i++) calls *= count[i] = steps_of(t, i, part, most);
+    for (int64_t k = 0; k < calls; k++) {
+        int64_t rest = k, to = 0, from = 0;
+        for (int32_t i = 3; i < t->n; i++) {
+            to += rest % count[i] * l[i].dst;
+            from += rest % count[i] * l[i].src;
+            rest /= count[i];
+        }
+        (void)tg_mover_run(t->mover, dst + to, src + from, &b);
+    }
+}
+
+const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *b) {
+    const tg_nest     *nest = &p->as.nest;
+    const tg_loop     *loop = &nest->loop[box->first + box->nloops];
+    const turned_loops in = {&nest->mover[box->in], loop, box->ncols, 0, box->along_src},
+                       out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, 1, box->along_dst};
+    _Alignas(64) uint8_t between[TG_TWICE_BYTES];
+    turn_loops(&in, b, &box->block, between, src);
+    turn_loops(&out, b, &box->block, dst, between);
+    return NULL;
 }

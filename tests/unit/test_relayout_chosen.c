@@ -70,6 +70,30 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
+/* Short runs on both sides, one of them by turns: two transposes, with lines of a long loop between them. */
+static void test_two_transposes(void **state) {
+    (void)state;
+    static const char *const pairs_of_texts[][2] = {
+        {"bf16[2,3,40,200]{3,2,1,0:T(8,128)(2,1)}", "bf16[2,3,40,200]{1,3,2,0}"}, /* the line on both sides */
+        {"u8[3,3,20,300]{3,2,1,0:T(8,128)(4,1)}", "u8[3,3,20,300]{1,3,2,0}"},
+        {"f16[2,12,64,45]{3,2,1,0:T(8,128)(2,1)}", "f16[2,12,64,45]{1,3,2,0}"}, /* more of it are one */
+        {"bf16[2,3,200,40]{2,3,1,0:T(8,128)(2,1)}", "bf16[2,3,200,40]{1,3,2,0}"}, /* on one side */
+        {"bf16[2,3,150,100]{2,3,1,0:T(8,128)(2,1)}", "bf16[2,3,150,100]{1,3,2,0}"}, /* chunks of lines, and of others */
+        {"u8[2,3,170,96]{2,3,1,0:T(8,128)(4,1)}", "u8[2,3,170,96]{1,3,2,0}"},
+        {"f16[3,7,12,5,33]{4,3,2,1,0}", "f16[3,7,12,5,33]{3,0,4,2,1}"},
+        {"f32[5,6,7,70]{0,3,1,2}", "f32[5,6,7,70]{1,3,2,0}"},
+        {"f64[3,2,5,70]{0,3,1,2}", "f64[3,2,5,70]{1,3,2,0}"},
+        {"f16[6,5,300,3]{2,0,3,1}", "f16[6,5,300,3] strides=[-4500,900,3,1] offset=22500"},
+        {"f32[3,12,64,21]{2,3,1,0:T(8,128)}", "f32[3,12,64,21]"}, /* padding in long runs */
+        {"u8[100,7,90]{1,0,2}", "u8[100,7,90]{2,0,1:T(8,128)(4,1)}"},
+    };
+    for (size_t i = 0; i < sizeof pairs_of_texts / sizeof pairs_of_texts[0]; i++) {
+        const tg_layout d = layout_of(pairs_of_texts[i][0]), s = layout_of(pairs_of_texts[i][1]);
+        check_move(&d, &s);
+        check_move(&s, &d);
+    }
+}
+
 /* Converted and transposed, the one or the other first; rows that take turns, too. Both ways. */
 static void test_converted_transposes(void **state) {
     (void)state;
@@ -402,6 +426,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways), cmocka_unit_test(test_tail_of_chunks),
         cmocka_unit_test(test_padded_ones), cmocka_unit_test(test_copies_of_still_digits),
         cmocka_unit_test(test_ragged_rows), cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_two_transposes),
         cmocka_unit_test(test_converted_transposes), cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows), cmocka_unit_test(test_packed_broadcasts),
         cmocka_unit_test(test_walks), cmocka_unit_test(test_packed_between_others),
