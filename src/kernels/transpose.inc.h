@@ -488,24 +488,45 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
     return NULL;
 }
 
+/* Is the padding of rows best filled by itself? It is where lines of few bytes follow each other, which then take
+ * turns, or where it is whole cache lines. */
+TG_INLINE bool V(pads_apart)(int width, const tg_mover *m, const uint8_t *d, const tg_block *b) {
+    if (TG_MOSTLY(b->tail == 0) || b->src_col != b->rows * width || b->src_col >= STICK) return false;
+    if (b->cols * width % TG_LINE_BYTES == 0) return tg_at_lines(d, b->dst_row, b->outer > 1 ? b->dst_outer : 0);
+    tg_block part = *b;
+    part.tail = 0;
+    return !m->stream && V(ways_of)(width, &part, true) > 0;
+}
+
+TG_INLINE const uint8_t *V(run_padded)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    if (!V(pads_apart)(width, m, d, b)) return V(run_block)(width, m, d, s, b);
+    uint8_t *const pad = d + b->cols * width;
+    tg_block       part = *b;
+    part.tail = 0;
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            tg_fill_bytes(pad + o * b->dst_outer + r * b->dst_row, b->tail * width, b->pad, m->stream);
+    return V(run_block)(width, m, d, s, &part);
+}
+
 static const uint8_t *V(transpose_1)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(run_block)(1, m, d, s, b);
+    return V(run_padded)(1, m, d, s, b);
 }
 
 static const uint8_t *V(transpose_2)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(run_block)(2, m, d, s, b);
+    return V(run_padded)(2, m, d, s, b);
 }
 
 static const uint8_t *V(transpose_4)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(run_block)(4, m, d, s, b);
+    return V(run_padded)(4, m, d, s, b);
 }
 
 static const uint8_t *V(transpose_8)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(run_block)(8, m, d, s, b);
+    return V(run_padded)(8, m, d, s, b);
 }
 
 static const uint8_t *V(transpose_16)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    return V(run_block)(16, m, d, s, b);
+    return V(run_padded)(16, m, d, s, b);
 }
 
 #undef BY_WIDTH

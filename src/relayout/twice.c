@@ -14,17 +14,17 @@
  * the first transpose parts pairs to lines of h, in the order of w and then c, and the second one is of all of these by
  * h, which become runs of w and c. Back, the same two transposes are in the other order.
  *
- * Behind the box's loops are those of the first transpose, whose dst is the stage, then those of the second one. Columns
- * and rows of each come first, so that its columns are written, and its rows read, without a gap; the third one is the
- * longest. Blocks are cut along the line (columns of the block), or else along the outermost loop of the stage (rows of
- * the block). */
+ * Behind the box's loops are those of the first transpose, whose dst is the stage, then those of the second one. Of
+ * each come columns and rows first, so that its columns are written, and its rows read, without a gap; the third one
+ * is the longest. Blocks are cut along the line (columns of the block), and along one other loop of the stage, the last
+ * one that has place (rows of the block). */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
 
 enum {
     LEAST_LINE = 32,  /* bytes of the long loop */
-    LEAST_RUN = 8,   /* bytes of the runs of a side where the line does not follow the short loop */
+    LEAST_RUN = 8,    /* bytes of the runs of a side where the line does not follow the short loop */
     GOOD_LINE = 128,  /* and then of the line: the runs are made of squares */
     MOST_LOOPS = TG_TILE_LOOPS - 1
 };
