@@ -41,11 +41,17 @@ TG_INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const eve
 
 /* The rows from `first` on, fewer than a square has; the last strip may write some rows once more. */
 TG_INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, int64_t first) {
-    const int n = VEC / width, least = 16 / width;
+    const int  n = VEC / width, least = 16 / width;
+    const bool claims = a->ahead;
     for (int64_t r = first; r < a->dst.n; r += least) {
         const int64_t        at = tg_min(r, a->dst.n - least);
         const uint8_t *const s = k->s + at * width;
         uint8_t *const       d = k->d + line_offset(&a->dst, at);
+        for (int i = 0; claims && i < least; i++) {
+            TG_CLAIM(d + i * a->dst.step);
+            TG_CLAIM(d + i * a->dst.step + VEC);
+            TG_CLAIM(d + i * a->dst.step + STICK - 1);
+        }
         for (int p = 0; p < STICK / VEC; p++)
             V(strip_even)(width)(d + p * VEC, s + p * n * a->src.step, a->src.step, a->dst.step);
     }
@@ -80,4 +86,18 @@ TG_INLINE void V(run_even)(int width, matrix *a) {
             if (squares < a->dst.n) V(run_even_strips)(width, a, &k, squares);
         }
     a->first = sticks * side;
+}
+
+/* And of the last columns a stick that begins earlier, and writes some columns twice: by themselves they would go by
+ * way of a buffer (512 KiB, x memcpy: [510,1000] of one byte 0.34 and 0.43, [250,510] of four 0.55 and 0.70). */
+TG_INLINE void V(run_even_all)(int width, matrix *a) {
+    const int64_t side = STICK / width;
+    V(run_even)(width, a);
+    if (!a->ahead || a->first == 0 || a->first == a->cols || a->src.n < a->cols) return;
+    matrix rest = *a;
+    rest.d += (a->cols - side) * width;
+    rest.s += (a->cols - side) * a->src.step;
+    rest.src.n = rest.src.inner = rest.cols = side;
+    V(run_even)(width, &rest);
+    a->first = a->cols;
 }

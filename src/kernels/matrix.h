@@ -36,7 +36,6 @@ typedef struct matrix {
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
     bool           ahead;    /* evenly spaced ones are fetched, and so are rows, into the first-level cache */
-    bool           asks;     /* for the lines of rows that begin inside of lines, in a cache */
     bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */

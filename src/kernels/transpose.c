@@ -49,11 +49,17 @@
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
- * of less than 16 bytes are read as a whole: few_avx512.inc.h). Of rows that take turns some may be missing
- * (missing.inc.h).
+ * of less than 16 bytes are read as a whole: few_avx512.inc.h). On Intel's processors lines of less than a cache line
+ * go by strips, and short runs of few columns by windows: short_avx512.inc.h, windows_avx512.inc.h. Small matrices are
+ * turned several at once (small_avx512.inc.h).
  *
- * Rows that take turns, element by element, have loops of their own (interleave.inc.h). Where stores wait for their
- * lines, several blocks that are one run of dst inside of lines go together (turns_joined_avx512.inc.h).
+ * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are missing
+ * (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go together
+ * (turns_joined_avx512.inc.h).
+ *
+ * Stores into a cache that cross its lines wait for two of them: rows that begin inside of lines ask for both between
+ * the shuffles of a square (tiles of (8,128) to rows of 510 elements of four bytes, 512 KiB, x memcpy: 0.30 and 0.55;
+ * where rows begin at lines 0.55 and 0.52).
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
@@ -285,13 +291,17 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
-/* Matrices side by side, along rows or columns of dst, are one. */
+/* Matrices side by side, along rows or columns of dst, are one. Rows of few columns become longer ones: else each of
+ * them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, x memcpy: 0.07 and 0.5). */
 TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
-    if (b->outer > 1 && b->src_outer == b->rows * a->width) {
+    const bool down = b->outer > 1 && b->src_outer == b->rows * a->width;
+    const bool along = b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * a->width;
+    const bool few = along && b->dst_outer < TG_LINE_BYTES && b->rows * a->width >= TG_LINE_BYTES;
+    if (down && !few) {
         a->dst.n *= b->outer;
         a->dst.outer = b->dst_outer;
         a->outer = 1;
-    } else if (b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * a->width) {
+    } else if (along) {
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
@@ -353,7 +363,6 @@ TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
     a->ahead = m->claims && !a->far;
-    a->asks = m->claims && !a->far && !tg_at_lines(a->d, a->dst.step, a->dst.outer | (a->outer > 1 ? a->dst_outer : 0));
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&
@@ -408,6 +417,7 @@ typedef struct places {
     const uint8_t        *s;
     int64_t               d_step, s_step, group, pair;
     int64_t               ahead; /* of evenly spaced lines, so many bytes ahead are fetched between loads, if not 0 */
+    bool                  claims; /* listed rows begin inside of lines, which are asked for between the shuffles */
     const uint8_t *const *later; /* listed lines: sticks of these are, between stores, from later_at on; or NULL */
     int64_t               later_at;
     const uint8_t        *next; /* cache lines are, one after the other; or NULL */

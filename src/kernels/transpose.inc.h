@@ -93,6 +93,15 @@ TG_NO_CHECKS TG_INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
 /* Stores of a square for each cache line that it fetches. */
 #define STORES_EACH (TG_LINE_BYTES / VEC)
 
+/* Both lines of dst in which each of n rows of a square is. */
+TG_NO_CHECKS TG_INLINE void V(claim_rows)(uint8_t *const *row, int64_t at, int n) {
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        TG_CLAIM_HERE(row[i] + at);
+        TG_CLAIM_HERE(row[i] + at + VEC - 1);
+    }
+}
+
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
 TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;
@@ -107,6 +116,7 @@ TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
             for (int j = 0; j < n; j++) TG_FETCH(line_at(&at, l * n + j) + at.ahead);
         }
         V(turn)(width, &v[l * n], in);
+        if (at.claims) V(claim_rows)(at.row + l * n, at.d_step, n);
     }
     TG_UNROLL
     for (int i = 0; i < n; i++) {
@@ -127,6 +137,12 @@ TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
     TG_NO_CHECKS TG_OUTLINE void V(square_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line,        \
                                                    int64_t at) {                                                       \
         V(square_of)(width, listed(row, to, line, at), false);                                                         \
+    }                                                                                                                  \
+    TG_NO_CHECKS TG_OUTLINE void V(square_claimed_##width)(uint8_t *const *row, int64_t to,                            \
+                                                           const uint8_t *const *line, int64_t at) {                   \
+        places p = listed(row, to, line, at);                                                                          \
+        p.claims = true;                                                                                               \
+        V(square_of)(width, p, false);                                                                                 \
     }                                                                                                                  \
     TG_NO_CHECKS TG_OUTLINE void V(square_stream_##width)(uint8_t *const *row, int64_t to, const uint8_t *const *line, \
                                                           int64_t at, const uint8_t *const *later, int64_t later_at) { \
@@ -173,6 +189,7 @@ typedef void V(square_groups_move)(uint8_t *d, const uint8_t *s, int64_t s_step,
                                    int64_t pair);
 
 BY_WIDTH(V(square_move), square)
+BY_WIDTH(V(square_move), square_claimed)
 BY_WIDTH(V(square_stream_move), square_stream)
 BY_WIDTH(V(square_solid_move), square_solid)
 BY_WIDTH(V(square_solid_move), square_solid_stream)
@@ -298,14 +315,6 @@ TG_NO_CHECKS TG_INLINE void V(stream_square)(int width, uint8_t *const *row, con
     V(square_stream)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i, line, whole ? later->at + at : 0);
 }
 
-/* n rows, from `to` on: of what is to be written, both lines. */
-TG_INLINE void V(claim_rows)(uint8_t *const *row, int n, int64_t to) {
-    for (int k = 0; k < n; k++) {
-        TG_CLAIM(row[k] + to);
-        TG_CLAIM(row[k] + to + VEC - 1);
-    }
-}
-
 /* `bytes` (16 or more) of lines become rows of `parts` vectors. In a cache, lines are followed as far as the tile goes;
  * from memory, all of what rows get is written together. */
 TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const source_tile *t, int64_t bytes, int parts,
@@ -317,8 +326,8 @@ TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const so
             V(stream_square)(width, row, t, p, i, bytes, later);
         } else {
             if (later != NULL && i % TG_LINE_BYTES == 0) V(fetch)(later, p * n, n, i);
-            if (claims) V(claim_rows)(row + i / width, n, p * VEC);
-            V(square)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
+            if (claims) V(square_claimed)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
+            else V(square)(width)(row + i / width, p * VEC, t->line + p * n, t->at + i);
         }
         if (later != NULL) {
             if (++p == parts) p = 0, i += VEC;
@@ -329,8 +338,10 @@ TG_NO_CHECKS TG_INLINE void V(run_tile)(int width, uint8_t *const *row, const so
     }
     for (i = bytes / VEC * VEC; i < bytes; i += 16) {
         const int64_t j = i + 16 <= bytes ? i : bytes - 16; /* the last one may write rows once more */
-        for (int p = 0; p < parts; p++)
+        for (int p = 0; p < parts; p++) {
+            if (claims) V(claim_rows)(row + j / width, p * VEC, 16 / width);
             V(strip_of)(width, listed(row + j / width, p * VEC, t->line + p * n, t->at + j), stream);
+        }
     }
 }
 
@@ -380,6 +391,8 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
     const bool    apart = narrow || (seam && a->group_rows < a->dst.n), stream = a->stream && !apart;
     const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
     const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
+    const int64_t outer = a->outer > 1 ? a->dst_outer : 0;
+    const bool    claims = a->claims && !a->far && !tg_at_lines(a->d, a->dst.step | a->dst.outer, outer);
     for (int64_t r = 0; r < all; r += depth) {
         const int64_t first = all - r < least && r > 0 ? all - least : r;
         const int64_t n = all - first < depth ? all - first : depth;
@@ -392,8 +405,10 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true, false);
+        else if (claims)
+            V(run_tile)(width, row, &t, bytes, parts, NULL, false, true);
         else
-            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false, a->asks && !apart);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false, false);
         for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
@@ -410,6 +425,8 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #include "kernels/narrow.inc.h"
 #if VEC == 64
 #  include "kernels/few_avx512.inc.h"
+#  include "kernels/short_avx512.inc.h"
+#  include "kernels/windows_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
 #include "kernels/listed.inc.h"
@@ -447,7 +464,7 @@ TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const u
     if (a.solid && a.lead > 0) V(run_solid_seams)(width, &a, &w);
     else if (a.solid && a.stream) V(run_solid)(width, true, &a);
     else if (a.solid) V(run_solid)(width, false, &a);
-    else if (a.even) V(run_even)(width, &a);
+    else if (a.even) V(run_even_all)(width, &a);
     if ((a.staged && whole) || a.first == a.cols) return;
     if (a.carried) V(run_carried)(width, &a, &w);
     else V(run_sticks)(width, &a, &w);
@@ -481,6 +498,7 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
         return NULL;
     }
 #if VEC == 64
+    if (moved_windows(width, m, d, s, b) || moved_short(width, m, d, s, b)) return NULL;
     if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;
 #endif
     if (V(is_narrow)(width, m, b)) V(turn_narrow)(width)(m, d, s, b);

@@ -33,6 +33,9 @@ static void check_narrow(int32_t width) {
                 {"dense", TRANSPOSE, {3, n, cols, n * cols, cols, 1, n * cols, 1, n, 0, NULL, 0, 0}},
                 {"apart", TRANSPOSE, {2, n, cols, n * cols + 1, cols, 1, n, 1, 2 * n + 1, 0, NULL, 0, 0}},
                 {"back", TRANSPOSE, {2, cols, n, n, 2 * n + gap, 1, n * cols, 1, cols, 0, NULL, 0, 0}},
+                {"back, padded", TRANSPOSE, {2, cols, n, n + 5, 2 * n + 9, 1, n * cols, 1, cols, 4, NULL, 0, 0}},
+                {"back, apart",
+                 TRANSPOSE, {3, cols, n, n + 9, 3 * n + 40, 1, 7 * cols, 1, 21 * cols + gap, 9, NULL, 0, 0}},
                 {"gaps", TRANSPOSE, {2, n, cols, n * (cols + gap), cols + gap, 1, n, 1, 2 * n, 0, NULL, 0, 0}},
             };
             for (size_t j = 0; j < sizeof batches / sizeof batches[0]; j++) {

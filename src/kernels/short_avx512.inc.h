@@ -1,0 +1,236 @@
+/* Short lines, of less than a cache line, into the second-level cache of an Intel processor, with AVX-512; see
+ * transpose.c.
+ *
+ * Strips: 16 bytes of 64 / width lines, wherever these lie, become a vector of each of a few rows (strip_of). Lines are
+ * read beyond their ends, and beyond the last one too, where that is still inside of the block; else a copy is read.
+ * What is not of the row is padding, or is not written. So a block has neither lists of lines nor a last square that is
+ * put together element by element, and begins at once: of channels, rows have often no more than two vectors.
+ *
+ * Lines of few elements of one or two bytes that follow each other need less: a row has every n-th element, and n
+ * vectors have those for one vector of it. Which byte goes where is the same for all of them, and for all rows, if
+ * these read from their own first element on. Here 3 rows of vectors of 8 bytes:
+ *
+ *     three vectors      a0 b0 c0 a1 b1 c1 a2 b2 | c2 a3 b3 c3 a4 b4 c4 a5 | b5 c5 a6 b6 c6 a7 b7 c7
+ *     row a, bytes from  0  3  6 | 1  4  7 | 2  5
+ *     row b              the same, one byte further on
+ *
+ * What a store waits for, its line, is asked for before the shuffles (TG_CLAIM).
+ *
+ *     512 KiB, an Emerald Rapids, x memcpy                       before  now
+ *     [255,3] bytes to three planes of T(8,128)                  0.09    0.49
+ *     [150,3] of four bytes to planes of T(8,128)                0.26    0.55
+ *     [50000,5] of two bytes to five sticks, or to five rows     0.18    0.54, 0.52
+ *     [43691,12] of one byte to twelve rows                      0.34    0.59 */
+
+/* Where a block may be read, and how: also what is between its lines. */
+typedef struct short_lines {
+    const uint8_t *begin, *end;
+    int64_t        line, step; /* bytes of a line, and to the next one */
+} short_lines;
+
+static short_lines short_lines_of(int width, const uint8_t *s, const tg_block *b) {
+    const int64_t outer = (b->outer - 1) * b->src_outer, cols = (b->cols - 1) * b->src_col;
+    const uint8_t *const begin = s + tg_min(outer, 0) + tg_min(cols, 0);
+    const uint8_t *const last = s + tg_max(outer, 0) + tg_max(cols, 0);
+    return (short_lines){begin, last + b->rows * width, b->rows * width, b->src_col};
+}
+
+/* A vector of some rows: of so many columns `valid` come from src, the others are padding, and `all` are written. */
+typedef struct short_rows {
+    uint8_t *d;
+    int64_t  row, n; /* so many rows, */
+    int64_t  done;   /* of which the first ones are written */
+    int64_t  valid, all; /* bytes, at most VEC */
+    __m512i  pad;
+    bool     stream;
+} short_rows;
+
+TG_INLINE __mmask64 first_bytes(int64_t n) { return n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n); }
+
+TG_INLINE void claim_short(const short_rows *r, int64_t n) {
+    uint8_t *p = r->d;
+    if (r->stream) return;
+    for (int64_t i = 0; i < n; i++, p += r->row) {
+        TG_CLAIM(p);
+        TG_CLAIM(p + r->all - 1);
+    }
+}
+
+TG_NO_CHECKS TG_INLINE void put_short(const short_rows *r, uint8_t *d, V(vec) v) {
+    if (r->valid == VEC) {
+        V(put)(d, v, r->stream);
+        return;
+    }
+    const __m512i all = _mm512_mask_mov_epi8(r->pad, first_bytes(r->valid), (__m512i)v);
+    if (r->all == VEC) V(put)(d, (V(vec))all, r->stream);
+    else _mm512_mask_storeu_epi8(d, first_bytes(r->all), all);
+}
+
+/* ---- strips ---- */
+
+/* 16 bytes of each line, or fewer: of lines that end where src does, by way of a copy. */
+TG_NO_CHECKS TG_INLINE void short_strip(int width, const short_lines *l, const short_rows *r, const uint8_t *s) {
+    enum { MOST = VEC };
+    const int      n = 16 / width, lines = VEC / width;
+    const int64_t  last = (lines - 1) * l->step;
+    uint8_t        copy[MOST * 16] __attribute__((aligned(64)));
+    int64_t        step = l->step;
+    uint8_t       *to = r->d;
+    V(vec)         in[16], out[16];
+    claim_short(r, r->n);
+    if (s + tg_min(last, 0) < l->begin || s + tg_max(last, 0) + 16 > l->end) {
+        const __mmask16 some = (__mmask16)first_bytes(tg_min(r->n * width, 16));
+        for (int64_t i = 0; i < r->valid / width; i++)
+            _mm_store_si128((__m128i *)(void *)(copy + i * 16), _mm_maskz_loadu_epi8(some, s + i * step));
+        for (int64_t i = r->valid / width; i < lines; i++)
+            _mm_store_si128((__m128i *)(void *)(copy + i * 16), _mm_setzero_si128());
+        s = copy;
+        step = 16;
+    }
+    TG_UNROLL
+    for (int j = 0; j < n; j++) {
+        in[j] = (V(vec))insert_lanes(s, n * step);
+        s = next_line(s, step);
+    }
+    V(turn)(width, out, in);
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        if (i >= r->n) break;
+        if (i >= r->done) put_short(r, to, out[i]);
+        to += r->row;
+    }
+}
+
+/* All strips of a vector of columns. */
+TG_INLINE void short_columns(int width, const short_lines *l, const short_rows *all, const uint8_t *s) {
+    const int64_t most = 16 / width, n = all->n;
+    short_rows    r = *all;
+    for (int64_t first = 0; first < n; first += most) {
+        const int64_t at = n > most ? tg_min(first, n - most) : 0; /* the last one may begin a little earlier */
+        r.d = all->d + at * r.row;
+        r.n = tg_min(n, most);
+        r.done = first - at;
+        short_strip(width, l, &r, s + at * width);
+    }
+}
+
+/* ---- lines that follow each other ---- */
+
+enum { MOST_JOINED = 7 };
+
+typedef struct short_places {
+    __m512i   from; /* of each byte, in a vector */
+    __mmask64 of[MOST_JOINED]; /* those of each vector */
+} short_places;
+
+/* Elements count; their bytes stay together. */
+TG_NO_CHECKS TG_INLINE __m512i byte_places(int width, __m512i byte, __m512i step, __m512i in) {
+    const __m512i element = width == 1 ? byte : _mm512_srli_epi16(byte, 1);
+    return _mm512_add_epi16(_mm512_mullo_epi16(element, step), _mm512_and_si512(byte, in));
+}
+
+TG_NO_CHECKS TG_INLINE short_places short_places_of(int width, int n) {
+    short_places  p;
+    uint16_t      count[32];
+    for (int i = 0; i < 32; i++) count[i] = (uint16_t)i;
+    const __m512i low = _mm512_loadu_si512(count), high = _mm512_add_epi16(low, _mm512_set1_epi16(32));
+    const __m512i each = _mm512_set1_epi16((int16_t)(n * width)), in = _mm512_set1_epi16((int16_t)(width - 1));
+    const __m512i a = byte_places(width, low, each, in), c = byte_places(width, high, each, in);
+    p.from = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(c), 1);
+    TG_UNROLL
+    for (int k = 0; k < n; k++) {
+        const __m512i   at = _mm512_set1_epi16((int16_t)k);
+        const __mmask32 x = _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(a, 6), at);
+        const __mmask32 y = _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(c, 6), at);
+        p.of[k] = _mm512_kunpackd(y, x);
+    }
+    return p;
+}
+
+/* Of n rows. */
+TG_NO_CHECKS TG_INLINE void short_joined(int width, int n, const short_lines *l, const short_rows *r,
+                                         const short_places *p, const uint8_t *s) {
+    uint8_t   *to = r->d;
+    const int64_t reads = r->valid * n; /* bytes */
+    const bool inside = s + n * VEC + (n - 1) * width <= l->end;
+    claim_short(r, n);
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        __m512i v = _mm512_setzero_si512();
+        TG_UNROLL
+        for (int k = 0; k < n; k++) {
+            const uint8_t *const from = s + i * width + k * VEC;
+            if (k > 0 && k * VEC >= reads) break;
+            const __m512i        in =
+                inside ? (__m512i)V(load)(from) : _mm512_maskz_loadu_epi8(first_bytes(l->end - from), from);
+            v = _mm512_mask_permutexvar_epi8(v, p->of[k], p->from, in);
+        }
+        put_short(r, to, (V(vec))v);
+        to = next_row(to, r->row);
+    }
+}
+
+/* ---- blocks ---- */
+
+/* n: rows that come from lines that follow each other; 0: by strips. */
+TG_INLINE void short_block(int width, int n, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const short_lines  l = short_lines_of(width, s, b);
+    const short_places p = short_places_of(width, n);
+    const int64_t      all = (b->cols + b->tail) * width, valid = b->cols * width;
+    short_rows         r = {.row = b->dst_row, .n = b->rows, .pad = _mm512_setzero_si512()};
+    if (b->tail > 0) r.pad = _mm512_loadu_si512(b->pad);
+    r.stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
+    for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
+        const uint8_t *from = s;
+        for (int64_t at = 0; at < all; at += VEC, from += VEC / width * l.step) {
+            r.d = d + at;
+            r.valid = tg_max(tg_min(valid - at, VEC), 0);
+            r.all = tg_min(all - at, VEC);
+            if (r.valid == 0) {
+                for (int64_t i = 0; i < r.n; i++) put_short(&r, r.d + i * r.row, (V(vec))r.pad);
+            } else if (n > 0) {
+                short_joined(width, n, &l, &r, &p, from);
+            } else {
+                short_columns(width, &l, &r, from);
+            }
+        }
+    }
+}
+
+#define DEFINE_SHORT_BLOCK(width, n)                                                                                   \
+  TG_NO_CHECKS TG_OUTLINE void short_block_##width##_##n(const tg_mover *m, uint8_t *d, const uint8_t *s,              \
+                                                         const tg_block *b) {                                          \
+    short_block(width, n, m, d, s, b);                                                                                 \
+  }
+DEFINE_SHORT_BLOCK(1, 0)
+DEFINE_SHORT_BLOCK(1, 2)
+DEFINE_SHORT_BLOCK(1, 3)
+DEFINE_SHORT_BLOCK(1, 4)
+DEFINE_SHORT_BLOCK(1, 5)
+DEFINE_SHORT_BLOCK(1, 6)
+DEFINE_SHORT_BLOCK(1, 7)
+DEFINE_SHORT_BLOCK(2, 0)
+DEFINE_SHORT_BLOCK(2, 2)
+DEFINE_SHORT_BLOCK(2, 3)
+DEFINE_SHORT_BLOCK(2, 4)
+DEFINE_SHORT_BLOCK(4, 0)
+DEFINE_SHORT_BLOCK(8, 0)
+#undef DEFINE_SHORT_BLOCK
+
+TG_INLINE V(turn_narrow_move) *short_move(int width, const tg_block *b) {
+    static V(turn_narrow_move) *const bytes[] = {short_block_1_2, short_block_1_3, short_block_1_4, short_block_1_5,
+                                                 short_block_1_6, short_block_1_7};
+    static V(turn_narrow_move) *const pairs[] = {short_block_2_2, short_block_2_3, short_block_2_4};
+    const bool joined = b->src_col == b->rows * width && b->rows > 1; /* longer lines have fewer shuffles in strips */
+    if (width == 1) return joined && b->rows <= MOST_JOINED ? bytes[b->rows - 2] : short_block_1_0;
+    if (width == 2) return joined && b->rows <= 4 ? pairs[b->rows - 2] : short_block_2_0;
+    return width == 4 ? short_block_4_0 : short_block_8_0;
+}
+
+/* False if lines are not such. Those that go on in the next matrix are longer. */
+TG_INLINE bool moved_short(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    const int64_t line = b->rows * width, all = b->outer > 1 && b->src_outer == line ? b->outer * line : line;
+    if (!m->claims || width > 8 || all >= TG_LINE_BYTES) return false;
+    short_move(width, b)(m, d, s, b);
+    return true;
+}
