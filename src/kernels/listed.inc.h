@@ -32,8 +32,9 @@ BY_WIDTH(V(square_offsets_move), square_offsets_stream)
 BY_WIDTH(V(strip_offsets_move), strip_offsets)
 
 /* Pairs of squares side by side in dst, which are a stick there, down the lines. The last ones of either side begin a
- * little earlier, and write some of the tile once more. Lines of the next tile are fetched, or none. */
-TG_INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+ * little earlier, and write some of the tile once more. Lines of the next tile are fetched, or none; lines of rows that
+ * begin inside of them are claimed. */
+TG_INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *next, bool stream, bool claims) {
     const int n = VEC / width, each = TG_LINE_BYTES / VEC; /* squares for each cache line of a line */
     const int pair = STICK / width;
     for (int64_t first = 0; first < t->cols; first += pair)
@@ -44,8 +45,15 @@ TG_INLINE void V(turn_squares)(int width, const tg_listed *t, const uint8_t *nex
                 const uint8_t *const s = t->src + r * width, *const later = next == NULL ? NULL : next + r * width;
                 uint8_t *const       d = t->dst + c * width;
                 const int64_t *const fetched = line + r / n % each * (n / each);
-                if (stream) V(square_offsets_stream)(width)(d, row, s, line, later, fetched);
-                else V(square_offsets)(width)(d, row, s, line, later, fetched);
+                if (stream) {
+                    V(square_offsets_stream)(width)(d, row, s, line, later, fetched);
+                } else {
+                    for (int i = 0; claims && i < n; i++) {
+                        TG_CLAIM(d + row[i]);
+                        TG_CLAIM(d + row[i] + VEC - 1);
+                    }
+                    V(square_offsets)(width)(d, row, s, line, later, fetched);
+                }
             }
 }
 
@@ -59,17 +67,17 @@ TG_INLINE void V(turn_strips)(int width, const tg_listed *t) {
         }
 }
 
-TG_INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, bool stream) {
+TG_INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, bool stream, bool claims) {
     const int n = VEC / width;
     if (t->cols < n || t->rows * width < 16) plain_tile(width, t);
     else if (t->rows < n) V(turn_strips)(width, t);
-    else if (stream) V(turn_squares)(width, t, next, true);
-    else V(turn_squares)(width, t, next, false);
+    else if (stream) V(turn_squares)(width, t, next, true, false);
+    else V(turn_squares)(width, t, next, false, claims);
 }
 
 /* Lines that crowd each other in the first-level cache go through the pipeline. */
 TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
-    const bool stream = m->stream && tiles->at_lines;
+    const bool stream = m->stream && tiles->at_lines, claims = m->claims && !m->far && !tiles->at_lines;
     const int  side = STICK / width;
     const bool runs = tiles->line_run % HALF(width) == 0 && tiles->row_run % HALF(width) == 0;
     if (width <= 4 && is_crowded(tiles->line_step, TG_LINE_BYTES / width) && runs &&
@@ -80,7 +88,7 @@ TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     tg_listed tile, next;
     for (bool more = tiles->next(tiles, &tile); more; tile = next) {
         more = tiles->next(tiles, &next);
-        V(turn_tile)(width, &tile, m->fetches ? (more ? next.src : tile.src) : NULL, stream);
+        V(turn_tile)(width, &tile, m->fetches ? (more ? next.src : tile.src) : NULL, stream, claims);
     }
 }
 

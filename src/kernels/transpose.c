@@ -53,9 +53,9 @@
  * go by strips, and short runs of few columns by windows: short_avx512.inc.h, windows_avx512.inc.h. Small matrices are
  * turned several at once (small_avx512.inc.h).
  *
- * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are missing
- * (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go together
- * (turns_joined_avx512.inc.h).
+ * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
+ * missing (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go
+ * together (turns_joined_avx512.inc.h).
  *
  * Stores into a cache that cross its lines wait for two of them: rows that begin inside of lines ask for both between
  * the shuffles of a square (tiles of (8,128) to rows of 510 elements of four bytes, 512 KiB, x memcpy: 0.30 and 0.55;

@@ -1,10 +1,10 @@
 /* Few columns into the second-level cache of an Intel processor, with AVX-512; see transpose.c.
  *
  * Rows of 5 to 16 columns that follow each other are one run: a vector of it has at most 16 bytes of each line, a
- * window. They are loaded into the lanes of vectors, four lines in each; then one shuffle takes the bytes of two such vectors.
- * Which byte goes where is the same again after as many vectors as there are columns, or fewer. Lines 4, 5, ... are of
- * the next vector, the last one of which begins earlier: 10 columns are lines 0 to 3, 4 to 7, and 6 to 9. A window ends
- * where its line does, or behind it; where the block ends it is a copy.
+ * window. They are loaded into the lanes of vectors, four lines in each; then one shuffle takes the bytes of two such
+ * vectors. Which byte goes where is the same again after as many vectors as there are columns, or fewer. Lines 4, 5,
+ * ... are of the next vector, the last one of which begins earlier: 10 columns are lines 0 to 3, 4 to 7, and 6 to 9. A
+ * window ends where its line does, or behind it; where the block ends it is a copy.
  *
  * Each line costs a load and a cycle. So strands (few_avx512.inc.h) win where there are more than 8 lines, if these are
  * long: they have to be begun for each run (512 KiB, x memcpy: 5 columns of two bytes strands 0.49, windows 0.56; 13
