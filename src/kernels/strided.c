@@ -10,6 +10,7 @@
  *
  *              Back, both are written under masks, and gaps are kept. What lies behind the last element, as the 32nd
  *              one here, is never touched: it may be nobody's (strided_avx512.inc.h). */
+#include "base/checked.h"
 #include "kernels/lines.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -101,6 +102,7 @@ TG_BEGIN_AVX512
 #  define VEC 64
 #  include "kernels/broadcast.inc.h"
 #  include "kernels/strided_avx512.inc.h"
+#  include "kernels/apart_avx512.inc.h"
 #  define SPREAD(width) spread(width, m, d, s, b)
 DEFINE_ALL_VECTORS
 #  undef SPREAD

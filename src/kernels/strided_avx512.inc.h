@@ -9,7 +9,7 @@ enum {
 /* The window of a vector of elements on the side where they are apart: from the first byte of its lowest one to the
  * last byte of its highest one. */
 typedef struct window {
-    int64_t   step;        /* > 0, from element to element */
+    int64_t   n, step;     /* elements; > 0, from each to the next */
     int       vectors;     /* the last one in part: */
     __mmask64 end;
     bool      back;        /* the lowest element is the last one of the vector */
@@ -27,40 +27,73 @@ typedef struct scatter {
     __mmask64 part[MOST_VECTORS];  /* and those that are elements */
 } scatter;
 
-static inline window window_of(int64_t width, int64_t step, bool back) {
-    const int64_t bytes = (64 / width - 1) * step + width, last = bytes % 64;
+/* Of n elements, as many as are in a vector or fewer. */
+static inline window window_of(int64_t width, int64_t step, int64_t n, bool back) {
+    const int64_t bytes = (n - 1) * step + width, last = bytes % 64;
     const __mmask64 end = last == 0 ? ~(__mmask64)0 : ((__mmask64)1 << last) - 1;
-    return (window){step, (int)((bytes + 63) / 64), end, back};
+    return (window){n, step, (int)((bytes + 63) / 64), end, back};
 }
 
-/* Byte i of a vector of elements is byte .. of the window. */
-static inline int64_t in_window(const window *w, int64_t width, int64_t i) {
-    const int64_t element = w->back ? 64 / width - 1 - i / width : i / width;
-    return element * w->step + i % width;
+/* The numbers of 32 bytes, from `first` on. */
+static inline __m512i numbers_from(int64_t first) {
+    const __m512i numbers = _mm512_cvtepu8_epi16(_mm256_set_epi64x(0x1f1e1d1c1b1a1918, 0x1716151413121110,
+                                                                   0x0f0e0d0c0b0a0908, 0x0706050403020100));
+    return _mm512_add_epi16(numbers, _mm512_set1_epi16((short)first));
 }
 
-static void make_gather(gather *g, int64_t width, int64_t step) {
-    uint8_t place[64];
-    g->w = window_of(width, step < 0 ? -step : step, step < 0);
-    for (int j = 0; j < g->w.vectors; j++) g->part[j] = 0;
-    for (int64_t i = 0; i < 64; i++) {
-        const int64_t at = in_window(&g->w, width, i);
-        place[i] = (uint8_t)(at % 64);
-        g->part[at / 64] |= (__mmask64)1 << i;
+/* Of halves of 16 bits. */
+static inline __m512i low_bytes(__m512i low, __m512i high) {
+    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(low)), _mm512_cvtepi16_epi8(high), 1);
+}
+
+static inline __m512i turned_numbers(const window *w, __m512i element) {
+    return w->back ? _mm512_sub_epi16(_mm512_set1_epi16((short)(w->n - 1)), element) : element;
+}
+
+/* Where bytes of a vector of elements are in the window. */
+static inline __m512i in_window(const window *w, int64_t width, __m512i number) {
+    const __m512i element = _mm512_srl_epi16(number, _mm_cvtsi32_si128(__builtin_ctzll((uint64_t)width)));
+    return _mm512_add_epi16(_mm512_mullo_epi16(turned_numbers(w, element), _mm512_set1_epi16((short)w->step)),
+                            _mm512_and_si512(number, _mm512_set1_epi16((short)(width - 1))));
+}
+
+static inline __mmask64 in_vector(__m512i low, __m512i high, int j) {
+    const __m512i vector = _mm512_set1_epi16((short)j);
+    return (__mmask64)_mm512_cmpeq_epi16_mask(_mm512_srli_epi16(low, 6), vector) |
+           (__mmask64)_mm512_cmpeq_epi16_mask(_mm512_srli_epi16(high, 6), vector) << 32;
+}
+
+/* Byte by byte it took as long as 60 vectors, and small blocks are a few. */
+static void make_gather(gather *g, int64_t width, int64_t step, int64_t n) {
+    g->w = window_of(width, step < 0 ? -step : step, n, step < 0);
+    const __m512i   low = in_window(&g->w, width, numbers_from(0)), high = in_window(&g->w, width, numbers_from(32));
+    const __mmask64 all = ~(__mmask64)0 >> (64 - n * width);
+    g->place = low_bytes(low, high); /* of which permutations take the lowest 6 bits */
+    for (int j = 0; j < g->w.vectors; j++) g->part[j] = in_vector(low, high, j) & all;
+}
+
+/* Of 32 bytes of the window: where they are among the elements; *part: those that are. step >= 2: an element's number
+ * is the high half of a product, right for windows of 64 KiB / 32. */
+static inline __m512i among_elements(const window *w, int64_t width, __m512i number, __mmask32 *part) {
+    const __m512i inverse = _mm512_set1_epi16((short)((65536 + w->step - 1) / w->step));
+    const __m512i element = _mm512_mulhi_epu16(number, inverse);
+    const __m512i rest = _mm512_sub_epi16(number, _mm512_mullo_epi16(element, _mm512_set1_epi16((short)w->step)));
+    const __m512i begin = _mm512_sll_epi16(turned_numbers(w, element),
+                                           _mm_cvtsi32_si128(__builtin_ctzll((uint64_t)width)));
+    *part = _mm512_cmplt_epu16_mask(rest, _mm512_set1_epi16((short)width)) &
+            _mm512_cmplt_epu16_mask(element, _mm512_set1_epi16((short)w->n));
+    return _mm512_add_epi16(begin, rest);
+}
+
+static void make_scatter(scatter *x, int64_t width, int64_t step, int64_t n, bool back) {
+    x->w = window_of(width, step, n, back);
+    for (int j = 0; j < x->w.vectors; j++) {
+        __mmask32     low_part, high_part;
+        const __m512i low = among_elements(&x->w, width, numbers_from(j * 64), &low_part);
+        const __m512i high = among_elements(&x->w, width, numbers_from(j * 64 + 32), &high_part);
+        x->place[j] = low_bytes(low, high);
+        x->part[j] = (__mmask64)low_part | (__mmask64)high_part << 32;
     }
-    g->place = _mm512_loadu_si512(place);
-}
-
-static void make_scatter(scatter *x, int64_t width, int64_t step, bool back) {
-    uint8_t place[MOST_VECTORS * 64] = {0};
-    x->w = window_of(width, step, back);
-    for (int j = 0; j < x->w.vectors; j++) x->part[j] = 0;
-    for (int64_t i = 0; i < 64; i++) {
-        const int64_t at = in_window(&x->w, width, i);
-        place[at] = (uint8_t)i;
-        x->part[at / 64] |= (__mmask64)1 << at % 64;
-    }
-    for (int j = 0; j < x->w.vectors; j++) x->place[j] = _mm512_loadu_si512(place + j * 64);
 }
 
 TG_INLINE __m512i gather_vector(const gather *g, int vectors, const uint8_t *s) {
@@ -75,7 +108,7 @@ TG_INLINE __m512i gather_vector(const gather *g, int vectors, const uint8_t *s) 
 /* n elements, a vector or more; the last vector may write some once more. */
 TG_INLINE void gather_row(const gather *g, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n,
                           bool stream) {
-    const int64_t each = 64 / width, step = g->w.back ? -g->w.step : g->w.step;
+    const int64_t each = g->w.n, step = g->w.back ? -g->w.step : g->w.step;
     const uint8_t *low = s + (g->w.back ? (each - 1) * step : 0);
     uint8_t out[64] __attribute__((aligned(64)));
     int64_t i = 0;
@@ -103,7 +136,7 @@ TG_INLINE void scatter_vector(const scatter *x, int vectors, uint8_t *d, const u
 }
 
 TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, int64_t n) {
-    const int64_t  each = 64 / width, s_step = x->w.back ? -width : width;
+    const int64_t  each = x->w.n, s_step = x->w.back ? -width : width;
     const uint8_t *low = s + (x->w.back ? (each - 1) * s_step : 0);
     int64_t        i = 0;
     for (; n - i >= each; i += each) scatter_vector(x, vectors, d + i * x->w.step, low + i * s_step);
@@ -118,17 +151,45 @@ TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d,
             CALL;                                                                          \
         }
 
-TG_INLINE void gather_rows(const gather *g, int vectors, int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+TG_INLINE void gather_rows(const gather *g, int vectors, int width, bool stream, uint8_t *d, const uint8_t *s,
                            const tg_block *b) {
-    const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
-    if (m->stream && lines && elements_aligned(width, d, b))
-        EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
-    else
-        EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
+    if (stream) EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
+    else EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
 }
 
 TG_INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
     EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
+}
+
+/* Elements of a vector, whose window is of at most MOST_VECTORS. */
+static inline int64_t in_a_vector(int64_t n, int64_t width, int64_t step) {
+    const int64_t far = step < 0 ? -step : step;
+    return tg_min(tg_min(n, 64 / width), MOST_VECTORS * 64 / far);
+}
+
+/* Rows of less than a vector are stored, and loaded in move_scatter, as a whole one. */
+TG_INLINE void move_gather(int width, bool stream, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    gather g;
+    make_gather(&g, width, b->src_col, in_a_vector(b->cols, width, b->src_col));
+    switch (g.w.vectors) {
+    case 1: gather_rows(&g, 1, width, stream, d, s, b); break;
+    case 2: gather_rows(&g, 2, width, stream, d, s, b); break;
+    case 3: gather_rows(&g, 3, width, stream, d, s, b); break;
+    case 4: gather_rows(&g, 4, width, stream, d, s, b); break;
+    default: gather_rows(&g, g.w.vectors, width, stream, d, s, b); break;
+    }
+}
+
+TG_INLINE void move_scatter(int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    scatter x;
+    make_scatter(&x, width, b->dst_col, in_a_vector(b->cols, width, b->dst_col), b->src_col < 0);
+    switch (x.w.vectors) {
+    case 1: scatter_rows(&x, 1, width, d, s, b); break;
+    case 2: scatter_rows(&x, 2, width, d, s, b); break;
+    case 3: scatter_rows(&x, 3, width, d, s, b); break;
+    case 4: scatter_rows(&x, 4, width, d, s, b); break;
+    default: scatter_rows(&x, x.w.vectors, width, d, s, b); break;
+    }
 }
 
 /* Is a row a vector or more, and are the windows of its vectors so short that less is loaded or stored than one by one,
@@ -150,33 +211,9 @@ static inline bool is_scatter(const tg_block *b, int64_t width) {
 /* Not inline: its frame would hold up small blocks of other steps. */
 TG_OUTLINE void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                             const tg_block *b) {
-    if (is_gather(b, width)) {
-        gather g;
-        make_gather(&g, width, b->src_col);
-        switch (g.w.vectors) {
-        case 1: gather_rows(&g, 1, width, m, d, s, b); break;
-        case 2: gather_rows(&g, 2, width, m, d, s, b); break;
-        case 3: gather_rows(&g, 3, width, m, d, s, b); break;
-        case 4: gather_rows(&g, 4, width, m, d, s, b); break;
-        default: gather_rows(&g, g.w.vectors, width, m, d, s, b); break;
-        }
-    } else {
-        scatter x;
-        make_scatter(&x, width, b->dst_col, b->src_col < 0);
-        switch (x.w.vectors) {
-        case 2: scatter_rows(&x, 2, width, d, s, b); break;
-        case 3: scatter_rows(&x, 3, width, d, s, b); break;
-        case 4: scatter_rows(&x, 4, width, d, s, b); break;
-        default: scatter_rows(&x, x.w.vectors, width, d, s, b); break;
-        }
-    }
-}
-
-/* False if it is neither. */
-TG_INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (!is_gather(b, width) && !is_scatter(b, width)) return false;
-    move_spread(width, m, d, s, b);
-    return true;
+    const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
+    if (is_gather(b, width)) move_gather(width, m->stream && lines && elements_aligned(width, d, b), d, s, b);
+    else move_scatter(width, d, s, b);
 }
 
 #undef EACH_ROW

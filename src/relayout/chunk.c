@@ -152,6 +152,12 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     return each;
 }
 
+/* Of a block of single elements: runs of dst that go on where the ones before end are written together. */
+static int64_t columns_together(const tg_block *b) {
+    const bool go_on = b->rows > 1 && b->cols * b->outer <= STRIDED_TILE * 4 && b->dst_outer == b->cols * b->dst_col;
+    return go_on ? b->cols * b->outer : b->cols;
+}
+
 /* Of the n steps of a loop around runs as many as one thread has of all, if these are equal shares. In caches each
  * thread should write one piece of dst: where pieces of two meet, lines that are fetched ahead go from one to the other
  * (256 KiB to sticks, on two threads of an Emerald Rapids, 0.88 -> 0.96 x memcpy; conversions, which go along rows,
@@ -195,7 +201,7 @@ void tg_draft_chunks(tg_draft *d) {
         each = count_apart(d, width);
         if (each > width) room = tg_max(room, t->task_bytes / 2);
         cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, each, line));
-        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, b->cols * each, STRIDED_TILE));
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, product(columns_together(b), each), STRIDED_TILE));
     }
     int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), each), 1);
     if (box->family == TG_FAMILY_ROWS)

@@ -106,6 +106,15 @@ static void check_named(int32_t width) {
         {"scatter to every second one", STRIDED, {2, 3, 331, 2222, 700, 2, 993, 331, 1, 0, NULL, 0, 0}},
         {"scatter to every third one", STRIDED, {1, 2, 640, 0, 1920, 3, 0, 640, 1, 0, NULL, 0, 0}},
         {"scatter backwards", STRIDED, {1, 2, 333, 0, 2000, 5, 0, 400, -1, 0, NULL, 0, 0}},
+        {"lines of every second one to rows", STRIDED, {1, 331, 9, 0, 9, 1, 0, 2, 700, 0, NULL, 0, 0}},
+        {"lines of every third one to runs of two loops", STRIDED, {7, 200, 4, 4, 30, 1, 9, 3, 700, 0, NULL, 0, 0}},
+        {"lines of two loops to short rows", STRIDED, {40, 6, 3, 24, 4, 1, 12, 2, 500, 0, NULL, 0, 0}},
+        {"short lines of every second one", STRIDED, {3, 5, 70, 400, 70, 1, 4000, 2, 11, 0, NULL, 0, 0}},
+        {"lines backwards to rows", STRIDED, {2, 130, 40, 5200, 40, 1, 12000, -2, 290, 0, NULL, 0, 0}},
+        {"lines to rows of every second one", STRIDED, {8, 3, 210, 1400, 450, 2, 3, 1, 24, 0, NULL, 0, 0}},
+        {"rows of every second one, short", STRIDED, {1, 300, 5, 0, 11, 2, 0, 1, 310, 0, NULL, 0, 0}},
+        {"every second one to every second one", STRIDED, {3, 90, 40, 80, 250, 2, 9000, 2, 200, 0, NULL, 0, 0}},
+        {"many lines to long rows", STRIDED, {1, 20, 500, 0, 501, 1, 0, 2, 41, 0, NULL, 0, 0}},
         {"broadcast of sticks", STRIDED, {3, 17, e, 17 * e, e, 1, 17, 1, 0, 0, NULL, 0, 0}},
         {"broadcast of short rows", STRIDED, {3, 17, e / 8, e * 4, e / 4, 1, 17, 1, 0, 0, NULL, 0, 0}},
         {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL, 0, 0}},
@@ -193,6 +202,22 @@ static void random_src(tg_block *b, family f, int64_t width) {
     b->src_outer = chance(4) ? any_step(width, 500) : random_step(&size, b->outer, width);
 }
 
+/* Elements that are near each other along rows in src, and along columns in dst; the third loop goes on, or not. */
+static void random_apart(tg_block *b, int64_t width) {
+    int64_t size = width;
+    b->dst_col = width * (1 + random_below(3));
+    size += (b->cols - 1) * b->dst_col;
+    if (chance(2)) {
+        b->dst_outer = b->cols * b->dst_col;
+        size += (b->outer - 1) * b->dst_outer;
+    }
+    b->dst_row = size + random_gap(width);
+    if (b->dst_outer == 0) b->dst_outer = b->rows * b->dst_row;
+    b->src_row = (chance(5) ? -1 : 1) * (chance(2) ? width * (1 + random_below(4)) : width + random_below(20));
+    b->src_outer = chance(2) ? b->rows * b->src_row : any_step(width, 300);
+    b->src_col = chance(2) ? any_step(width, 300) : b->rows * b->src_row + random_gap(width);
+}
+
 /* As planners make them, the padding fills up what is missing; or there is none. */
 static void make_ragged(tg_block *b, int64_t width) {
     if (chance(2)) b->cols = 128;
@@ -233,6 +258,10 @@ static void test_random_blocks(void **state) {
         if (f == ROWS && chance(2)) make_ragged(&b, width);
         random_dst(&b, f, f == ROWS ? 1 : width);
         random_src(&b, f, f == ROWS ? 1 : width);
+        if (f == STRIDED && chance(3) && b.outer * b.rows * b.cols < 1 << 13) {
+            b.dst_outer = 0;
+            random_apart(&b, width);
+        }
         check(f, width, b, chance(2) ? 128 : chance(2) ? width : 1);
     }
 }
