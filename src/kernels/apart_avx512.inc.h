@@ -6,15 +6,17 @@
  *     src   a0 . a1 . a2 . a3 .     stage   a0 a1 a2 a3     dst   a0 b0  a1 b1  a2 b2  a3 b3
  *           b0 . b1 . b2 . b3 .             b0 b1 b2 b3
  *
- * Element by element the same takes a load and a store for each of them: bytes are 2 to 6 times as fast like this. */
+ * Element by element the same takes a load and a store for each of them: elements of one or two bytes are 1.2 to 6
+ * times as fast like this. */
 
 enum {
     APART_STAGE = 16 << 10, /* bytes */
     APART_RUN = 256,        /* bytes of dst that are good, if there is room for lines of src as well */
     APART_STEP = 20,        /* bytes: a vector should have three elements */
+    APART_ROWS = 2,         /* elements: masked stores that write less of a vector are as slow as single ones */
     APART_WIDTH = 2,        /* bytes: wider elements are moved as fast one by one */
-    LEAST_LINE = 16,        /* elements: what is shorter, or fewer together, takes longer to prepare than to move (7 of */
-    LEAST_APART = 1024      /* each line 0.55 times as fast, matrices of 35 x 6 half as fast) */
+    LEAST_LINE = 16,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
+    LEAST_APART = 1024      /* and matrices of 35 x 6 half as fast */
 };
 
 typedef struct axis {
@@ -40,7 +42,8 @@ static inline int find_axis(const axis *of, bool in_dst, int64_t width, int but)
     int best = -1;
     for (int i = 0; i < 3; i++) {
         const int64_t step = in_dst ? of[i].dst : of[i].src;
-        if (i == but || of[i].n == 1 || !is_near_step(step, width) || (in_dst && step < 0)) continue;
+        if (i == but || of[i].n == 1 || !is_near_step(step, width)) continue;
+        if (in_dst && (step < 0 || step > APART_ROWS * width)) continue;
         const int64_t least = best < 0 ? INT64_MAX : in_dst ? of[best].dst : magnitude(of[best].src);
         if (magnitude(step) < least) best = i;
     }
@@ -82,18 +85,27 @@ static inline void cut_axis(axis *a, axis *a2, int64_t steps) {
     a2->n = steps / a->n;
 }
 
+/* Of elements that have so much room the most whose pitch is what they are. */
+static inline int64_t fitting_elements(int64_t bytes, int64_t width) {
+    const int64_t each = 64 / width, n = bytes / width;
+    return n > each ? ((n / each - 1) | 1) * each : n;
+}
+
 /* The longer rows of dst are, the better, up to APART_RUN; then as much of each line of src as has room, and then more
- * of dst again. */
+ * of dst again. Lines of some vectors are whole ones, for squares. */
 static apart_tile largest_tile(const apart *a, int64_t width) {
     const int64_t across = a->y.n * a->y2.n, along = a->x.n * a->x2.n, each = 64 / width;
+    const bool    scatters = a->y.dst != width;
     apart_tile    t = {.x = a->x, .x2 = a->x2, .y = a->y, .y2 = a->y2};
-    int64_t       w = APART_STAGE / (tg_min(across, APART_RUN / width) * width);
-    if (w > each) w = ((w / each - 1) | 1) * each; /* the pitch of these is what they are */
-    w = steps_at_once(&a->x, &a->x2, tg_min(w, along));
+    int64_t       w = tg_min(fitting_elements(APART_STAGE / tg_min(across, APART_RUN / width), width), along);
+    w = steps_at_once(&a->x, &a->x2, w);
     t.line = pitch_of(w * width);
-    const int64_t h = steps_at_once(&a->y, &a->y2, tg_min(across, APART_STAGE / t.line));
+    int64_t h = tg_min(across, APART_STAGE / t.line);
+    if (scatters) h = tg_min(h, fitting_elements(APART_STAGE / tg_min(w, each), width));
+    h = steps_at_once(&a->y, &a->y2, h);
     t.row = pitch_of(h * width);
-    w = steps_at_once(&a->x, &a->x2, tg_min(w, APART_STAGE / t.row));
+    const int64_t rows = APART_STAGE / t.row;
+    if (scatters && rows < w) w = steps_at_once(&a->x, &a->x2, rows > each ? rows / each * each : rows);
     cut_axis(&t.x, &t.x2, w);
     cut_axis(&t.y, &t.y2, h);
     return t;

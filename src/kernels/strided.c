@@ -9,7 +9,8 @@
  *                  b    g h i j k l m n o p q r s t u .      . . . . . . . . g i k m o q s u
  *
  *              Back, both are written under masks, and gaps are kept. What lies behind the last element, as the 32nd
- *              one here, is never touched: it may be nobody's (strided_avx512.inc.h). */
+ *              one here, is never touched: it may be nobody's (strided_avx512.inc.h).
+ * both sides   along different loops, of one or two bytes: with AVX-512, by way of a stage (apart_avx512.inc.h) */
 #include "base/checked.h"
 #include "kernels/lines.h"
 #include "kernels/stream.h"
