@@ -54,7 +54,7 @@ static inline int find_axis(const axis *of, bool in_dst, int64_t width, int but)
 static inline bool apart_of(apart *a, const tg_block *b, int64_t width) {
     const axis of[3] = {{b->cols, b->dst_col, b->src_col}, {b->rows, b->dst_row, b->src_row},
                         {b->outer, b->dst_outer, b->src_outer}};
-    if (width > APART_WIDTH || b->cols * b->rows * b->outer < LEAST_APART) return false;
+    if (b->cols * b->rows * b->outer < LEAST_APART) return false;
     const int y = find_axis(of, true, width, -1), x = y < 0 ? -1 : find_axis(of, false, width, y);
     if (x < 0) return false;
     const axis *const third = &of[3 - x - y];
@@ -185,7 +185,7 @@ TG_OUTLINE void move_apart(int width, const tg_mover *m, uint8_t *d, const uint8
 TG_INLINE bool spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     apart a;
     if (is_gather(b, width) || is_scatter(b, width)) move_spread(width, m, d, s, b);
-    else if (apart_of(&a, b, width)) move_apart(width, m, d, s, &a);
+    else if (width <= APART_WIDTH && m->apart && apart_of(&a, b, width)) move_apart(width, m, d, s, &a);
     else return false;
     return true;
 }

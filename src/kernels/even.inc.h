@@ -49,7 +49,7 @@ TG_INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *
         uint8_t *const       d = k->d + line_offset(&a->dst, at);
         for (int i = 0; claims && i < least; i++) {
             TG_CLAIM(d + i * a->dst.step);
-            TG_CLAIM(d + i * a->dst.step + VEC);
+            TG_CLAIM(d + i * a->dst.step + TG_LINE_BYTES);
             TG_CLAIM(d + i * a->dst.step + STICK - 1);
         }
         for (int p = 0; p < STICK / VEC; p++)

@@ -3,6 +3,7 @@
 
 /* A mask of bytes [from, to) of a line. */
 TG_INLINE __mmask64 V(bytes_of)(int64_t from, int64_t to) {
+    to = tg_min(to, TG_LINE_BYTES);
     return to <= from ? 0 : ~(uint64_t)0 >> (TG_LINE_BYTES - (to - from)) << from;
 }
 

@@ -121,6 +121,8 @@ enum {
     LONG_ROW = 1024,
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
+    SMALL_BYTES = 256,    /* of a small matrix */
+    LEAST_MATRICES = 16,  /* that are worth their preparation */
     NARROW_BYTES = 16 << 10, /* of rows of few columns, for a cache line of each line */
     NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
@@ -190,6 +192,23 @@ TG_INLINE void plain_tile(int width, const tg_listed *t) {
     case 8: plain_tile_unit64(t); break;
     default: plain_tile_unit128(t); break;
     }
+}
+
+TG_INLINE void plain_block(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    switch (width) {
+    case 1: plain_unit8(m, d, s, b); break;
+    case 2: plain_unit16(m, d, s, b); break;
+    case 4: plain_unit32(m, d, s, b); break;
+    case 8: plain_unit64(m, d, s, b); break;
+    default: plain_unit128(m, d, s, b); break;
+    }
+}
+
+/* Many matrices of few bytes, each without gaps on both sides? */
+TG_INLINE bool are_small(int width, const tg_block *b) {
+    const int64_t row = b->cols * width, line = b->rows * width;
+    return b->dst_row == row && b->src_col == line && b->tail == 0 && b->outer >= LEAST_MATRICES &&
+           b->rows * row <= SMALL_BYTES;
 }
 
 /* ---- lines ---- */

@@ -491,6 +491,11 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
         turn_small_matrices(width, m, d, s, b);
         return NULL;
     }
+#else
+    if (are_small(width, b)) {
+        plain_block(width, m, d, s, b);
+        return NULL;
+    }
 #endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
     if (V(are_in_part)(width, b)) {

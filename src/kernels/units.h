@@ -73,8 +73,8 @@ TG_INLINE void put_units_of(int unit, int part, uint8_t *restrict d, const uint8
 
 TG_INLINE void put_units_by_part(int unit, uint8_t *restrict d, const uint8_t *restrict s, const units *u,
                                 unit_pad pad) {
-    if (u->bytes >= 8) put_units_of(unit, 8, d, s, u, pad);
-    else if (u->bytes >= 4) put_units_of(unit, 4, d, s, u, pad);
+    if (unit == 16 && u->bytes >= 8) put_units_of(unit, 8, d, s, u, pad);
+    else if (unit >= 8 && u->bytes >= 4) put_units_of(unit, 4, d, s, u, pad);
     else if (u->bytes >= 2) put_units_of(unit, 2, d, s, u, pad);
     else put_units_of(unit, 1, d, s, u, pad);
 }

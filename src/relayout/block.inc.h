@@ -174,7 +174,7 @@ static void choose_strided(tg_draft *d, int32_t cols, int32_t width) {
     set_outer(d, take(d, smallest_dst(d)));
 }
 
-static bool is_near(int64_t step, int64_t bytes) { return step > bytes && step <= NEAR_STEP; }
+static bool is_near(int64_t step, int64_t bytes) { return bytes < 16 && step > bytes && step <= NEAR_STEP; }
 
 /* A loop along which elements of so many bytes are neighbours on one side, and near each other on the other one: whole
  * vectors of them are moved (strided.c). */

@@ -12,7 +12,8 @@ enum {
     LINE_PAIR = 128,
     MOST_CARRIED = 64 << 10, /* bytes of a row of dst that shares its lines with its neighbours */
     SHARED_CARRIED = 8 << 10, /* where lines of src do so too */
-    NEAR_STEP = 64,   /* bytes: elements so far apart share cache lines with their neighbours */
+    SHARED_STEP = 64, /* bytes: elements so far apart share cache lines with their neighbours */
+    SHORT_ROW = 16,   /* bytes: of rows that are so near each other many are one vector */
     STRIDED_TILE = 64 /* elements, of which some are farther apart */
 };
 
@@ -71,7 +72,8 @@ static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
  * lines. */
 static bool is_one_stream(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
-    if (b->src_row >= 0 && b->dst_row > 0 && tg_max(b->src_row, b->dst_row) <= NEAR_STEP) return true;
+    const bool short_ones = !d->converts && b->cols <= SHORT_ROW && b->src_row > 0 && b->dst_row > 0;
+    if (short_ones && tg_max(b->src_row, b->dst_row) <= SHARED_STEP) return true;
     return d->src_width > 0 && b->src_row == b->cols * (d->converts ? d->src_width : 1) &&
            b->dst_row == bytes_of_run(d, width);
 }
@@ -197,7 +199,7 @@ void tg_draft_chunks(tg_draft *d) {
         return;
     } else {
         const int64_t line = tg_max(LINE_PAIR / width, 1);
-        const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > NEAR_STEP;
+        const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > SHARED_STEP;
         each = count_apart(d, width);
         if (each > width) room = tg_max(room, t->task_bytes / 2);
         cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, each, line));

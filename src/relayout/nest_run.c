@@ -86,6 +86,7 @@ static void claim_run(const uint8_t *p, int64_t n) {
 /* Each row, or piece of it, is asked for before those between are written. */
 static void fill_claimed(const tg_block *b, uint8_t *dst) {
     enum { PIECE = 1024 }; /* a multiple of TG_PAD_PATTERN */
+    if (b->rows <= 0 || b->outer <= 0) return;
     row_walk now = {b, dst, dst, 0, 0}, later = now;
     for (int i = 0; i < TG_CLAIMED_RUNS && later.at != NULL; i++) next_row(&later);
     for (; now.at != NULL; next_row(&now)) {

@@ -48,6 +48,7 @@ static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     tg_mover *const m = &nest->mover[i];
     nest->family[i] = family;
     nest->width[i] = width;
+    m->apart = d->plan->dst_encoding.kind == TG_KIND_NONE && d->dst_width > 0 && d->src_width > 0; /* no stages */
     if (TG_RARELY(d->plan->bytes >= d->pair->tuning->memory_bytes)) return;
     m->fetches = m->fetches & !m->sparing;
     m->staged = m->staged & m->sparing;

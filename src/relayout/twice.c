@@ -113,7 +113,7 @@ static int32_t loops_of(tg_loop *out, const tg_draft *d, const stage_loops *s, b
     for (int32_t i = 0; i < s->n; i++) {
         const tg_loop *l = &d->loop[s->index[i]];
         const tg_loop  next = {s->count[i], to_stage ? s->step[i] : l->dst, to_stage ? l->src : s->step[i], TG_NO_LOOP};
-        tg_loop       *last = &out[n - 1];
+        tg_loop       *last = &out[tg_max(n - 1, 0)];
         if (n > 0 && !is_cut(d, s, i - 1) && last->n * last->dst == next.dst && last->n * last->src == next.src)
             last->n *= next.n;
         else out[n++] = next;

@@ -161,6 +161,7 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             m.few_streams = (kind & 8) != 0;
             m.claims = (kind & 16) != 0;
             m.at_hand = (kind & 32) != 0;
+            m.apart = random_below(4) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
             if (m.claims && m.far && !m.stream) continue;
             assert_int_equal(m.dst_width, size);
