@@ -139,50 +139,68 @@ def real_moves():
 
 
 def measure(moves, libraries):
-    """(x memcpy of the last library, of the first one, the move), slowest first."""
+    """(x memcpy of the last library, of the first one, the move), slowest first. Exits where nothing could be timed."""
     run = subprocess.run(
         [PROGRAM, "--moves", "-", *libraries], input="\n".join(moves), stdout=subprocess.PIPE, text=True, check=False
     )
+    if run.returncode == 2:
+        sys.exit(2)  # it has said why
     rows = [m for m in map(ROW.match, run.stdout.splitlines()) if m]
     found = [(m["ratios"].split(), m["move"]) for m in rows]
     return sorted((float(ratios[-1]), float(ratios[0]), move) for ratios, move in found)
 
 
-def report(found, asked, below, several):
+def report(found, moves, below, several):
     slow = [row for row in found if row[0] < below]
     for last, first, move in slow:
         print(f"{last:.2f} {f'({first:.2f}) ' if several else ''}{move}")
-    print(f"{len(slow)} of {len(found)} below {below:g} of memcpy", end="")
-    print(f"; {asked - len(found)} not timed" if asked > len(found) else "")
+    print(f"{len(slow)} of {len(found)} below {below:g} of memcpy")
+    missing = sorted(set(moves) - {move for _, _, move in found})
+    for move in missing:
+        print(f"survey: not timed: {move}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--real", action="store_true", help="the moves that runtimes have, of about 512 KiB")
+    parser.add_argument("--seed", type=int, help="of random moves (default: another one each time, which is printed)")
+    parser.add_argument("--count", type=int, help="random moves (default 200)")
+    parser.add_argument("--bytes", type=int, help="of a random tensor, about (default 524288)")
+    parser.add_argument("--types", help=f"of random moves, of {','.join(BYTES)} (default u8,f16,bf16,f32,f64)")
+    parser.add_argument("--below", type=float, default=0.35, help="print what is slower (default 0.35)")
+    parser.add_argument("--list", action="store_true", help="print the moves and time none")
+    parser.add_argument("lib", nargs="*", help="libtegula.so, at most 6")
+    o = parser.parse_args()
+    random_only = [o.seed, o.count, o.bytes, o.types]
+    if o.real and any(value is not None for value in random_only):
+        parser.error("--real has no --seed, --count, --bytes and --types")
+    o.seed = random.randrange(1 << 32) if o.seed is None else o.seed
+    o.count = 200 if o.count is None else o.count
+    o.bytes = 512 << 10 if o.bytes is None else o.bytes
+    o.types = (o.types or "u8,f16,bf16,f32,f64").split(",")
+    unknown = [kind for kind in o.types if kind not in BYTES]
+    if unknown or o.count < 1 or o.bytes < 64:
+        parser.error(f"no such type: {unknown[0]}" if unknown else "--count is at least 1, --bytes at least 64")
+    if not o.list and not o.lib:
+        parser.error("no library is named")
+    if not o.list and not PROGRAM.exists():
+        parser.error(f"{PROGRAM} is not built: ninja -C build bench/bench_versions")
+    return o
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--real", action="store_true")
-    parser.add_argument("--seed", type=int)
-    parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--bytes", type=int, default=512 << 10)
-    parser.add_argument("--types", default="u8,f16,bf16,f32,f64")
-    parser.add_argument("--below", type=float, default=0.35)
-    parser.add_argument("--list", action="store_true")
-    parser.add_argument("lib", nargs="*")
-    o = parser.parse_args()
-    kinds = o.types.split(",")
-    unknown = [k for k in kinds if k not in BYTES]
-    if unknown or o.count < 1 or o.bytes < 64:
-        parser.error(f"no such type: {unknown[0]}" if unknown else "--count is at least 1, --bytes at least 64")
-    seed = random.randrange(1 << 32) if o.seed is None else o.seed
-    moves = list(real_moves() if o.real else random_moves(seed, o.count, o.bytes, kinds))
-    if o.list:
-        print("\n".join(moves))
-        return 0
-    if not o.lib or not PROGRAM.exists():
-        parser.error("no library is named" if not o.lib else f"{PROGRAM} is not built")
+    o = options()
+    moves = list(real_moves() if o.real else random_moves(o.seed, o.count, o.bytes, o.types))
     if not o.real:
-        print(f"--seed {seed}", flush=True)
-    found = measure(moves, o.lib)
-    report(found, len(moves), o.below, len(o.lib) > 1)
-    return 0 if found else 1
+        print(f"--seed {o.seed}", file=sys.stderr if o.list else sys.stdout, flush=True)
+    if o.list:
+        try:
+            print("\n".join(moves), flush=True)
+        except BrokenPipeError:
+            sys.stdout = None
+        return 0
+    return report(measure(moves, o.lib), moves, o.below, len(o.lib) > 1)
 
 
 if __name__ == "__main__":

@@ -247,6 +247,7 @@ def test_survey_lists_moves_between_layouts_of_one_shape(words):
 
 @pytest.mark.parametrize("words, complaint", [
     (["--types", "f8"], "no such type: f8"), (["--count", "0"], "at least 1"), ([], "no library is named"),
+    (["--real", "--seed", "1"], "--real has no --seed"),
 ])
 def test_survey_refuses_in_a_sentence(words, complaint):
     run = run_survey(*words)
