@@ -29,6 +29,7 @@ static void check_narrow(int32_t width) {
         for (size_t k = 0; (i <= FEW || bytes[i - FEW - 1] % width == 0) && k < sizeof rows / sizeof rows[0]; k++) {
             const int64_t cols = i <= FEW ? i : bytes[i - FEW - 1] / width, n = rows[k] > 0 ? rows[k] : 1;
             const int64_t gap = random_below(3);
+            if (n > 8 * line && (i + width) % 3 != 0) continue; /* they take most of the time */
             const named   batches[] = {
                 {"dense", TRANSPOSE, {3, n, cols, n * cols, cols, 1, n * cols, 1, n, 0, NULL, 0, 0}},
                 {"apart", TRANSPOSE, {2, n, cols, n * cols + 1, cols, 1, n, 1, 2 * n + 1, 0, NULL, 0, 0}},
@@ -39,8 +40,7 @@ static void check_narrow(int32_t width) {
                 {"gaps", TRANSPOSE, {2, n, cols, n * (cols + gap), cols + gap, 1, n, 1, 2 * n, 0, NULL, 0, 0}},
             };
             for (size_t j = 0; j < sizeof batches / sizeof batches[0]; j++) {
-                check(TRANSPOSE, width, scaled(&batches[j], width), 64);
-                check(TRANSPOSE, width, scaled(&batches[j], width), 1);
+                check(TRANSPOSE, width, scaled(&batches[j], width), random_below(2) == 0 ? 1 : 64);
             }
         }
 }
