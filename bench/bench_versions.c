@@ -221,6 +221,7 @@ static tg_executor pool_of_two(void) {
     tg_threads *threads = NULL;
     tg_error    err;
     if (tg_threads_create(&threads, 2, &err) != TG_OK) fprintf(stderr, "bench_versions: %s\n", err.message), exit(2);
+    if (pin_cpus() < 2) fprintf(stderr, "bench_versions: two threads share the one CPU that this process may use\n");
     pin_threads(2);
     return tg_threads_executor(threads);
 }

@@ -525,10 +525,11 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
                       * padding is left as it is */
     const int64_t *begin, *end; /* move only coordinates begin[d] <= x[d] < end[d], within [0, shape[d]]; NULL: 0,
                                  * shape. Of the padding, what lies beside these coordinates: a dimension's padding
-                                 * belongs to the box that reaches its end, so boxes that share out the tensor share out
-                                 * the padding. TG_ERR_UNSUPPORTED if the box is not everything, pad is given, and
-                                 * padding is not of that kind (gaps between strides, folds), the box cuts a byte
-                                 * of packed elements, tiles do not nest, or there are too many edges */
+                                 * belongs to the box that reaches its end (an empty one at the end too), so boxes that
+                                 * share out the tensor share out the padding. TG_ERR_UNSUPPORTED if the box is not
+                                 * everything, pad is given, and padding is not of that kind (gaps between strides,
+                                 * folds), the box cuts a byte of packed elements, tiles do not nest, or there are too
+                                 * many edges */
     uint32_t         hint;      /* one of tg_hint, or 0 */
     uint32_t         without;   /* tg_cpu bits that must not be used, and no others: for tests */
     int32_t          threads;   /* as many as the executor will have, if that is known; 0: it is not. At least so many
