@@ -140,9 +140,6 @@ static bands bands_of(int bits, bool by_half, const tg_mover *m, uint8_t *d, con
     return a;
 }
 
-/* Who folds single bits by halves: not known of other processors. */
-static bool is_sparing(void) { return (tg_cpu_features() & TG_CPU_SPARING) != 0; }
-
 static int kind_of(const tg_mover *m, const bands *a) {
     if (!a->bytes) return a->by_half ? HALVES : PACKED;
     return BYTES | (m->src.kind == TG_KIND_BOOL ? NONZERO : 0) | (a->alike ? ALIKE : 0);

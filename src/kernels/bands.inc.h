@@ -174,7 +174,7 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
     DEFINE_FOLDER(BITS, bools_alike, BYTES | NONZERO | ALIKE)                                                          \
     static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
         uint8_t stage[FIELDS(BITS) * (SQUARE + CHUNK * EACH_WAITS) + LINE] __attribute__((aligned(64)));               \
-        const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && is_sparing();                                \
+        const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && m->halves;                                \
         bands   a = bands_of(BITS, by_half, m, d, s, b);                                                               \
         a.stage = stage;                                                                                               \
         a.waiting = stage + FIELDS(BITS) * SQUARE;                                                                     \

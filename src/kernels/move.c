@@ -122,6 +122,7 @@ bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cp
                cpu, stream, far);
     out->dst = dst;
     out->src = src;
+    out->halves = out->sparing;
     return true;
 }
 

@@ -354,6 +354,7 @@ static void check_bands(const anywhere *w) {
             if ((sets[i] & ~tg_cpu_features()) != 0) continue;
             assert_true(tg_mover_bands(&m, to, from, sets[i], kind == 1, chance(2)));
             m.claims = kind == 2;
+            m.halves = chance(2);
             m.fetches = m.far && chance(2);
             uint8_t *const       d = place(dst_arena, 0, w->dst_bytes);
             const uint8_t *const s = place(src_arena, 0, w->src_bytes);
