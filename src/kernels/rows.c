@@ -102,10 +102,13 @@ static const uint8_t *rows_plain(const tg_mover *m, uint8_t *d, const uint8_t *s
         in_two(m, d, s, b);
         return NULL;
     }
-    const units u = {b->rows, b->dst_row, b->src_row, b->cols};
-    for (int64_t o = 0; o < b->outer && has_units(b); o++)
-        put_units(b->cols + b->tail, d + o * b->dst_outer, s + o * b->src_outer, &u, unit_pad_of(b));
-    if (has_units(b)) return NULL;
+    if (has_units(b)) {
+        const units    u = {b->rows, b->dst_row, b->src_row, b->cols};
+        const unit_pad pad = unit_pad_of(b);
+        for (int64_t o = 0; o < b->outer; o++)
+            put_units(b->cols + b->tail, d + o * b->dst_outer, s + o * b->src_outer, &u, pad);
+        return NULL;
+    }
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
             plain_row(d + o * b->dst_outer + r * b->dst_row, s + o * b->src_outer + r * b->src_row, b, m->stream);

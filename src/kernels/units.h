@@ -22,7 +22,7 @@ static inline bool has_units(const tg_block *b) {
 }
 
 /* Short rows with gaps in dst: no line is written as a whole, so none goes around the caches. */
-static inline bool are_bits(const tg_block *b) {
+static inline bool are_scattered(const tg_block *b) {
     return b->cols <= MOST_UNIT && b->dst_row != b->cols && b->dst_outer != b->cols;
 }
 

@@ -21,10 +21,11 @@ typedef struct unit_vectors {
 
 /* False if units are too far apart, or too few, or go downwards. pad NULL: gaps stay as they are. */
 static bool unit_vectors_of(unit_vectors *v, units u, const unit_pad *pad) {
-    const int64_t  n = u.d_step < u.bytes ? 0 : (64 - u.bytes) / u.d_step + 1, window = (n - 1) * u.s_step + u.bytes;
+    if (u.d_step < u.bytes || u.d_step > NEAR_UNITS || u.s_step <= 0 || u.s_step > UNIT_VECTORS * 64) return false;
+    const int64_t  n = (64 - u.bytes) / u.d_step + 1, window = (n - 1) * u.s_step + u.bytes;
     const uint64_t each = 0x0101010101010101, first = 0x0706050403020100;
     uint8_t        place[64] = {0}, padding[64] = {0};
-    if (u.d_step > NEAR_UNITS || u.s_step <= 0 || u.n < n || n == 0 || window > UNIT_VECTORS * 64) return false;
+    if (u.n < n || window > UNIT_VECTORS * 64) return false;
     for (int k = 0; k < UNIT_VECTORS; k++) v->part[k] = 0;
     for (int64_t i = 0; i < n; i++) {
         const int64_t  at = i * u.s_step, to = i * u.d_step, here = tg_min(u.bytes, 64 - at % 64);
