@@ -19,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MAX_BUILDS = 6, LINE_TEXT = 1024, ROUNDS = 15, LARGE_ROUNDS = 7, LARGE_SIDE = 32 << 20, FLUSH_SIDE = 256 << 20 };
 
@@ -113,6 +114,14 @@ static bool same_bytes(move *moves, int n) {
     return true;
 }
 
+/* Half of the machine's memory holds both sides. false: it does not, which is said. */
+static bool fits(const char *name, int64_t each_side) {
+    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    if (each_side <= memory / 4) return true;
+    return fprintf(stderr, "bench_versions: %s: twice %lld bytes do not fit into half of this machine's memory\n", name,
+                   (long long)each_side), false;
+}
+
 /* The first contender is the one that the others are compared with. */
 static void print_row(const options *o, const rounds *r, const char *name, int64_t bytes) {
     printf("%-44s %9.1f", name, o->plan ? 0.0 : (double)(2 * bytes) / contender_median(&r->c[0], r->count) * 1e-9);
@@ -134,6 +143,7 @@ static bool compare(const options *o, const char *name, const char *src_text, co
     const int64_t src_bytes = moves[0].src_bytes, dst_bytes = moves[0].dst_bytes;
     const int64_t most = src_bytes > dst_bytes ? src_bytes : dst_bytes;
     const bool    large = most >= LARGE_SIDE && !o->plan;
+    if (!fits(name, most)) return false;
     if (large && flush == NULL) flush = buffer_make(FLUSH_SIDE);
     void *const src = buffer_make((size_t)most), *const dst = buffer_make((size_t)(most + offset));
     buffer_fill(src, (size_t)src_bytes, moves[0].params.src->dtype);

@@ -2,7 +2,7 @@
 """How fast moves are that nobody chose: many of them at one size, slowest first.
 
     survey.py [--seed S] [--count N] [--bytes B] [--types T,...] [--below R] [--list] LIB [LIB ...]
-    survey.py --real [--below R] [--list] LIB [LIB ...]
+    survey.py --real [--bytes B] [--below R] [--list] LIB [LIB ...]
 
 The workloads of bench_relayout are few, and a library can become fast at them alone. Here pairs of layouts are random
 (printed with their seed): shapes of one to five dimensions, some with a multiple of 8, row-major, permuted, strided
@@ -15,6 +15,7 @@ those are. --list prints the moves and times none.
 """
 
 import argparse
+import math
 import random
 import re
 import subprocess
@@ -124,10 +125,19 @@ def real_layouts(kind, shape):
     return host, device
 
 
-def real_moves():
+def longer(kind, shape, nbytes):
+    """More images, or a longer dimension, by a multiple of 128: what is odd stays odd."""
+    if nbytes is None:
+        return shape
+    d = 0 if len(shape) == 4 else shape.index(max(shape))
+    more = nbytes / BYTES[kind] / (math.prod(shape) / shape[d]) - shape[d]
+    return [*shape[:d], shape[d] + max(0, round(more / 128)) * 128, *shape[d + 1:]]
+
+
+def real_moves(nbytes):
     for kind, shapes in REAL.items():
         for shape in shapes.split():
-            host, device = real_layouts(kind, list(map(int, shape.split(","))))
+            host, device = real_layouts(kind, longer(kind, list(map(int, shape.split(","))), nbytes))
             for h in host:
                 for d in device:
                     yield from (f"{h} -> {d}", f"{d} -> {h}")
@@ -163,24 +173,24 @@ def report(found, moves, below, several):
 
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--real", action="store_true", help="the moves that runtimes have, of about 512 KiB")
+    parser.add_argument("--real", action="store_true", help="the moves that runtimes have")
     parser.add_argument("--seed", type=int, help="of random moves (default: another one each time, which is printed)")
     parser.add_argument("--count", type=int, help="random moves (default 200)")
-    parser.add_argument("--bytes", type=int, help="of a random tensor, about (default 524288)")
+    parser.add_argument("--bytes", type=int, help="of a tensor without padding, about (default 524288)")
     parser.add_argument("--types", help=f"of random moves, of {','.join(BYTES)} (default u8,f16,bf16,f32,f64)")
     parser.add_argument("--below", type=float, default=0.35, help="print what is slower (default 0.35)")
     parser.add_argument("--list", action="store_true", help="print the moves and time none")
     parser.add_argument("lib", nargs="*", help="libtegula.so, at most 6")
     o = parser.parse_args()
-    random_only = [o.seed, o.count, o.bytes, o.types]
+    random_only = [o.seed, o.count, o.types]
     if o.real and any(value is not None for value in random_only):
-        parser.error("--real has no --seed, --count, --bytes and --types")
+        parser.error("--real has no --seed, --count and --types")
     o.seed = random.randrange(1 << 32) if o.seed is None else o.seed
     o.count = 200 if o.count is None else o.count
-    o.bytes = 512 << 10 if o.bytes is None else o.bytes
+    o.bytes = 512 << 10 if o.bytes is None and not o.real else o.bytes
     o.types = (o.types or "u8,f16,bf16,f32,f64").split(",")
     unknown = [kind for kind in o.types if kind not in BYTES]
-    if unknown or o.count < 1 or o.bytes < 64:
+    if unknown or o.count < 1 or (o.bytes is not None and o.bytes < 64):
         parser.error(f"no such type: {unknown[0]}" if unknown else "--count is at least 1, --bytes at least 64")
     if not o.list and not o.lib:
         parser.error("no library is named")
@@ -191,7 +201,7 @@ def options():
 
 def main():
     o = options()
-    moves = list(real_moves() if o.real else random_moves(o.seed, o.count, o.bytes, o.types))
+    moves = list(real_moves(o.bytes) if o.real else random_moves(o.seed, o.count, o.bytes, o.types))
     if not o.real:
         print(f"--seed {o.seed}", file=sys.stderr if o.list else sys.stdout, flush=True)
     if o.list:
