@@ -120,9 +120,9 @@ enum {
 /* What the processor can do and likes, as TG_CPU_* bits. */
 uint32_t tg_cpu_features(void);
 
-/* From how many bytes on, read and written together, stores around the caches win; `alone`: of one thread. After
- * tg_cpu_features. */
-int64_t tg_cpu_stream_bytes(bool alone);
+/* From how many bytes on, read and written together, stores around the caches win, of runs or, `turned`, of transposes,
+ * whose stores are scattered over dst; `alone`: of one thread. After tg_cpu_features. */
+int64_t tg_cpu_stream_bytes(bool alone, bool turned);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

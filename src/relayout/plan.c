@@ -204,13 +204,15 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
            bytes_of(&read, p->numel, p->src->elem_bits) && tg_add(out, written, read);
 }
 
+/* What the processor writes around its caches it does not read out of them either. */
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
-    const bool    alone = plan->threads <= 1;
-    const int64_t given = p->tuning->stream_bytes, limit = TG_RARELY(given >= 0) ? given : tg_cpu_stream_bytes(alone);
-    plan->stream = plan->bytes >= limit;
-    plan->stream_turned = plan->bytes >= limit >> alone; /* several threads share what memory takes, not their caches */
+    const tg_tuning *t = p->tuning;
+    const bool       alone = plan->threads <= 1, given = TG_RARELY(t->stream_bytes >= 0);
+    const int64_t    runs = given ? t->stream_bytes : tg_cpu_stream_bytes(alone, false);
+    plan->stream = plan->bytes >= runs;
+    plan->stream_turned = plan->bytes >= (given ? runs : tg_cpu_stream_bytes(alone, true));
+    plan->far = plan->bytes >= (given ? t->far_bytes : tg_min(t->far_bytes, runs));
     if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
-    plan->far = plan->bytes >= p->tuning->far_bytes;
     plan->claims = !plan->stream & (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
 }
 
