@@ -77,7 +77,7 @@ TG_INLINE void V(turn_tile)(int width, const tg_listed *t, const uint8_t *next, 
 
 /* Lines that crowd each other in the first-level cache go through the pipeline. */
 TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
-    const bool stream = m->stream && tiles->at_lines, claims = m->claims && !m->far && !tiles->at_lines;
+    const bool stream = m->stream && tiles->at_lines, claims = m->claims && !tiles->at_lines;
     const int  side = STICK / width;
     const bool runs = tiles->line_run % HALF(width) == 0 && tiles->row_run % HALF(width) == 0;
     if (width <= 4 && is_crowded(tiles->line_step, TG_LINE_BYTES / width) && runs &&

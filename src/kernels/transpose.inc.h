@@ -392,7 +392,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
     const int     parts = (int)((now->cols * width + VEC - 1) / VEC), depth = DEPTH(width) / width;
     const int64_t all = a->dst.n - (seam ? 1 : 0), least = 16 / width;
     const int64_t outer = a->outer > 1 ? a->dst_outer : 0;
-    const bool    claims = a->claims && !a->far && !tg_at_lines(a->d, a->dst.step | a->dst.outer, outer);
+    const bool    claims = a->claims && !tg_at_lines(a->d, a->dst.step | a->dst.outer, outer);
     for (int64_t r = 0; r < all; r += depth) {
         const int64_t first = all - r < least && r > 0 ? all - least : r;
         const int64_t n = all - first < depth ? all - first : depth;
