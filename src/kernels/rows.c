@@ -59,6 +59,7 @@ enum {
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches; of sticks: */
     WINDOW = 8,      /* an Emerald Rapids, L, 8 runs of dst: 1.01 -> 1.09 of memcpy, 16 or fetches among stores 1.05 */
     JOINED_BAND = 32, /* an Emerald Rapids, L: 8 sticks 1.01 of memcpy, 16 1.04, 32 1.05 */
+    SHORT_RAGGED = 512, /* bytes of a row: with longer ones parts of lines are few */
     SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
     FAR = 1024,      /* bytes: what lies so much further on in src is fetched */
     SMALL = 16 << 10, /* bytes of a block that the first-level cache holds */

@@ -41,10 +41,11 @@ static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g)
 }
 
 /* Full runs that another loop continues on both sides are parts of a longer run. And with a single full run, two boxes
- * are of one loop less each: a block has place for three. */
+ * are of one loop less each: a block has place for three. Around the caches lines that both boxes write in part cost
+ * more (256 MiB, an Emerald Rapids, x memcpy: sticks to rows of 63 floats 0.08 apart and 0.44 joined). */
 static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
     const tg_draft *d = &r->common;
-    if (steps == 1 && d->n > 1) return true;
+    if (steps == 1 && d->n > 1 && !r->plan->stream) return true;
     const int64_t dst = w * d->dst_unit, src = w * d->src_unit;
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == dst && d->loop[i].src == src) return true;
