@@ -424,10 +424,21 @@ static bool is_broadcast(const tg_draft *d, int32_t cols) {
            d->src_width > 0 && d->dst_width > 0;
 }
 
+/* Units of a few elements of which some are missing: here, behind them, or there. */
+static bool choose_missing(tg_draft *d, int32_t a, int32_t b) {
+    if (d->dst_width == 0 || d->src_width == 0 || d->converts) return false;
+    if (TG_RARELY(d->tail > 0)) {
+        const int32_t line = b == NONE ? tg_draft_find_src(d, d->src_width) : b;
+        return (a == NONE || d->loop[a].n * d->dst_width < FEW_BYTES) && tg_draft_padded_units(d, a, line);
+    }
+    return TG_RARELY(b != NONE && d->loop[b].n * d->src_width < FEW_BYTES) && tg_draft_parted_units(d, a, b);
+}
+
 static void choose_move(tg_draft *d) {
     const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
     const bool    apart = a == NONE || is_broadcast(d, a);
     const int32_t b = apart ? NONE : find_rows(d, a);
+    if ((a == NONE || !apart) && choose_missing(d, a, b)) return;
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
     if (b != NONE) choose_transpose(d, a, b, d->dst_width > 0 ? d->dst_width : d->src_width, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */

@@ -2,7 +2,7 @@
  *
  * box.inc.h     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
  * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes, twice.c where
- *               runs are short on both sides
+ *               runs are short on both sides, twice_units.c where elements of short ones are missing
  * route.inc.h   how a block gets from src to dst, and by which movers
  * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
  * together.c    which blocks one thread moves, where they share bytes of dst
@@ -17,6 +17,12 @@ enum {
     TG_TILE_LOOPS = 8, /* on either side */
     TG_RUN_BYTES = 32  /* shorter runs are rather wide elements, if they can be */
 };
+
+/* What a mover is made for. */
+typedef struct tg_turn {
+    tg_family family;
+    int32_t   width; /* bytes */
+} tg_turn;
 
 typedef struct tg_draft {
     tg_plan_private *plan;
@@ -39,6 +45,8 @@ typedef struct tg_draft {
     int32_t          ncols, nrows;
     tg_loop          cols[TG_TILE_LOOPS], rows[TG_TILE_LOOPS]; /* of a tile, innermost first */
     int64_t          unit;     /* elements of the run that a tile takes as one, or 1 */
+    tg_turn          first, second; /* of route twice, into its stage and out of it */
+    int64_t          reach;    /* in dst, bytes: of a block, at most so far; chunk.c */
     bool             by_bytes; /* bytes.c has made the block */
     bool             shares;   /* blocks begin or end inside of bytes of dst */
 } tg_draft;
@@ -158,6 +166,10 @@ void    tg_draft_chunks(tg_draft *d);
 /* Makes the box two transposes, if it can be: of loops a, along dst, and b, along src, both short, and others, of those
  * that are left: all that belong to no block. */
 bool    tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b);
+/* The same, if they are of units: runs of dst that the tail makes units, or of src that are parts of them. Loop a is
+ * the one along dst, or, of padded single elements, none; b the one along src. Nothing is converted. */
+bool    tg_draft_padded_units(tg_draft *d, int32_t a, int32_t b);
+bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

@@ -14,6 +14,7 @@ enum {
     SHARED_CARRIED = 8 << 10, /* where lines of src do so too */
     SHARED_STEP = 64, /* bytes: elements so far apart share cache lines with their neighbours */
     SHORT_ROW = 16,   /* bytes: of rows that are so near each other many are one vector */
+    LEAST_REACH = 64 << 10, /* bytes of dst */
     STRIDED_TILE = 64 /* elements, of which some are farther apart */
 };
 
@@ -22,13 +23,15 @@ static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
     return packed || step == TG_PACKED_STEP ? n * bits / 8 : n * step;
 }
 
-/* The loop `which` of the block takes at most `most` steps at a time, if it is longer. */
+/* The loop `which` of the block takes at most `most` steps at a time, if it is longer, and rows no more than d->reach.
+ */
 static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     tg_block      *b = &d->box->block;
     const bool     outer = which == TG_BLOCK_OUTER, rows = which == TG_BLOCK_ROWS, cols = which == TG_BLOCK_COLS;
     int64_t *const n = outer ? &b->outer : rows ? &b->rows : &b->cols;
-    if (*n <= most) return;
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
+    if (TG_RARELY(d->reach < INT64_MAX) && !cols && dst > 0) most = tg_min(most, tg_max(d->reach / dst, 1));
+    if (*n <= most) return;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
     const bool     packed = cols && d->converts; /* then a step of 0 is that of packed elements */
     const tg_loop  chunks = {tg_ceil_div(*n, most), walk_bytes(most, dst, d->plan->dst_bits, cols && dst == 0),
@@ -172,11 +175,25 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
     return n / p->threads;
 }
 
+/* From far, where other boxes write what lies between the rows of this one (padding, the rest of ragged tiles), a block
+ * reaches no further in dst than a group of all boxes does: what they share of a line is still in a cache when the
+ * second one comes to it (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). */
+static int64_t reach_of(const tg_draft *d) {
+    const tg_block *b = &d->box->block;
+    const int64_t   width = d->dst_width, span = product(d->pair->dst->span, width);
+    int64_t         moved = product(product(b->outer, b->rows), product(b->cols, d->converts ? width : d->box->width));
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i)) moved = product(moved, d->loop[i].n);
+    if (moved >= span / 8 * 7) return INT64_MAX;
+    return tg_max(span / tg_max(d->plan->bytes / d->pair->tuning->group_bytes, 1), LEAST_REACH);
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
     if (d->ncols > 0 || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
+    d->reach = TG_RARELY(d->plan->far) && d->dst_width > 0 ? reach_of(d) : INT64_MAX;
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     int64_t       room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);

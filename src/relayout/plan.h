@@ -91,8 +91,9 @@ typedef struct tg_box {
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
     uint8_t   along_dst, along_src; /* route bytes, bit i: a line on this side is made of loop i, among others; lines
-                              * are block.dst_row, src_row bytes apart in their stage; route twice: the loop that rows
-                              * of the block count, among those of the second transpose, and of the first one */
+                              * are block.dst_row, src_row bytes apart in their stage; route twice: the loops that rows
+                              * and columns of the block count (tg_counted_loops), among those of the second transpose,
+                              * and of the first one */
     bool      gaps;          /* and lines of dst have gaps, which stay as they are */
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
@@ -105,6 +106,9 @@ static inline bool tg_has_tiles(const tg_box *box) {
     return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_TURN ||
            box->route == TG_ROUTE_BYTES;
 }
+
+/* Two of a few loops, by their numbers. */
+static inline uint8_t tg_counted_loops(int32_t by_rows, int32_t by_cols) { return (uint8_t)(by_rows | by_cols << 4); }
 
 /* Is it of packed rows that take turns? Its width is how many. */
 static inline bool tg_takes_turns(const tg_box *box) {

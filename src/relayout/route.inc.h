@@ -12,7 +12,8 @@
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
  *       several loops                    on the way
  *     transposed, short runs on both     transposed to lines of a long loop, and once more    twice
- *       sides
+ *       sides; units with missing
+ *       elements
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
  *       of bytes                           by one mover
  *     long runs of these                 shifted                                              shift
@@ -196,8 +197,8 @@ static bool choose_tile_movers(tg_draft *d) {
 static bool choose_two_movers(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
-    return find_mover(d, &box->in, TG_FAMILY_TRANSPOSE, box->width, false, p->far) &&
-           find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, p->stream_turned, false) && claim_lines(d);
+    return find_mover(d, &box->in, d->first.family, d->first.width, false, p->far) &&
+           find_mover(d, &box->mover, d->second.family, d->second.width, p->stream_turned, false) && claim_lines(d);
 }
 
 static bool choose_tiles(tg_draft *d) {

@@ -9,7 +9,8 @@
  *           The first or the last step falls away where the transpose can do it (route.inc.h). Where a few elements are
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed
- * twice     transposed to lines of the stage, and from these once more (twice.c) */
+ * twice     transposed to lines of the stage, and from these once more (twice.c); or to units that are complete there,
+ *           and then these, or units first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/plan.h"
@@ -290,13 +291,14 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
 typedef struct turned_loops {
     const tg_mover *mover;
     const tg_loop  *loop;
-    int32_t         n, line, cut;
+    int32_t         n, by_rows, by_cols; /* how many, and which of them rows and columns of the block count */
+    int64_t         tail;
 } turned_loops;
 
 static int64_t steps_of(const turned_loops *t, int32_t i, const tg_block *part, const tg_block *most) {
     int64_t n = t->loop[i].n;
-    if (i == t->line && part->cols < most->cols) n = n / most->cols * part->cols;
-    if (i == t->cut && part->rows < most->rows) n = n / most->rows * part->rows;
+    if (i == t->by_cols && part->cols < most->cols) n = n / most->cols * part->cols;
+    if (i == t->by_rows && part->rows < most->rows) n = n / most->rows * part->rows;
     return n;
 }
 
@@ -304,7 +306,8 @@ static void turn_loops(const turned_loops *t, const tg_block *part, const tg_blo
                        const uint8_t *src) {
     const tg_loop *l = t->loop;
     tg_block       b = {.outer = 1, .rows = steps_of(t, 1, part, most), .cols = steps_of(t, 0, part, most),
-                        .dst_row = l[1].dst, .dst_col = l[0].dst, .src_row = l[1].src, .src_col = l[0].src};
+                        .dst_row = l[1].dst, .dst_col = l[0].dst, .src_row = l[1].src, .src_col = l[0].src,
+                        .tail = t->tail, .pad = part->pad};
     int64_t        count[TG_BOX_LOOPS], calls = 1;
     if (t->n > 2) {
         b.outer = steps_of(t, 2, part, most);
@@ -327,8 +330,10 @@ const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8
                               const tg_block *b) {
     const tg_nest     *nest = &p->as.nest;
     const tg_loop     *loop = &nest->loop[box->first + box->nloops];
-    const turned_loops in = {&nest->mover[box->in], loop, box->ncols, 0, box->along_src},
-                       out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, 1, box->along_dst};
+    const int64_t unit = nest->width[box->mover] / nest->width[box->in]; /* that the first one completes; or 1, 0 */
+    const uint8_t      to = box->along_src, from = box->along_dst;
+    const turned_loops in = {&nest->mover[box->in], loop, box->ncols, to & 15, to >> 4, unit > 1 ? unit - loop->n : 0},
+                       out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, from & 15, from >> 4, 0};
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     turn_loops(&in, b, &box->block, between, src);
     turn_loops(&out, b, &box->block, dst, between);

@@ -154,9 +154,8 @@ static void make_loops(turned_loops *t, const tg_draft *d, const stage_loops *s,
     t->cut = sort_loops(t->loop, t->n, d->dst_width, (int32_t)(cut - t->loop));
 }
 
-static int32_t keep_loops(tg_loop *out, uint8_t *cut, const turned_loops *t) {
+static int32_t keep_loops(tg_loop *out, const turned_loops *t) {
     for (int32_t i = 0; i < t->n; i++) out[i] = t->loop[i];
-    *cut = (uint8_t)t->cut;
     return t->n;
 }
 
@@ -224,8 +223,11 @@ bool tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b) {
         d->left = taken;
         return false;
     }
-    d->ncols = keep_loops(d->cols, &d->box->along_src, &in);
-    d->nrows = keep_loops(d->rows, &d->box->along_dst, &out);
+    d->ncols = keep_loops(d->cols, &in);
+    d->nrows = keep_loops(d->rows, &out);
+    d->first = d->second = (tg_turn){TG_FAMILY_TRANSPOSE, d->dst_width};
     set_block(d, &s);
+    d->box->along_src = tg_counted_loops(in.cut, 0);
+    d->box->along_dst = tg_counted_loops(out.cut, 1);
     return true;
 }

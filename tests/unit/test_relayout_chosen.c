@@ -114,6 +114,37 @@ static void test_two_transposes(void **state) {
     }
 }
 
+/* Units of which elements are missing, behind each other in tiles and apart on the other side: behind the last rows
+ * of them src may have no place for the missing ones, and what stands in gaps of dst stays. */
+static void test_units_with_missing_elements(void **state) {
+    (void)state;
+    static const struct {
+        const char *units, *rows;
+        int64_t     behind;     /* elements of storage behind the last one of units */
+        bool        into, back; /* by two transposes */
+    } cases[] = {
+        {"u8[2,100,130,3]{2,3,1,0:T(8,128)(4,1)}", "u8[2,100,130,3]{1,3,2,0}", 0, true, true},
+        {"u8[2,200,300,7]{2,3,1,0:T(8,128)(4,1)}", "u8[2,200,300,7]{1,3,2,0}", 0, true, true},
+        {"bf16[2,70,130,3]{2,3,1,0:T(8,128)(2,1)}", "bf16[2,70,130,3]{1,3,2,0}", 0, true, false},
+        {"f16[70,60,3] strides=[4,280,1]", "f16[70,60,3]{1,2,0}", 0, false, false},
+        {"f16[70,60,3] strides=[4,280,1]", "f16[70,60,3]{1,2,0}", 1, false, true},
+        {"u8[2,90,70,3] strides=[25200,4,-360,1] offset=24840", "u8[2,90,70,3] strides=[18900,210,1,70]", 0, false,
+         false},
+        {"u8[2,90,70,3] strides=[25200,4,-360,1] offset=24840", "u8[2,90,70,3] strides=[18900,210,1,70]", 9, false,
+         true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        tg_layout       units = layout_of(cases[i].units);
+        const tg_layout rows = layout_of(cases[i].rows);
+        units.span += cases[i].behind;
+        const bool into = is_turned_twice(&units, &rows), back = is_turned_twice(&rows, &units);
+        if (into != cases[i].into || back != cases[i].back)
+            fail_msg("%s and %d: into %d, back %d", cases[i].units, (int)cases[i].behind, into, back);
+        check_move(&units, &rows);
+        check_move(&rows, &units);
+    }
+}
+
 /* Converted and transposed, the one or the other first; rows that take turns, too. Both ways. */
 static void test_converted_transposes(void **state) {
     (void)state;
@@ -449,7 +480,7 @@ int main(void) {
         cmocka_unit_test(test_both_ways), cmocka_unit_test(test_tail_of_chunks),
         cmocka_unit_test(test_padded_ones), cmocka_unit_test(test_copies_of_still_digits),
         cmocka_unit_test(test_ragged_rows), cmocka_unit_test(test_tiles_of_loops),
-        cmocka_unit_test(test_two_transposes),
+        cmocka_unit_test(test_two_transposes), cmocka_unit_test(test_units_with_missing_elements),
         cmocka_unit_test(test_converted_transposes), cmocka_unit_test(test_strides),
         cmocka_unit_test(test_packed_windows), cmocka_unit_test(test_packed_broadcasts),
         cmocka_unit_test(test_walks), cmocka_unit_test(test_packed_between_others),
