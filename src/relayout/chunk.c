@@ -185,7 +185,7 @@ static int64_t reach_of(const tg_draft *d) {
     for (int32_t i = 0; i < d->n; i++)
         if (tg_draft_has(d, i)) moved = product(moved, d->loop[i].n);
     if (moved >= span / 8 * 7) return INT64_MAX;
-    return tg_max(span / tg_max(d->plan->bytes / d->pair->tuning->group_bytes, 1), LEAST_REACH);
+    return tg_max(span / tg_max(d->plan->bytes / tg_max(d->pair->tuning->group_bytes, 1), 1), LEAST_REACH);
 }
 
 void tg_draft_chunks(tg_draft *d) {
