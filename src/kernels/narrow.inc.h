@@ -122,13 +122,12 @@ TG_INLINE V(short_move) *V(short)(int width) {
 }
 #endif
 
-/* VEC bytes of each line. */
-TG_INLINE void V(turn_piece)(int width, const V(narrow) *w, uint8_t *d, int64_t row, const uint8_t *s) {
-    const int64_t s_step = w->s_step;
-    for (int64_t c = 0; c < w->row;) {
-        const int64_t left = w->row - c, most = VEC == 64 && (left <= 32 || w->row < 64) ? 32 : VEC;
-        const int64_t bytes = left <= 16 || w->row < 32 ? 16 : most;
-        c = tg_min(c, w->row - bytes);
+/* VEC bytes of each line become `all` bytes of rows, 16 or more. */
+TG_INLINE void V(turn_piece)(int width, int64_t all, uint8_t *d, int64_t row, const uint8_t *s, int64_t s_step) {
+    for (int64_t c = 0; c < all;) {
+        const int64_t left = all - c, most = VEC == 64 && (left <= 32 || all < 64) ? 32 : VEC;
+        const int64_t bytes = left <= 16 || all < 32 ? 16 : most;
+        c = tg_min(c, all - bytes);
         if (bytes == 16) V(stripe)(width)(d + c, s + c / width * s_step, s_step, row);
         else if (bytes == VEC) V(square_even)(width)(d + c, s + c / width * s_step, s_step, row);
         else V(half)(width)(d + c, s + c / width * s_step, s_step, row);
@@ -145,7 +144,7 @@ TG_INLINE void V(turn_lines)(int width, const V(narrow) *w, uint8_t *d, int64_t 
             continue;
         }
 #endif
-        V(turn_piece)(width, w, d, row, s);
+        V(turn_piece)(width, w->row, d, row, s, w->s_step);
     }
 }
 

@@ -50,8 +50,9 @@
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
  * of less than 16 bytes are read as a whole: few_avx512.inc.h). On Intel's processors lines of less than a cache line
- * go by strips, and short runs of few columns by windows: short_avx512.inc.h, windows_avx512.inc.h. Small matrices are
- * turned several at once (small_avx512.inc.h).
+ * go by strips, and short runs of few columns by windows: short_avx512.inc.h, windows_avx512.inc.h. Rows of less than a
+ * stick that lie apart, or go on in other matrices, are written piece by piece where they belong
+ * (gapped_avx512.inc.h). Small matrices are turned several at once (small_avx512.inc.h).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
  * missing (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go

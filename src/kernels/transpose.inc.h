@@ -427,6 +427,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #  include "kernels/few_avx512.inc.h"
 #  include "kernels/short_avx512.inc.h"
 #  include "kernels/windows_avx512.inc.h"
+#  include "kernels/gapped_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
 #include "kernels/listed.inc.h"
@@ -498,6 +499,9 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
     }
 #endif
     if (V(interleaved)(width, m, d, s, b)) return NULL;
+#if VEC == 64
+    if (moved_gapped(width, m, d, s, b)) return NULL;
+#endif
     if (V(are_in_part)(width, b)) {
         V(turns_in_part)(width, m, d, s, b);
         return NULL;
