@@ -86,6 +86,8 @@ static void check_named(int32_t width) {
         {"three channels to padded tiles", TRANSPOSE, {8, 3, e - 1, e, 8 * e, 1, 3 * e - 3, 1, 3, 1, NULL, 0, 0}},
         {"short lines apart to padded sticks", TRANSPOSE, {5, 12, 45, 64, 5 * 64, 1, 13, 1, 5 * 13, 19, NULL, 0, 0}},
         {"short lines backwards", TRANSPOSE, {5, 3, 45, 45, 5 * 45, 1, 4, 1, -20, 0, NULL, 0, 0}},
+        {"short lines of many matrices",
+         TRANSPOSE, {64 / width / 3, 2, e + 5, 2 * e, 64 * e, 1, 2, 1, 2 * e / 3 + 5, 1, NULL, 0, 0}},
         {"short runs of five columns", TRANSPOSE, {5, 64, 5, 323, 5, 1, 66, 1, 5 * 66, 0, NULL, 0, 0}},
         {"short runs of columns backwards", TRANSPOSE, {5, 20, 11, 223, 11, 1, 21, 1, -5 * 21, 0, NULL, 0, 0}},
         {"tiles of four rows to columns of six", TRANSPOSE, {3, 128, 4, 6 * 128, 6, 1, 512, 1, 128, 0, NULL, 0, 0}},
