@@ -99,6 +99,13 @@ bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32
     return true;
 }
 
+bool tg_mover_eights(tg_mover *out, int32_t bits, int32_t rows, tg_eights way, uint32_t cpu, bool stream, bool far) {
+    if ((bits != 1 && bits != 2 && bits != 4) || rows < 2 || rows > 8 || (cpu & TG_CPU_AVX512) == 0) return false;
+    fill_mover(out, tg_eights_for(bits, way), turns_names[bits / 2][set_of(cpu)], rows, cpu, stream, far);
+    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
+    return true;
+}
+
 bool tg_mover_spread(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu) {
     if (src.bits > 4 || !tg_bits_movable(src.bits)) return false;
     fill_mover(out, tg_spread_for(cpu, src.bits), spread_names[src.bits / 2][set_of(cpu)], 1, cpu, false, false);

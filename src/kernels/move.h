@@ -82,7 +82,7 @@ struct tg_mover {
         tg_turn_tiles *tiles; /* of tg_mover_tiles */
     };
     const char    *name;      /* for people: "transpose 2-byte avx512" */
-    int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1 */
+    int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1; tg_mover_eights: how many rows */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
@@ -137,6 +137,17 @@ bool tg_mover_packed(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, boo
  * cols is bytes of each row, which are src_col, or dst_col, apart; on the other side, as many times as many neighbours.
  * No tail. */
 bool tg_mover_turns(tg_mover *out, int32_t bits, int32_t rows, bool back, uint32_t cpu, bool stream, bool far);
+/* Up to eight rows of packed elements that take turns, in words of eight, or of as many as there are rows, at least
+ * two. */
+typedef enum tg_eights {
+    TG_EIGHTS_MIX,  /* in dst */
+    TG_EIGHTS_PART, /* in src */
+    TG_EIGHTS_PAD   /* in both: by as many in one of them, by eight in the other one */
+} tg_eights;
+
+/* cols is bytes of each row, which are src_col (mix), or dst_col (part), apart; where rows take turns the other one of
+ * these is how many do. Turns of missing rows are padding in dst: b.pad. With AVX-512 only. No tail. */
+bool tg_mover_eights(tg_mover *out, int32_t bits, int32_t rows, tg_eights way, uint32_t cpu, bool stream, bool far);
 /* Lines of packed elements as bytes, and back: cols of each of `rows` lines. The packed side is counted in elements:
  * the first line begins at element src_outer (dst_outer), and the next one src_row (dst_row) further on. Bytes of a
  * line are neighbours. Spreading writes, and joining reads, up to TG_SPREAD_BEFORE bytes before each line, and up to

@@ -9,8 +9,8 @@
  *     column.1  column.0  row        a0 b0 a1 b1 a2 b2 a3 b3      by 2 bits
  *
  * Elements of 4 bits need the first step alone, single bits one more. Of four rows, words are 32 bits: rows 0, 2, 1
- * and 3, or, of 2 bits, in order. The way back takes the same steps in the other order. Eight rows are turned
- * (packed.c). */
+ * and 3, or, of 2 bits, in order. The way back takes the same steps in the other order. Eight rows, or
+ * some of eight, are another matter (eights.c). */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"

@@ -11,6 +11,7 @@ tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_turns_for(uint32_t cpu, int32_t bits, int32_t rows, bool back);
+tg_block_move *tg_eights_for(int32_t bits, tg_eights way); /* of TG_CPU_AVX512 */
 tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_bands_for(uint32_t cpu, int32_t bits);

@@ -9,7 +9,8 @@
  *     128 columns (128, 8, 1)                                 x                x
  *     15 tiles (15, 1024, 128)                                x                x
  *
- * Two or four rows that take turns and are whole bytes move as such (kernels/turns.c).
+ * Two or four rows that take turns and are whole bytes move as such (kernels/turns.c), and with AVX-512 up to eight, of
+ * which some may be missing, or which follow each other in columns of 5 to 7 (kernels/eights.c).
  *
  * Where each side has one loop of neighbours, as in a matrix that is transposed, nothing is spread: one mover turns it
  * (kernels/bands.c).
@@ -390,6 +391,33 @@ static int32_t take_shortest(tg_draft *d) {
     return best;
 }
 
+/* All steps in bytes; of rows and columns those that are less are not used. */
+static void steps_to_bytes(tg_draft *d) {
+    const int32_t bits = d->plan->dst_bits;
+    for (int32_t i = 0; i < d->n; i++) {
+        d->loop[i].dst = tg_bytes_for(d->loop[i].dst, bits);
+        d->loop[i].src = tg_bytes_for(d->loop[i].src, bits);
+    }
+    d->dst = tg_bytes_for(d->dst, bits);
+    d->src = tg_bytes_for(d->src, bits);
+}
+
+/* Two loops more, around the columns. */
+static void take_loops(tg_draft *d) {
+    tg_block *const b = &d->box->block;
+    const int32_t   r = take_shortest(d), o = take_shortest(d);
+    if (r != NONE) {
+        b->rows = d->loop[r].n;
+        b->dst_row = d->loop[r].dst;
+        b->src_row = d->loop[r].src;
+    }
+    if (o != NONE) {
+        b->outer = d->loop[o].n;
+        b->dst_outer = d->loop[o].dst;
+        b->src_outer = d->loop[o].src;
+    }
+}
+
 bool tg_draft_turns(tg_draft *d) {
     const int32_t bits = d->plan->dst_bits;
     turns         t;
@@ -399,29 +427,87 @@ bool tg_draft_turns(tg_draft *d) {
     if ((rows != 2 && rows != 4) || !is_whole_but(d, &t)) return false;
     tg_draft_take(d, t.rows);
     tg_draft_take(d, t.cols);
-    for (int32_t i = 0; i < d->n; i++) {
-        d->loop[i].dst = tg_bytes_for(d->loop[i].dst, bits);
-        d->loop[i].src = tg_bytes_for(d->loop[i].src, bits);
-    }
-    d->dst = tg_bytes_for(d->dst, bits);
-    d->src = tg_bytes_for(d->src, bits);
-    const int32_t r = take_shortest(d), o = take_shortest(d);
+    steps_to_bytes(d);
     tg_box *const box = d->box;
     box->family = t.back ? TG_FAMILY_PART : TG_FAMILY_MIX;
     box->width = (int32_t)rows;
     box->gaps = false;
     box->block = (tg_block){.outer = 1, .rows = 1, .cols = tg_bytes_for(d->loop[t.cols].n, bits),
                             .dst_col = d->loop[t.rows].dst, .src_col = d->loop[t.rows].src};
-    if (r != NONE) {
-        box->block.rows = d->loop[r].n;
-        box->block.dst_row = d->loop[r].dst;
-        box->block.src_row = d->loop[r].src;
+    take_loops(d);
+    return true;
+}
+
+/* ---- up to eight of them ---- */
+
+enum {
+    EIGHT = 8,
+    LEAST_DENSE = 5,      /* rows that follow each other; of fewer, words of eight are half empty */
+    EIGHTS_BYTES = 4096   /* of each row at a time: 32 KiB of all */
+};
+
+/* Turns of so many elements, of which `rows` are there? */
+static bool are_turns(int64_t n, int64_t rows) { return n == EIGHT || (n == rows && rows >= LEAST_DENSE); }
+
+/* Do rows along a loop of one side take turns on the other one? Missing ones must be padding in dst. */
+static bool find_eights(turns *t, const tg_draft *d, bool back) {
+    t->back = back;
+    t->rows = t->cols = NONE;
+    for (int32_t i = 0; i < d->n; i++) {
+        if (step_in(&d->loop[i], back) == 1) t->rows = i;
+        else if (step_in(&d->loop[i], !back) == 1) t->cols = i;
     }
-    if (o != NONE) {
-        box->block.outer = d->loop[o].n;
-        box->block.dst_outer = d->loop[o].dst;
-        box->block.src_outer = d->loop[o].src;
+    if (t->rows == NONE || t->cols == NONE) return false;
+    const int64_t rows = d->loop[t->rows].n, apart = step_in(&d->loop[t->cols], back);
+    return rows >= 2 && rows <= EIGHT && are_turns(apart, rows) && d->tail == (back ? 0 : apart - rows);
+}
+
+/* Do runs lie eight apart on one side and follow each other on the other one? The run is put among the loops. */
+static bool find_padded(turns *t, const tg_draft *d) {
+    const int64_t rows = d->run;
+    t->back = false;
+    t->rows = t->cols = NONE;
+    for (int32_t i = 0; i < d->n; i++) {
+        const int64_t dst = d->loop[i].dst, src = d->loop[i].src;
+        if (tg_min(dst, src) == rows && tg_max(dst, src) == EIGHT) t->cols = i;
     }
+    return rows >= LEAST_DENSE && rows < EIGHT && t->cols != NONE && d->tail == d->loop[t->cols].dst - rows;
+}
+
+/* Long rows are moved in pieces, which the loop of columns counts. */
+static void cut_columns(tg_draft *d, int32_t cols, int64_t dst, int64_t src) {
+    tg_box *const box = d->box;
+    if (box->block.cols <= EIGHTS_BYTES) return;
+    box->total[TG_BLOCK_COLS] = box->block.cols;
+    d->loop[cols] = (tg_loop){tg_ceil_div(box->block.cols, EIGHTS_BYTES), dst * EIGHTS_BYTES, src * EIGHTS_BYTES,
+                              TG_BLOCK_COLS};
+    d->left |= (uint64_t)1 << cols;
+    box->block.cols = EIGHTS_BYTES;
+}
+
+bool tg_draft_eights(tg_draft *d) {
+    const int32_t bits = d->plan->dst_bits;
+    turns         t;
+    if (d->fill || d->converts || bits > 4 || bits != d->plan->src_bits || (d->pair->cpu & TG_CPU_AVX512) == 0)
+        return false;
+    const bool pads = d->run > 0;
+    if (pads ? !find_padded(&t, d) : !find_eights(&t, d, false) && !find_eights(&t, d, true)) return false;
+    if (!is_whole_but(d, &t)) return false;
+    const int64_t rows = pads ? d->run : d->loop[t.rows].n;
+    const int64_t dst = pads || !t.back ? d->loop[t.cols].dst : 1, src = pads || t.back ? d->loop[t.cols].src : 1;
+    tg_box *const box = d->box;
+    box->family = pads ? TG_FAMILY_PAD_EIGHTS : t.back ? TG_FAMILY_PART_EIGHTS : TG_FAMILY_MIX_EIGHTS;
+    box->width = (int32_t)rows;
+    box->gaps = false;
+    if (!pads) tg_draft_take(d, t.rows);
+    tg_draft_take(d, t.cols);
+    steps_to_bytes(d);
+    box->block = (tg_block){.outer = 1, .rows = 1, .cols = tg_bytes_for(d->loop[t.cols].n, bits),
+                            .dst_col = !pads && t.back ? d->loop[t.rows].dst : dst,
+                            .src_col = !pads && !t.back ? d->loop[t.rows].src : src};
+    take_loops(d);
+    cut_columns(d, t.cols, dst, src);
+    d->run = d->tail = 0;
     return true;
 }
 

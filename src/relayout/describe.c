@@ -78,6 +78,16 @@ static void put_last(tg_writer *w, const tg_block *b, tg_ragged loop) {
     tg_put_char(w, '\n');
 }
 
+/* Rows, and columns of whole bytes of each. */
+static void put_eights(tg_writer *w, const tg_box *box) {
+    const tg_block *const b = &box->block;
+    const bool            mix = box->family == TG_FAMILY_MIX_EIGHTS, part = box->family == TG_FAMILY_PART_EIGHTS;
+    put_loop(w, "    block ", box->width, part ? b->dst_col : TG_PACKED_STEP, mix ? b->src_col : TG_PACKED_STEP);
+    if (!part && b->dst_col > box->width) put_tail(w, b->dst_col - box->width);
+    tg_put_char(w, '\n');
+    put_loop(w, "    block ", b->cols, part ? 1 : b->dst_col, mix ? 1 : b->src_col);
+}
+
 static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const tg_block *b = &box->block;
     for (int32_t i = 0; i < box->nloops; i++) {
@@ -115,7 +125,9 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
         put_last(w, b, TG_RAGGED_ROWS);
     }
-    if (tg_takes_turns(box)) {
+    if (tg_is_of_eights(box->family)) {
+        put_eights(w, box);
+    } else if (tg_takes_turns(box)) {
         const bool back = box->family == TG_FAMILY_PART;
         put_loop(w, "    block ", box->width, back ? b->dst_col : TG_PACKED_STEP, back ? TG_PACKED_STEP : b->src_col);
         tg_put_char(w, '\n');

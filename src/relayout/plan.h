@@ -68,6 +68,9 @@ typedef enum tg_family {
     TG_FAMILY_PACKED,
     TG_FAMILY_MIX,    /* packed rows take turns in dst; columns are bytes of each */
     TG_FAMILY_PART,   /* and back */
+    TG_FAMILY_MIX_EIGHTS, /* the same of up to eight rows (tg_mover_eights) */
+    TG_FAMILY_PART_EIGHTS,
+    TG_FAMILY_PAD_EIGHTS, /* turns on both sides */
     TG_FAMILY_SPREAD, /* packed elements to bytes */
     TG_FAMILY_JOIN,   /* and back */
     TG_FAMILY_BANDS,  /* transposes of packed elements that begin inside of bytes: only movers, their boxes are of
@@ -110,9 +113,13 @@ static inline bool tg_has_tiles(const tg_box *box) {
 /* Two of a few loops, by their numbers. */
 static inline uint8_t tg_counted_loops(int32_t by_rows, int32_t by_cols) { return (uint8_t)(by_rows | by_cols << 4); }
 
+static inline bool tg_is_of_eights(tg_family family) {
+    return family >= TG_FAMILY_MIX_EIGHTS && family <= TG_FAMILY_PAD_EIGHTS;
+}
+
 /* Is it of packed rows that take turns? Its width is how many. */
 static inline bool tg_takes_turns(const tg_box *box) {
-    return box->family == TG_FAMILY_MIX || box->family == TG_FAMILY_PART;
+    return box->family == TG_FAMILY_MIX || box->family == TG_FAMILY_PART || tg_is_of_eights(box->family);
 }
 
 typedef struct tg_nest {

@@ -209,20 +209,27 @@ static bool choose_tiles(tg_draft *d) {
     }
 }
 
+static bool make_turns(tg_mover *out, const tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    const tg_box          *box = d->box;
+    const uint32_t         cpu = d->pair->cpu;
+    if (tg_is_of_eights(box->family))
+        return tg_mover_eights(out, p->dst_bits, box->width, (tg_eights)(box->family - TG_FAMILY_MIX_EIGHTS), cpu,
+                               p->stream, p->far);
+    return tg_mover_turns(out, p->dst_bits, box->width, box->family == TG_FAMILY_PART, cpu, p->stream, p->far);
+}
+
 /* Packed rows that take turns. */
 static bool choose_turns(tg_draft *d) {
-    const tg_plan_private *p = d->plan;
-    tg_nest               *nest = &d->plan->as.nest;
-    tg_box                *box = d->box;
-    const int32_t          rows = box->width;
-    int32_t                i = 0;
+    tg_nest      *nest = &d->plan->as.nest;
+    tg_box       *box = d->box;
+    const int32_t rows = box->width;
+    int32_t       i = 0;
     while (i < nest->nmovers && (nest->family[i] != box->family || nest->width[i] != rows)) i++;
     box->mover = i;
     box->route = TG_ROUTE_MOVE;
     if (i < nest->nmovers) return true;
-    if (i == TG_PLAN_MOVERS || !tg_mover_turns(&nest->mover[i], p->dst_bits, rows, box->family == TG_FAMILY_PART,
-                                               d->pair->cpu, p->stream, p->far))
-        return false;
+    if (i == TG_PLAN_MOVERS || !make_turns(&nest->mover[i], d)) return false;
     keep_mover(d, box->family, rows);
     return claim_lines(d);
 }

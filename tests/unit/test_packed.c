@@ -201,6 +201,78 @@ static void check_turns(int bits, int rows, bool back) {
         }
 }
 
+/* Up to eight rows, in words of eight or of as many: the element of row k, column i is number i * turns + k. */
+static void naive_eights(uint8_t *d, const uint8_t *s, const tg_block *b, int bits, int rows, tg_eights way) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++) {
+            uint8_t *const       to = d + o * b->dst_outer + r * b->dst_row;
+            const uint8_t *const from = s + o * b->src_outer + r * b->src_row;
+            for (int64_t i = 0; i < b->cols * 8 / bits; i++) {
+                for (int k = 0; k < rows; k++) {
+                    const unsigned x = way == TG_EIGHTS_MIX ? get(from + k * b->src_col, i, bits)
+                                                            : get(from, i * b->src_col + k, bits);
+                    if (way == TG_EIGHTS_PART) put(to + k * b->dst_col, i, bits, x);
+                    else put(to, i * b->dst_col + k, bits, x);
+                }
+                for (int k = rows; way != TG_EIGHTS_PART && k < b->dst_col; k++)
+                    put(to, i * b->dst_col + k, bits, get(b->pad, 0, bits));
+            }
+        }
+}
+
+static void check_eights(int bits, int rows, tg_eights way, bool dst_dense, bool src_dense) {
+    uint8_t       pad[TG_PAD_PATTERN];
+    const int     dst_turns = dst_dense ? rows : 8, src_turns = src_dense ? rows : 8;
+    tg_block      b = {.outer = 1 + random_below(3), .rows = 1 + random_below(5), .pad = pad};
+    memset(pad, 0xff / ((1 << bits) - 1) * (int)random_below(1 << bits), sizeof pad);
+    b.cols = chance(3) ? 64 * (1 + random_below(3)) : 1 + random_below(chance(2) ? 70 : 300);
+    const int64_t apart = whole_gap(b.cols), parted = (rows - 1) * apart + b.cols;
+    const int64_t dst_run = way == TG_EIGHTS_PART ? parted : b.cols * dst_turns,
+                  src_run = way == TG_EIGHTS_MIX ? parted : b.cols * src_turns;
+    b.dst_col = way == TG_EIGHTS_PART ? apart : dst_turns;
+    b.src_col = way == TG_EIGHTS_MIX ? apart : src_turns;
+    b.dst_row = whole_gap(dst_run);
+    b.src_row = whole_gap(src_run);
+    b.dst_outer = whole_gap(b.rows * b.dst_row);
+    b.src_outer = whole_gap(b.rows * b.src_row);
+    const int64_t dst_bytes = (b.outer - 1) * b.dst_outer + (b.rows - 1) * b.dst_row + dst_run;
+    const int64_t src_bytes = (b.outer - 1) * b.src_outer + (b.rows - 1) * b.src_row + src_run;
+    for (int kind = 0; kind < 3; kind++) {
+        tg_mover m;
+        assert_true(tg_mover_eights(&m, bits, rows, way, TG_CPU_AVX2 | TG_CPU_AVX512, kind == 1, kind == 1));
+        m.claims = kind == 2;
+        uint8_t *const       d = place(dst_arena, 0, dst_bytes);
+        const uint8_t *const s = place(src_arena, 0, src_bytes);
+        const int            canary = (int)random_below(256);
+        memset(dst_arena, canary, ARENA);
+        memset(want_arena, canary, ARENA);
+        naive_eights(want_arena + (d - dst_arena), s, &b, bits, rows, way);
+        assert_null(m.move(&m, d, s, &b));
+        tg_stream_end();
+        if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
+        fail_msg("%s way %d kind %d: %lld x %lld x %lld bytes of %d rows, turns %d from %d, dst %lld %lld, "
+                 "src %lld %lld", m.name, (int)way, kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, dst_turns,
+                 src_turns, (long long)b.dst_outer, (long long)b.dst_row, (long long)b.src_outer, (long long)b.src_row);
+    }
+}
+
+static void test_eights(void **state) {
+    (void)state;
+    tg_mover   m;
+    const bool there = (tg_cpu_features() & TG_CPU_AVX512) != 0;
+    for (int i = 0; there && i < 6; i++)
+        for (int bits = 1; bits <= 4; bits *= 2)
+            for (int rows = 2; rows <= 8; rows++)
+                for (int dense = 0; dense < 2; dense++) {
+                    check_eights(bits, rows, TG_EIGHTS_MIX, dense == 0, false);
+                    check_eights(bits, rows, TG_EIGHTS_PART, false, dense == 0);
+                    if (rows < 8) check_eights(bits, rows, TG_EIGHTS_PAD, dense == 0, dense != 0);
+                }
+    assert_false(tg_mover_eights(&m, 4, 8, TG_EIGHTS_MIX, TG_CPU_AVX2, false, false));
+    assert_false(tg_mover_eights(&m, 4, 1, TG_EIGHTS_MIX, TG_CPU_AVX512, false, false));
+    assert_false(tg_mover_eights(&m, 4, 9, TG_EIGHTS_MIX, TG_CPU_AVX512, false, false));
+}
+
 static void test_turns(void **state) {
     (void)state;
     tg_mover m;
@@ -482,6 +554,7 @@ int main(void) {
         cmocka_unit_test(test_blocks_of_planners),
         cmocka_unit_test(test_random_blocks),
         cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_eights),
         cmocka_unit_test(test_spread),
         cmocka_unit_test(test_join),
         cmocka_unit_test(test_bands),
