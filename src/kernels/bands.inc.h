@@ -11,7 +11,7 @@ typedef unsigned long long V(fields) __attribute__((vector_size(VEC), may_alias)
 TG_INLINE V(fields) V(load_part)(const uint8_t *s, int64_t n) {
     if (n >= VEC) return (V(fields))V(load)(s);
 #if VEC == 64
-    return (V(fields))_mm512_maskz_loadu_epi8(_bzhi_u64(~(uint64_t)0, (unsigned)(n < 0 ? 0 : n)), s);
+    return (V(fields))_mm512_maskz_loadu_epi8(V(bytes_left)(n), s);
 #else
     uint8_t part[VEC] = {0};
     if (n > 0) memcpy(part, s, (size_t)n);

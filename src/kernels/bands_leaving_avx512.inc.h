@@ -119,10 +119,9 @@ TG_INLINE void leave_strip(bool even, bool first, bool stream, bool claims, cons
 
 /* Of the last chunk, `left` bytes of each row; or of the only one. */
 TG_INLINE void leave_last(bool only, bool claims, const leaving *v, const uint8_t *s) {
-    const uint64_t all = ~(uint64_t)0;
-    const int64_t  left = v->left;
-    row_walk       w = walk_rows(v, true);
-    V(vec)         a[STRIP];
+    const int64_t left = v->left;
+    row_walk      w = walk_rows(v, true);
+    V(vec)        a[STRIP];
     turn_strip(a, s);
     TG_UNROLL
     for (int j = 0; j < STRIP; j++) {
@@ -135,8 +134,8 @@ TG_INLINE void leave_last(bool only, bool claims, const leaving *v, const uint8_
             TG_CLAIM(row_claimed(&w));
             TG_CLAIM(row_claimed(&w) + left - 1);
         }
-        _mm512_mask_storeu_epi8(x.line, _bzhi_u64(all, (unsigned)end) & ~before, (__m512i)now);
-        if (end > LINE) _mm512_mask_storeu_epi8(x.line + LINE, _bzhi_u64(all, (unsigned)(end - LINE)), x.own);
+        _mm512_mask_storeu_epi8(x.line, V(first_bytes)(end) & ~before, (__m512i)now);
+        if (end > LINE) _mm512_mask_storeu_epi8(x.line + LINE, V(first_bytes)(end - LINE), x.own);
         row_done(&w);
     }
 }
@@ -154,18 +153,14 @@ TG_INLINE void leave_whole(bool stream, const leaving *v, const uint8_t *s) {
     }
 }
 
-TG_INLINE __mmask64 bytes_between(int64_t from, int64_t to) {
-    return from >= LINE ? 0 : _bzhi_u64(~(uint64_t)0 << tg_max(from, 0), (unsigned)tg_max(to, 0));
-}
-
 /* Bits of the first and of the last byte of the row at `at` that are not its own. `begin` and `end`: its bytes' places,
  * from the line on; outside of it there is no such byte. */
 TG_INLINE V(fields) others_of(const leaving *v, int64_t at, int64_t begin, int64_t end) {
     const int64_t  per = 1 << v->shift, into = at & (per - 1), rest = (into + v->cols) & (per - 1);
     const unsigned first = (1u << into * 8 / per) - 1, last = rest == 0 ? 0 : 0xffu << rest * 8 / per & 0xff;
     return (V(fields))_mm512_or_si512(
-        _mm512_maskz_set1_epi8(begin < 0 ? 0 : bytes_between(begin, begin + 1), (char)first),
-        _mm512_maskz_set1_epi8(end < 1 ? 0 : bytes_between(end - 1, end), (char)last));
+        _mm512_maskz_set1_epi8(V(bytes_between)(begin, begin + 1), (char)first),
+        _mm512_maskz_set1_epi8(V(bytes_between)(end - 1, end), (char)last));
 }
 
 /* Rows of any chunk, and fewer than 16. `late`: what is in a byte with others is read when it is written. */
@@ -181,7 +176,7 @@ TG_INLINE void leave_any(bool late, const leaving *v, const uint8_t *s) {
         const rotated   x = rotate(a[j], d);
         const int64_t   left = tg_ceil_div((w.at & (per - 1)) + v->cols, per) - v->g, inside = d - x.line;
         const int64_t   end = left <= 0 ? 0 : left > CHUNK ? LINE : inside + left;
-        const __mmask64 part = bytes_between(v->g == 0 ? inside : 0, end), rest = bytes_between(0, end - LINE);
+        const __mmask64 part = V(bytes_between)(v->g == 0 ? inside : 0, end), rest = V(bytes_between)(0, end - LINE);
         __m512i         now = (__m512i)filled(&x, v->begun + j * LINE), next = x.own;
         if (v->claims) TG_CLAIM(row_claimed(&w));
         if (late) {

@@ -149,11 +149,11 @@ TG_NO_CHECKS TG_INLINE void V(many_turns)(int width, int ways, bool back, V(vec)
 /* n bytes, or a vector if that is less; none if n is not positive. */
 #if VEC == 64
 TG_INLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {
-    return (V(vec))_mm512_maskz_loadu_epi8(n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), s);
+    return (V(vec))_mm512_maskz_loadu_epi8(V(bytes_left)(n), s);
 }
 
 TG_INLINE void V(store_some)(uint8_t *d, V(vec) v, int64_t n) {
-    _mm512_mask_storeu_epi8(d, n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n), (__m512i)v);
+    _mm512_mask_storeu_epi8(d, V(bytes_left)(n), (__m512i)v);
 }
 #else
 TG_OUTLINE V(vec) V(load_some)(const uint8_t *s, int64_t n) {

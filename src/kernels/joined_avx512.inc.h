@@ -5,7 +5,7 @@
  * k of its own. */
 TG_INLINE void V(join_piece)(uint8_t *line, const uint8_t *piece, const uint8_t *before, int64_t n, int64_t k,
                              const walk *w) {
-    const __mmask64 old = ~(uint64_t)0 >> k;
+    const __mmask64 old = V(first_bytes)(TG_LINE_BYTES - k);
     const __m512i   v = _mm512_maskz_loadu_epi8(old, before + n - (TG_LINE_BYTES - k));
     V(stream)(line - TG_LINE_BYTES, (V(vec))_mm512_mask_loadu_epi8(v, ~old, piece - (TG_LINE_BYTES - k)));
     for (int64_t i = 0; i < n; i += TG_LINE_BYTES) {
@@ -31,27 +31,27 @@ TG_INLINE void V(join_whole_band)(uint8_t *line, const uint8_t *piece, const wal
 TG_INLINE void V(join_begin)(uint8_t *d, const uint8_t *s, int64_t k, bool claims) {
     const int64_t from = TG_LINE_BYTES - k;
     if (k == 0) return;
-    V(put_part)(d - from, _mm512_maskz_loadu_epi8(V(bytes_of)(from, TG_LINE_BYTES), s - from), from, TG_LINE_BYTES,
+    V(put_part)(d - from, _mm512_maskz_loadu_epi8(~V(first_bytes)(from), s - from), from, TG_LINE_BYTES,
                 claims);
 }
 
 /* n bytes of a line are v, the others those with which the next run begins; NULL: they are left alone. */
 TG_INLINE void V(put_end)(uint8_t *line, __m512i v, int64_t n, const uint8_t *next, bool claims) {
     if (next == NULL) V(put_part)(line, v, 0, n, claims);
-    else V(stream)(line, (V(vec))_mm512_mask_loadu_epi8(v, V(bytes_of)(n, TG_LINE_BYTES), next - n));
+    else V(stream)(line, (V(vec))_mm512_mask_loadu_epi8(v, ~V(first_bytes)(n), next - n));
 }
 
 /* Behind the last whole piece: the end of it, and a shorter piece, if `last` is not 0. */
 TG_INLINE void V(join_end)(uint8_t *line, const uint8_t *piece, const uint8_t *before, int64_t n, int64_t k,
                            int64_t last, const uint8_t *next, bool claims) {
     const int64_t rest = TG_LINE_BYTES - k, some = tg_min(last, k);
-    const __m512i v = _mm512_maskz_loadu_epi8(V(bytes_of)(0, rest), before + n - rest);
-    const __m512i w = _mm512_mask_loadu_epi8(v, V(bytes_of)(rest, rest + some), piece - rest);
+    const __m512i v = _mm512_maskz_loadu_epi8(V(first_bytes)(rest), before + n - rest);
+    const __m512i w = _mm512_mask_loadu_epi8(v, V(bytes_between)(rest, rest + some), piece - rest);
     if (rest + some == TG_LINE_BYTES) V(stream)(line, (V(vec))w);
     else V(put_end)(line, w, rest + some, next, claims);
     for (int64_t i = k; i < last; i += TG_LINE_BYTES) {
         const int64_t   more = tg_min(last - i, TG_LINE_BYTES);
-        const __m512i   u = _mm512_maskz_loadu_epi8(V(bytes_of)(0, more), piece + i);
+        const __m512i   u = _mm512_maskz_loadu_epi8(V(first_bytes)(more), piece + i);
         uint8_t *const  to = line + i + TG_LINE_BYTES - k;
         if (more == TG_LINE_BYTES) V(stream)(to, (V(vec))u);
         else V(put_end)(to, u, more, next, claims);

@@ -1,12 +1,6 @@
 /* A run of dst that begins inside of a line, out of vectors of 64 bytes: a line of dst is the end of one and the
  * beginning of the next one. Only the first and the last line of the run are parts. */
 
-/* A mask of bytes [from, to) of a line. */
-TG_INLINE __mmask64 V(bytes_of)(int64_t from, int64_t to) {
-    to = tg_min(to, TG_LINE_BYTES);
-    return to <= from ? 0 : ~(uint64_t)0 >> (TG_LINE_BYTES - (to - from)) << from;
-}
-
 /* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
 TG_INLINE __m512i V(moved_up)(int64_t n) {
     static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
@@ -21,7 +15,7 @@ TG_INLINE __m512i V(moved_up)(int64_t n) {
 TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool claims) {
     uint8_t bytes[TG_LINE_BYTES];
     if (claims) {
-        _mm512_mask_storeu_epi8(line, V(bytes_of)(from, to), v);
+        _mm512_mask_storeu_epi8(line, V(bytes_between)(from, to), v);
         return;
     }
     _mm512_storeu_si512(bytes, v);

@@ -10,7 +10,7 @@
 /* Of a vector of turns, the bytes of the first `rows` ones; of n bytes, if these are fewer. */
 TG_INLINE uint64_t V(turns_present)(int width, int ways, int64_t rows, int64_t n) {
     const uint64_t all = ~(uint64_t)0, each = ways * width == 64 ? 1 : all / (all >> (64 - ways * width));
-    return (all >> (64 - rows * width)) * each & (n <= 0 ? 0 : n >= VEC ? all : all >> (64 - n));
+    return V(first_bytes)(rows * width) * each & V(bytes_left)(n);
 }
 
 /* n elements of each of `rows` rows; what lies between them in dst stays. */

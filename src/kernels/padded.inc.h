@@ -12,9 +12,7 @@ TG_INLINE void V(padded_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block 
                                    bool stream) {
     const __m512i   pad = V(pad_line)(b->pad, b->cols);
     const __m128i   first = _mm512_castsi512_si128(pad);
-    const uint64_t  all = ~(uint64_t)0;
-    const __mmask64 in_low = b->cols >= 64 ? all : ~(all << b->cols),
-                    in_high = b->cols <= 64 ? 0 : ~(all << (b->cols - 64));
+    const __mmask64 in_low = V(first_bytes)(b->cols), in_high = V(bytes_left)(b->cols - 64);
     for (int64_t o = 0; o < w->across.n; o++) {
         uint8_t       *to = d + o * w->across.dst;
         const uint8_t *from = s + o * w->across.src;
@@ -41,8 +39,8 @@ TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b
     const walk      w = *v;
     const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     const __m512i   pad = V(pad_line)(b->pad, at + b->cols), places = V(moved_up)(at);
-    const __mmask16 cols = (__mmask16)((1u << b->cols) - 1);
-    const __mmask64 mask = (__mmask64)cols << at;
+    const __mmask16 cols = (__mmask16)V(first_bytes)(b->cols);
+    const __mmask64 mask = V(bytes_between)(at, at + b->cols);
     uint8_t         line[TG_LINE_BYTES];
     for (int64_t o = 0; o < w.across.n; o++) {
         uint8_t       *to = d - at + o * w.across.dst;

@@ -45,8 +45,7 @@ typedef struct V(short_stick) {
 
 TG_INLINE V(short_stick) V(short_stick_of)(int64_t cols, const uint8_t *pad, bool padded) {
 #if VEC == 64
-    const uint64_t       all = ~(uint64_t)0;
-    const __mmask64      low = cols >= VEC ? all : ~(all << cols), high = cols <= VEC ? 0 : ~(all << (cols - VEC));
+    const __mmask64      low = V(first_bytes)(cols), high = V(bytes_left)(cols - VEC);
     const V(short_stick) e = {padded ? V(pad_line)(pad, cols) : _mm512_setzero_si512(), low, high};
 #else
     const V(short_stick) e = {cols, padded ? pad : NULL};

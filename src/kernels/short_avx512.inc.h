@@ -47,8 +47,6 @@ typedef struct short_rows {
     bool     stream;
 } short_rows;
 
-TG_INLINE __mmask64 first_bytes(int64_t n) { return n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n); }
-
 /* On to the next row; *in are before it in its matrix. */
 TG_INLINE uint8_t *next_short(bool many, const short_rows *r, uint8_t *d, int64_t *in) {
     d += r->row;
@@ -80,9 +78,9 @@ TG_NO_CHECKS TG_INLINE void put_short(const short_rows *r, uint8_t *d, V(vec) v)
         V(put)(d, v, r->stream);
         return;
     }
-    const __m512i all = _mm512_mask_mov_epi8(r->pad, first_bytes(r->valid), (__m512i)v);
+    const __m512i all = _mm512_mask_mov_epi8(r->pad, V(first_bytes)(r->valid), (__m512i)v);
     if (r->all == VEC) V(put)(d, (V(vec))all, r->stream);
-    else _mm512_mask_storeu_epi8(d, first_bytes(r->all), all);
+    else _mm512_mask_storeu_epi8(d, V(first_bytes)(r->all), all);
 }
 
 /* ---- strips ---- */
@@ -100,7 +98,7 @@ TG_NO_CHECKS TG_INLINE void short_strip(int width, bool many, const short_lines 
     V(vec)         in[16], out[16];
     claim_short(many, r, r->n);
     if (s + tg_min(last, 0) < l->begin || s + tg_max(last, 0) + 16 > l->end) {
-        const __mmask16 some = (__mmask16)first_bytes(tg_min(r->n * width, 16));
+        const __mmask16 some = (__mmask16)V(first_bytes)(tg_min(r->n * width, 16));
         for (int64_t i = 0; i < r->valid / width; i++)
             _mm_store_si128((__m128i *)(void *)(copy + i * 16), _mm_maskz_loadu_epi8(some, s + i * step));
         for (int64_t i = r->valid / width; i < lines; i++)
@@ -183,7 +181,7 @@ TG_NO_CHECKS TG_INLINE void short_joined(int width, int n, const short_lines *l,
             const uint8_t *const from = s + i * width + k * VEC;
             if (k > 0 && k * VEC >= reads) break;
             const __m512i        in =
-                inside ? (__m512i)V(load)(from) : _mm512_maskz_loadu_epi8(first_bytes(l->end - from), from);
+                inside ? (__m512i)V(load)(from) : _mm512_maskz_loadu_epi8(V(bytes_left)(l->end - from), from);
             v = _mm512_mask_permutexvar_epi8(v, p->of[k], p->from, in);
         }
         put_short(r, to, (V(vec))v);

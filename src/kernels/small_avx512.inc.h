@@ -37,7 +37,7 @@ static void small_matrices_of(small_matrices *a, int width, const tg_mover *m, c
     a->n = b->outer / count;
     a->d_step = count * b->dst_outer;
     a->s_step = count * b->src_outer;
-    a->end = ~(uint64_t)0 >> (-a->bytes % 64 & 63);
+    a->end = V(first_bytes)((a->bytes - 1) % 64 + 1);
     a->stream = m->stream && a->bytes % 64 == 0 && tg_at_lines(d, a->d_step, 0);
     int64_t to = 0;
     for (int64_t i = 0; i < count; i++)

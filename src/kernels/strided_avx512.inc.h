@@ -29,9 +29,8 @@ typedef struct scatter {
 
 /* Of n elements, as many as are in a vector or fewer. */
 static inline window window_of(int64_t width, int64_t step, int64_t n, bool back) {
-    const int64_t bytes = (n - 1) * step + width, last = bytes % 64;
-    const __mmask64 end = last == 0 ? ~(__mmask64)0 : ((__mmask64)1 << last) - 1;
-    return (window){n, step, (int)((bytes + 63) / 64), end, back};
+    const int64_t bytes = (n - 1) * step + width;
+    return (window){n, step, (int)((bytes + 63) / 64), V(first_bytes)((bytes - 1) % 64 + 1), back};
 }
 
 /* The numbers of 32 bytes, from `first` on. */
@@ -67,7 +66,7 @@ static inline __mmask64 in_vector(__m512i low, __m512i high, int j) {
 static void make_gather(gather *g, int64_t width, int64_t step, int64_t n) {
     g->w = window_of(width, step < 0 ? -step : step, n, step < 0);
     const __m512i   low = in_window(&g->w, width, numbers_from(0)), high = in_window(&g->w, width, numbers_from(32));
-    const __mmask64 all = ~(__mmask64)0 >> (64 - n * width);
+    const __mmask64 all = V(first_bytes)(n * width);
     g->place = low_bytes(low, high); /* of which permutations take the lowest 6 bits */
     for (int j = 0; j < g->w.vectors; j++) g->part[j] = in_vector(low, high, j) & all;
 }

@@ -277,8 +277,7 @@ BY_WIDTH(V(square_even_move), strip_even)
 /* n bytes, at most a stick. */
 TG_INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
-    const uint64_t all = ~(uint64_t)0;
-    const uint64_t low = n >= 64 ? all : ~(all << n), high = n <= 64 ? 0 : n >= 128 ? all : ~(all << (n - 64));
+    const __mmask64 low = V(first_bytes)(n), high = V(bytes_left)(n - 64);
     _mm512_mask_storeu_epi8(d, low, _mm512_maskz_loadu_epi8(low, s));
     _mm512_mask_storeu_epi8(d + 64, high, _mm512_maskz_loadu_epi8(high, s + 64));
 #else
@@ -289,7 +288,7 @@ TG_INLINE void V(part)(uint8_t *d, const uint8_t *s, int64_t n) {
 /* n bytes, fewer than 16. */
 TG_INLINE void V(bit)(uint8_t *d, const uint8_t *s, int64_t n) {
 #if VEC == 64
-    _mm_storeu_si128((__m128i *)(void *)d, _mm_maskz_loadu_epi8((__mmask16)((1u << n) - 1), s));
+    _mm_storeu_si128((__m128i *)(void *)d, _mm_maskz_loadu_epi8((__mmask16)V(first_bytes)(n), s));
 #else
     memcpy(d, s, (size_t)n);
 #endif

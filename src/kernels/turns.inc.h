@@ -39,16 +39,16 @@ TG_INLINE void V(part)(int bits, int rows, uint8_t *d, int64_t step, V(vec) v) {
 /* n bytes of each row, less than a vector of all. */
 TG_INLINE void V(mix_short)(int bits, int rows, uint8_t *d, const uint8_t *s, int64_t step, int64_t n) {
     uint8_t         row[4][VEC / 2] __attribute__((aligned(VEC / 2)));
-    const __mmask32 part = ((__mmask32)1 << n) - 1;
+    const __mmask32 part = (__mmask32)V(first_bytes)(n);
     for (int k = 0; k < rows; k++)
         _mm256_store_si256((__m256i *)(void *)row[k], _mm256_maskz_loadu_epi8(part, s + k * step));
-    _mm512_mask_storeu_epi8(d, ((__mmask64)1 << n * rows) - 1, (__m512i)V(mix)(bits, rows, row[0], VEC / 2));
+    _mm512_mask_storeu_epi8(d, V(first_bytes)(n * rows), (__m512i)V(mix)(bits, rows, row[0], VEC / 2));
 }
 
 TG_INLINE void V(part_short)(int bits, int rows, uint8_t *d, int64_t step, const uint8_t *s, int64_t n) {
     uint8_t         row[4][VEC / 2] __attribute__((aligned(VEC / 2)));
-    const __mmask32 part = ((__mmask32)1 << n) - 1;
-    V(part)(bits, rows, row[0], VEC / 2, (V(vec))_mm512_maskz_loadu_epi8(((__mmask64)1 << n * rows) - 1, s));
+    const __mmask32 part = (__mmask32)V(first_bytes)(n);
+    V(part)(bits, rows, row[0], VEC / 2, (V(vec))_mm512_maskz_loadu_epi8(V(first_bytes)(n * rows), s));
     for (int k = 0; k < rows; k++)
         _mm256_mask_storeu_epi8(d + k * step, part, _mm256_load_si256((const __m256i *)(const void *)row[k]));
 }

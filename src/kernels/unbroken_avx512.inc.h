@@ -47,8 +47,8 @@ TG_INLINE V(shorter) V(shorter_of)(const V(unbroken) *u, bool sticks) {
     const int64_t    lines = sticks ? 0 : u->cols / TG_LINE_BYTES;
     const V(shorter)
         e = {u->pad != NULL ? V(pad_line)(u->pad, u->cols) : _mm512_setzero_si512(),
-             V(bytes_of)(0, tg_min(u->cols - lines * TG_LINE_BYTES, TG_LINE_BYTES)),
-             V(bytes_of)(0, u->cols - TG_LINE_BYTES), lines, u->n / TG_LINE_BYTES - lines - 1};
+             V(first_bytes)(u->cols - lines * TG_LINE_BYTES),
+             V(bytes_left)(u->cols - TG_LINE_BYTES), lines, u->n / TG_LINE_BYTES - lines - 1};
     return e;
 }
 

@@ -39,7 +39,7 @@ static bool unit_vectors_of(unit_vectors *v, units u, const unit_pad *pad) {
     v->n = (int)((window + 63) / 64);
     v->place = _mm512_loadu_si512(place);
     v->pad = _mm512_loadu_si512(padding);
-    v->end = ~(uint64_t)0 >> (-window % 64 & 63);
+    v->end = V(first_bytes)((window - 1) % 64 + 1);
     v->out = pad != NULL ? ~(uint64_t)0 : v->part[0] | v->part[1] | v->part[2] | v->part[3];
     return true;
 }

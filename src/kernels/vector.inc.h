@@ -32,3 +32,18 @@ static inline void V(put)(uint8_t *d, V(vec) v, bool stream) {
     if (stream) V(stream)(d, v);
     else V(store)(d, v);
 }
+
+#if VEC == 64
+/* Masks of bytes. Of the first n ones; n < 256, and from VEC on all of them. */
+TG_INLINE uint64_t V(first_bytes)(int64_t n) { return _bzhi_u64(~(uint64_t)0, (unsigned)n); }
+
+/* Where n bytes are left, or no longer any, those of this vector. */
+TG_INLINE uint64_t V(bytes_left)(int64_t n) {
+    return n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n);
+}
+
+/* Of bytes [from, to), which may begin before the vector and end behind it; to < 256. */
+TG_INLINE uint64_t V(bytes_between)(int64_t from, int64_t to) {
+    return from >= VEC ? 0 : _bzhi_u64(~(uint64_t)0 << (from < 0 ? 0 : from), (unsigned)(to < 0 ? 0 : to));
+}
+#endif

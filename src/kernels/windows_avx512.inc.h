@@ -81,7 +81,7 @@ TG_NO_CHECKS TG_INLINE __m512i put_together(int groups, const uint8_t *s, int64_
 TG_NO_CHECKS TG_OUTLINE __m512i put_last_together(const uint8_t *s, int64_t step, int64_t cols, int64_t left,
                                                   __m512i place) {
     uint8_t         copy[MOST_WINDOWS * WINDOW] __attribute__((aligned(64)));
-    const __mmask16 some = (__mmask16)first_bytes(tg_min(left, WINDOW));
+    const __mmask16 some = (__mmask16)V(first_bytes)(tg_min(left, WINDOW));
     for (int64_t c = 0; c < cols; c++)
         _mm_store_si128((__m128i *)(void *)(copy + c * WINDOW), _mm_maskz_loadu_epi8(some, s + c * step));
     const int64_t last = (cols - FOUR) * WINDOW;
@@ -105,7 +105,7 @@ TG_INLINE void windows_block(int width, int groups, uint8_t *d, const uint8_t *s
             const __m512i v = p + reach <= l.end ? put_together(groups, p, step, last, w.place[k])
                                                  : put_last_together(p, step, b->cols, line - (p - s), w.place[k]);
             if (all - i >= VEC) V(store)(d + i, (V(vec))v);
-            else _mm512_mask_storeu_epi8(d + i, first_bytes(all - i), v);
+            else _mm512_mask_storeu_epi8(d + i, V(first_bytes)(all - i), v);
             if (++k == w.n) from += w.at[k], k = 0;
         }
     }
