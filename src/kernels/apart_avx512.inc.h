@@ -12,11 +12,10 @@
 enum {
     APART_STAGE = 16 << 10, /* bytes */
     APART_RUN = 256,        /* bytes of dst that are good, if there is room for lines of src as well */
-    APART_STEP = 20,        /* bytes: a vector should have three elements */
     APART_ROWS = 2,         /* elements: masked stores that write less of a vector are as slow as single ones */
     APART_WIDTH = 2,        /* bytes: wider elements are moved as fast one by one */
-    LEAST_LINE = 16,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
-    LEAST_APART = 1024      /* and matrices of 35 x 6 half as fast */
+    APART_LINE = 16,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
+    APART_ELEMENTS = 1024   /* and matrices of 35 x 6 half as fast */
 };
 
 typedef struct axis {
@@ -34,7 +33,7 @@ static const axis no_axis = {1, 0, 0};
 static inline int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 static inline bool is_near_step(int64_t step, int64_t width) {
-    return magnitude(step) >= width && magnitude(step) <= APART_STEP;
+    return magnitude(step) >= width && magnitude(step) <= TG_NEARER_STEP;
 }
 
 /* The loop of the smallest step on one side, other than `but`; -1: none is near. */
@@ -54,14 +53,14 @@ static inline int find_axis(const axis *of, bool in_dst, int64_t width, int but)
 static inline bool apart_of(apart *a, const tg_block *b, int64_t width) {
     const axis of[3] = {{b->cols, b->dst_col, b->src_col}, {b->rows, b->dst_row, b->src_row},
                         {b->outer, b->dst_outer, b->src_outer}};
-    if (b->cols * b->rows * b->outer < LEAST_APART) return false;
+    if (b->cols * b->rows * b->outer < APART_ELEMENTS) return false;
     const int y = find_axis(of, true, width, -1), x = y < 0 ? -1 : find_axis(of, false, width, y);
     if (x < 0) return false;
     const axis *const third = &of[3 - x - y];
     const bool on_src = third->src == of[x].n * of[x].src, on_dst = !on_src && third->dst == of[y].n * of[y].dst;
     *a = (apart){of[x], on_src ? *third : no_axis, of[y], on_dst ? *third : no_axis,
                  on_src || on_dst ? no_axis : *third};
-    return a->x.n * a->x2.n >= LEAST_LINE && b->cols * b->rows * b->outer / a->z.n >= LEAST_APART;
+    return a->x.n * a->x2.n >= APART_LINE && b->cols * b->rows * b->outer / a->z.n >= APART_ELEMENTS;
 }
 
 /* How much goes through the stages at a time: lines of src, and elements of each; and bytes from line to line, where

@@ -26,6 +26,8 @@ enum {
     TG_SPREAD_BEFORE = 7,  /* bytes: elements of a byte before the first one of a line */
     TG_SPREAD_BEHIND = 64, /* the longest vector */
     TG_PAD_PATTERN = 64, /* bytes */
+    TG_NEAR_STEP = 32,   /* bytes from element to element, of which a vector of 64 bytes has two or more, */
+    TG_NEARER_STEP = 20, /* and three or more */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 

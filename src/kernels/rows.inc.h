@@ -331,7 +331,7 @@ TG_OUTLINE void V(short_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     const walk    w = walk_of(m, b);
     const int64_t n = b->cols, band = small ? w.along.n : BAND;
 #if VEC == 64
-    if (n <= MOST_UNIT && w.along.dst <= NEAR_UNITS && in_unit_vectors(m, d, s, &w, n, NULL)) return;
+    if (n <= MOST_UNIT && w.along.dst <= TG_NEARER_STEP && in_unit_vectors(m, d, s, &w, n, NULL)) return;
 #endif
     if (n > 32) V(short_rows_of)(64, d, s, n, &w, band);
     else if (n > 16) V(short_rows_of)(32, d, s, n, &w, band);

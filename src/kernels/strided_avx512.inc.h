@@ -2,7 +2,6 @@
 
 enum {
     MOST_VECTORS = 16,  /* of a window */
-    MOST_STEP = 32,     /* bytes; with larger ones less than two elements come with each vector */
     LEAST_ELEMENTS = 256 /* of a block that is worth the preparation */
 };
 
@@ -195,7 +194,7 @@ TG_INLINE void move_scatter(int width, uint8_t *d, const uint8_t *s, const tg_bl
  * in a block that is worth the preparation? */
 static inline bool is_spread(const tg_block *b, int64_t width, int64_t step) {
     const int64_t each = 64 / width, far = step < 0 ? -step : step;
-    return far <= MOST_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
+    return far <= TG_NEAR_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
            b->cols * b->rows * b->outer >= LEAST_ELEMENTS;
 }
 

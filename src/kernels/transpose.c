@@ -125,7 +125,7 @@ enum {
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
     SMALL_BYTES = 256,    /* of a small matrix */
-    LEAST_MATRICES = 16,  /* that are worth their preparation */
+    SMALL_MATRICES = 16,  /* so many are worth their preparation */
     NARROW_BYTES = 16 << 10, /* of rows of few columns, for a cache line of each line */
     NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
@@ -210,7 +210,7 @@ TG_INLINE void plain_block(int width, const tg_mover *m, uint8_t *d, const uint8
 /* Many matrices of few bytes, each without gaps on both sides? */
 TG_INLINE bool are_small(int width, const tg_block *b) {
     const int64_t row = b->cols * width, line = b->rows * width;
-    return b->dst_row == row && b->src_col == line && b->tail == 0 && b->outer >= LEAST_MATRICES &&
+    return b->dst_row == row && b->src_col == line && b->tail == 0 && b->outer >= SMALL_MATRICES &&
            b->rows * row <= SMALL_BYTES;
 }
 

@@ -6,8 +6,7 @@
 
 enum {
     LEAST_UNITS = 256, /* of a block that is worth the preparation */
-    UNIT_VECTORS = 4,  /* of src, for one of dst */
-    NEAR_UNITS = 20    /* bytes from one to the next in dst: a vector has at least three of them */
+    UNIT_VECTORS = 4   /* of src, for one of dst */
 };
 
 typedef struct unit_vectors {
@@ -21,7 +20,7 @@ typedef struct unit_vectors {
 
 /* False if units are too far apart, or too few, or go downwards. pad NULL: gaps stay as they are. */
 static bool unit_vectors_of(unit_vectors *v, units u, const unit_pad *pad) {
-    if (u.d_step < u.bytes || u.d_step > NEAR_UNITS || u.s_step <= 0 || u.s_step > UNIT_VECTORS * 64) return false;
+    if (u.d_step < u.bytes || u.d_step > TG_NEARER_STEP || u.s_step <= 0 || u.s_step > UNIT_VECTORS * 64) return false;
     const int64_t  n = (64 - u.bytes) / u.d_step + 1, window = (n - 1) * u.s_step + u.bytes;
     const uint64_t each = 0x0101010101010101, first = 0x0706050403020100;
     uint8_t        place[64] = {0}, padding[64] = {0};

@@ -23,7 +23,6 @@ enum {
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
     GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
-    NEAR_STEP = 32,  /* bytes from element to element, of which a vector has several */
     FEW_BYTES = 16,  /* of a line, or a row, are too few for squares */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
@@ -174,7 +173,7 @@ static void choose_strided(tg_draft *d, int32_t cols, int32_t width) {
     set_outer(d, take(d, smallest_dst(d)));
 }
 
-static bool is_near(int64_t step, int64_t bytes) { return bytes < 16 && step > bytes && step <= NEAR_STEP; }
+static bool is_near(int64_t step, int64_t bytes) { return bytes < 16 && step > bytes && step <= TG_NEAR_STEP; }
 
 /* A loop along which elements of so many bytes are neighbours on one side, and near each other on the other one: whole
  * vectors of them are moved (strided.c). */

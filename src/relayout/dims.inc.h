@@ -2,10 +2,7 @@
  * dimension is one segment without padding, or segments. */
 #include "relayout/segments.inc.h"
 
-enum {
-    MIN_JOINED = 32,                              /* bytes: shorter runs are rather wide elements */
-    MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS /* chunks are added */
-};
+enum { MAX_BOX_LOOPS = TG_BOX_LOOPS - TG_BLOCK_LOOPS }; /* chunks are added */
 
 /* One segment: its loops are the same in all boxes. */
 static bool add_common(refinement *r, const tg_both_digits *g, int64_t begin, int64_t end) {
@@ -36,7 +33,7 @@ static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g)
     const int64_t          w = g->at[0].weight, width = p->dst_bits / 8;
     const tg_both_digit   *high = &g->at[0], *low = &g->at[1];
     if (!tg_is_multiple(d->begin, w) || high->dst <= 0 || low->dst != 1 || low->src != 1) return false;
-    return p->dst_encoding.kind == TG_KIND_NONE && w * width >= MIN_JOINED && /* fits: positions of dst */
+    return p->dst_encoding.kind == TG_KIND_NONE && w * width >= TG_RUN_BYTES && /* fits: positions of dst */
            w * width <= r->pair->tuning->run_grain && (high->dst != w || high->src != w);
 }
 

@@ -93,11 +93,14 @@ typedef struct tg_box {
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
-    uint8_t   along_dst, along_src; /* route bytes, bit i: a line on this side is made of loop i, among others; lines
-                              * are block.dst_row, src_row bytes apart in their stage; route twice: the loops that rows
-                              * and columns of the block count (tg_counted_loops), among those of the second transpose,
-                              * and of the first one */
-    bool      gaps;          /* and lines of dst have gaps, which stay as they are */
+    /* along: route bytes, bit i: a line on this side is made of loop i, among others; lines are block.dst_row, src_row
+     * bytes apart in their stage. counted: route twice, which loops of the first transpose, and of the second one, rows
+     * and columns of the block count (tg_counted_loops). */
+    union {
+        struct { uint8_t along_dst, along_src; };
+        struct { uint8_t counted_in, counted_out; };
+    };
+    bool      gaps;          /* route bytes: lines of dst have gaps, which stay as they are */
     tg_family family;
     int32_t   width;         /* bytes of what is moved, which may be several elements */
     int32_t   mover, in, out; /* in nest.mover: what moves; before it, into the stage; after it, out of it; or

@@ -287,23 +287,26 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
 
 /* ---- twice ---- */
 
-/* The loops of one of the two transposes. Two of them are whole but in the last chunks. */
-typedef struct turned_loops {
+/* One of the two transposes. The loops that rows and columns of the block count are whole but in the last chunks. */
+typedef struct pass {
     const tg_mover *mover;
     const tg_loop  *loop;
-    int32_t         n, by_rows, by_cols; /* how many, and which of them rows and columns of the block count */
-    int64_t         tail;
-} turned_loops;
+    int32_t         n, by_rows, by_cols;
+    int64_t         tail; /* of padding, behind its columns */
+} pass;
 
-static int64_t steps_of(const turned_loops *t, int32_t i, const tg_block *part, const tg_block *most) {
+static pass pass_of(const tg_mover *mover, const tg_loop *loop, int32_t n, uint8_t counted, int64_t tail) {
+    return (pass){mover, loop, n, counted & 15, counted >> 4, tail};
+}
+
+static int64_t steps_of(const pass *t, int32_t i, const tg_block *part, const tg_block *most) {
     int64_t n = t->loop[i].n;
     if (i == t->by_cols && part->cols < most->cols) n = n / most->cols * part->cols;
     if (i == t->by_rows && part->rows < most->rows) n = n / most->rows * part->rows;
     return n;
 }
 
-static void turn_loops(const turned_loops *t, const tg_block *part, const tg_block *most, uint8_t *dst,
-                       const uint8_t *src) {
+static void run_pass(const pass *t, const tg_block *part, const tg_block *most, uint8_t *dst, const uint8_t *src) {
     const tg_loop *l = t->loop;
     tg_block       b = {.outer = 1, .rows = steps_of(t, 1, part, most), .cols = steps_of(t, 0, part, most),
                         .dst_row = l[1].dst, .dst_col = l[0].dst, .src_row = l[1].src, .src_col = l[0].src,
@@ -328,14 +331,13 @@ static void turn_loops(const turned_loops *t, const tg_block *part, const tg_blo
 
 const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *b) {
-    const tg_nest     *nest = &p->as.nest;
-    const tg_loop     *loop = &nest->loop[box->first + box->nloops];
-    const int64_t unit = nest->width[box->mover] / nest->width[box->in]; /* that the first one completes; or 1, 0 */
-    const uint8_t      to = box->along_src, from = box->along_dst;
-    const turned_loops in = {&nest->mover[box->in], loop, box->ncols, to & 15, to >> 4, unit > 1 ? unit - loop->n : 0},
-                       out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, from & 15, from >> 4, 0};
+    const tg_nest *nest = &p->as.nest;
+    const tg_loop *loop = &nest->loop[box->first + box->nloops];
+    const int64_t  unit = nest->width[box->mover] / nest->width[box->in]; /* that the first one completes; or 1, 0 */
+    const pass     in = pass_of(&nest->mover[box->in], loop, box->ncols, box->counted_in, unit > 1 ? unit - loop->n : 0),
+                   out = pass_of(&nest->mover[box->mover], loop + box->ncols, box->nrows, box->counted_out, 0);
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
-    turn_loops(&in, b, &box->block, between, src);
-    turn_loops(&out, b, &box->block, dst, between);
+    run_pass(&in, b, &box->block, between, src);
+    run_pass(&out, b, &box->block, dst, between);
     return NULL;
 }

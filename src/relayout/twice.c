@@ -227,7 +227,7 @@ bool tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b) {
     d->nrows = keep_loops(d->rows, &out);
     d->first = d->second = (tg_turn){TG_FAMILY_TRANSPOSE, d->dst_width};
     set_block(d, &s);
-    d->box->along_src = tg_counted_loops(in.cut, 0);
-    d->box->along_dst = tg_counted_loops(out.cut, 1);
+    d->box->counted_in = tg_counted_loops(in.cut, 0);
+    d->box->counted_out = tg_counted_loops(out.cut, 1);
     return true;
 }

@@ -99,8 +99,8 @@ bool tg_draft_padded_units(tg_draft *d, int32_t a, int32_t b) {
     d->ncols = 3;
     d->nrows = 2;
     set_block(d, &p);
-    d->box->along_src = tg_counted_loops(1, 2);
-    d->box->along_dst = tg_counted_loops(1, 0);
+    d->box->counted_in = tg_counted_loops(1, 2);
+    d->box->counted_out = tg_counted_loops(1, 0);
     return true;
 }
 
@@ -144,7 +144,7 @@ bool tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b) {
     d->ncols = 2;
     d->nrows = 3;
     set_block(d, &p);
-    d->box->along_src = tg_counted_loops(0, 1);
-    d->box->along_dst = tg_counted_loops(0, 2);
+    d->box->counted_in = tg_counted_loops(0, 1);
+    d->box->counted_out = tg_counted_loops(0, 2);
     return true;
 }
