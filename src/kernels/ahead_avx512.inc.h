@@ -7,7 +7,7 @@
  * Half squares, which write half lines, have 0.68 without a shuffle: where lines crowd each other in the first-level
  * cache, those of the next lane are fetched instead.
  *
- *     512 KiB, x memcpy                 bytes of an element    1     2     4     8
+ *     the same, x memcpy                bytes of an element    1     2     4     8
  *     squares, or half ones             lines apart          0.61  0.61  0.72  0.70
  *                                       one piece of memory  0.63  0.76  0.77  0.65
  *     rows and lines fetched            lines apart          0.72  0.81  0.88  0.90
@@ -241,7 +241,7 @@ TG_INLINE bool walk_on(square_walk *w, int width, const matrix *a, int64_t stick
 }
 
 /* What is read from the stack right behind stores waits, as above. So where squares have many rows, the next row is
- * known before the stores of this square (512 KiB, x memcpy: one byte 0.68 -> 0.72, two 0.75 -> 0.78); fewer stores do
+ * known before the stores of this square (as above: one byte 0.68 -> 0.72, two 0.75 -> 0.78); fewer stores do
  * not matter (four and eight bytes 0.88 and 0.90, or else 0.85 and 0.87). */
 TG_INLINE void run_squares_ahead(int width, bool groups, bool rolling, bool inside, const matrix *a, int64_t sticks,
                               int64_t rows) {

@@ -10,11 +10,11 @@ TG_INLINE __m512i V(moved_up)(int64_t n) {
     return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
 }
 
-/* Bytes [from, to) of a line, of which others write the rest, another time (stream.h). With `claims` a plain store is
- * faster than others. */
-TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool claims) {
+/* Bytes [from, to) of a line, of which others write the rest, another time: around the caches (stream.h), or by a
+ * plain store, which is faster where the line was asked for before (TG_CLAIM). */
+TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool plain) {
     uint8_t bytes[TG_LINE_BYTES];
-    if (claims) {
+    if (plain) {
         _mm512_mask_storeu_epi8(line, V(bytes_between)(from, to), v);
         return;
     }
@@ -27,7 +27,8 @@ typedef struct V(joiner) {
     __m512i  last, across; /* what came before; where a line of dst is in it and the next one */
 } V(joiner);
 
-/* v is what the run at d begins with. */
+/* v is what the run at d begins with. `stream`: its first line and its last one, for which nobody has asked, go around
+ * the caches as all others do. */
 TG_INLINE V(joiner) V(join_from)(uint8_t *d, __m512i v, bool stream) {
     const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     const V(joiner) j = {d - at + TG_LINE_BYTES, v, V(moved_up)(at - TG_LINE_BYTES)};

@@ -3,12 +3,12 @@
  *
  * A vector gets 16 bytes of each of four lines, inserted while they are loaded: shuffles across its lanes are spared,
  * which are two of five. A line is read four times, and has to stay in the first-level cache meanwhile. So pieces win
- * where everything is there (4 KiB of two bytes: 77 ns, squares 107); and from the second-level one where all lines of
- * a stick have places in the first one, and sticks are one piece of memory, if each line has loads of its own: then the
- * processor fetches lines by itself, and only dst is asked for (an Emerald Rapids, 512 KiB, x memcpy: [256,1000] of two
- * bytes squares 0.79, pieces 0.90; [250,1000] 0.67 and 0.85; pieces in a loop that shares its loads 0.67 to 0.9). Where
- * lines crowd each other squares win (0.81 and 0.77), and where rows of dst lie apart (0.58 and 0.55); tiles of a stick
- * by a stick and single bytes gain nothing. */
+ * where everything is there (an Emerald Rapids, 4 KiB of two bytes: 77 ns, squares 107); and from the second-level one
+ * where all lines of a stick have places in the first one, and sticks are one piece of memory, if each line has loads
+ * of its own: then the processor fetches lines by itself, and only dst is asked for (512 KiB, x memcpy: [256,1000] of
+ * two bytes squares 0.79, pieces 0.90; [250,1000] 0.67 and 0.85; pieces in a loop that shares its loads 0.67 to 0.9).
+ * Where lines crowd each other squares win (0.81 and 0.77), and where rows of dst lie apart (0.58 and 0.55); tiles of a
+ * stick by a stick and single bytes gain nothing. */
 
 /* 16 bytes of each of four lines. */
 TG_NO_CHECKS TG_INLINE __m512i insert_lanes(const uint8_t *s, int64_t step) {

@@ -1,5 +1,5 @@
-/* Short lines, of less than a cache line, into the second-level cache of an Intel processor, with AVX-512; see
- * transpose.c.
+/* Short lines, of less than a cache line, on an Intel processor, with AVX-512: into its second-level cache, or around
+ * the caches; see transpose.c.
  *
  * Strips: 16 bytes of 64 / width lines, wherever these lie, become a vector of each of a few rows (strip_of). Lines are
  * read beyond their ends, and beyond the last one too, where that is still inside of the block; else a copy is read.
@@ -14,7 +14,8 @@
  *     row a, bytes from  0  3  6 | 1  4  7 | 2  5
  *     row b              the same, one byte further on
  *
- * What a store waits for, its line, is asked for before the shuffles (TG_CLAIM).
+ * What a store into a cache waits for, its line, is asked for before the shuffles (TG_CLAIM). Around the caches go rows
+ * that begin at lines.
  *
  *     512 KiB, an Emerald Rapids, x memcpy                       before  now
  *     [255,3] bytes to three planes of T(8,128)                  0.09    0.49

@@ -43,8 +43,8 @@
  *
  * Long rows of which each begins at another place of a cache line (a ragged tensor in row-major order) go through
  * buffers (carried.inc.h): all columns for the rows of one tile, stick by stick; of each row two lines leave, and the
- * begun one waits for the next stick (64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into the
- * caches). There lines of a later tile are fetched while rows leave, a stick after each (odd pitches on both sides,
+ * begun one waits for the next stick (a Zen 4, 64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into
+ * the caches). There lines of a later tile are fetched while rows leave, a stick after each (odd pitches on both sides,
  * 64 MiB: 1.1 to 2 times as fast as with fetches before squares).
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
@@ -59,10 +59,10 @@
  * together (turns_joined_avx512.inc.h).
  *
  * Stores into a cache that cross its lines wait for two of them: rows that begin inside of lines ask for both between
- * the shuffles of a square (tiles of (8,128) to rows of 510 elements of four bytes, 512 KiB, x memcpy: 0.30 and 0.55;
- * where rows begin at lines 0.55 and 0.52). Where the lines are in memory they wait longer: the same pays there, and
- * squares that go ahead (256 MiB, an Emerald Rapids, x memcpy: columns to rows of 517 bytes 0.17 and 0.35, of 1000
- * bytes 0.18 and 0.5).
+ * the shuffles of a square (an Emerald Rapids, tiles of (8,128) to rows of 510 elements of four bytes, 512 KiB, x
+ * memcpy: 0.30 and 0.55; where rows begin at lines 0.55 and 0.52). Where the lines are in memory they wait longer: the
+ * same pays there, and squares that go ahead (256 MiB, columns to rows of 517 bytes 0.17 and 0.35, of 1000 bytes 0.18
+ * and 0.5).
  *
  * As a pipeline ("staged"). Intel's processors have few places for lines on their way, which loads, fetches and stores
  * around the caches share, and lose a third of their speed where half sticks are stored far apart from each other. A
@@ -314,7 +314,8 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
 }
 
 /* Matrices side by side, along rows or columns of dst, are one. Rows of few columns become longer ones: else each of
- * them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, x memcpy: 0.07 and 0.5). */
+ * them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, an Emerald Rapids, x memcpy:
+ * 0.07 and 0.5). */
 TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
     const bool down = b->outer > 1 && b->src_outer == b->rows * a->width;
     const bool along = b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * a->width;

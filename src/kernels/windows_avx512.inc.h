@@ -7,10 +7,10 @@
  * window ends where its line does, or behind it; where the block ends it is a copy.
  *
  * Each line costs a load and a cycle. So strands (few_avx512.inc.h) win where there are more than 8 lines, if these are
- * long: they have to be begun for each run (512 KiB, x memcpy: 5 columns of two bytes strands 0.49, windows 0.56; 13
- * columns 0.40 and 0.28; runs of 64 rows of 5 columns 0.09 and 0.47). Rows of more than 32 bytes, which are no strands,
- * are better made piece by piece where runs go on (12 columns of four bytes, runs of 21 rows: windows 0.31, pieces
- * 0.41). */
+ * long: they have to be begun for each run (512 KiB, an Emerald Rapids, x memcpy: 5 columns of two bytes strands 0.49,
+ * windows 0.56; 13 columns 0.40 and 0.28; runs of 64 rows of 5 columns 0.09 and 0.47). Rows of more than 32 bytes,
+ * which are no strands, are better made piece by piece where runs go on (12 columns of four bytes, runs of 21 rows:
+ * windows 0.31, pieces 0.41). */
 
 enum { LEAST_WINDOWS = 5, MOST_WINDOWS = 16, WINDOW = 16, FOUR = 4, LEAST_STRANDS = 2048 };
 

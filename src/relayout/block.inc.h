@@ -308,9 +308,9 @@ static bool turns_straight(const tg_draft *d, int64_t cols, int64_t rows) {
     return d->unit == 1 && d->tail == 0 && tg_min(cols, rows) * tile_width(d) >= TG_LINE_BYTES;
 }
 
-/* Are runs of dst so short, and apart from each other, that they are better made of another loop too? (Images of
- * [2,n,200,200] to channels last and columns before rows, x memcpy: 3 channels of 2 bytes 0.03 -> 0.37, runs of 16
- * bytes 0.16 -> 0.44, of 32 0.36 -> 0.59; of 48 0.40 either way.) */
+/* Are runs of dst so short, and apart from each other, that they are better made of another loop too? (An Emerald
+ * Rapids, images of [2,n,200,200] to channels last and columns before rows, x memcpy: 3 channels of 2 bytes 0.03 ->
+ * 0.37, runs of 16 bytes 0.16 -> 0.44, of 32 0.36 -> 0.59; of 48 0.40 either way.) */
 static bool writes_apart(const tg_draft *d, const tile_side *cols, int32_t a, const tile_side *rows, int32_t b) {
     const int64_t bytes = tg_bytes_for(d->loop[a].n, d->plan->dst_bits);
     return cols->n > 1 && bytes <= SHORT_RUN / 2 && d->loop[b].dst != bytes &&

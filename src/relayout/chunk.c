@@ -124,8 +124,8 @@ static int64_t bytes_of_columns(const tg_draft *d) {
 }
 
 /* Of a transpose. Rows of few lines are few: as many more columns. Into a cache the last chunk should not be less than
- * two lines: columns by themselves, of which rows write a few bytes ([1000,517] of one byte, back, 512 KiB, x memcpy:
- * 0.38 and 0.43). */
+ * two lines: columns by themselves, of which rows write a few bytes ([1000,517] of one byte, back, 512 KiB, an Emerald
+ * Rapids, x memcpy: 0.38 and 0.43). */
 static int64_t columns_at_once(const tg_draft *d, int64_t width, int64_t room) {
     const tg_block *b = &d->box->block;
     const int64_t   most = tg_max(bytes_of_columns(d) / width, 1), grain = tg_max(LINE_PAIR / width, 1);
