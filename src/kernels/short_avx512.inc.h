@@ -22,6 +22,7 @@
  *     [150,3] of four bytes to planes of T(8,128)                0.26    0.55
  *     [50000,5] of two bytes to five sticks, or to five rows     0.18    0.54, 0.52
  *     [43691,12] of one byte to twelve rows                      0.34    0.59 */
+#include "kernels/places_avx512.inc.h"
 
 /* Where a block may be read, and how: also what is between its lines. */
 typedef struct short_lines {
@@ -143,27 +144,17 @@ typedef struct short_places {
     __mmask64 of[MOST_JOINED]; /* those of each vector */
 } short_places;
 
-/* Elements count; their bytes stay together. */
-TG_NO_CHECKS TG_INLINE __m512i byte_places(int width, __m512i byte, __m512i step, __m512i in) {
-    const __m512i element = width == 1 ? byte : _mm512_srli_epi16(byte, 1);
-    return _mm512_add_epi16(_mm512_mullo_epi16(element, step), _mm512_and_si512(byte, in));
+/* Of 32 bytes of a row, which gets every n-th element. */
+TG_INLINE __m512i every_nth(int width, int n, __m512i number) {
+    const __m512i step = _mm512_set1_epi16((short)(n * width));
+    return _mm512_add_epi16(_mm512_mullo_epi16(element_of(width, number), step), byte_of(width, number));
 }
 
 TG_NO_CHECKS TG_INLINE short_places short_places_of(int width, int n) {
-    short_places  p;
-    uint16_t      count[32];
-    for (int i = 0; i < 32; i++) count[i] = (uint16_t)i;
-    const __m512i low = _mm512_loadu_si512(count), high = _mm512_add_epi16(low, _mm512_set1_epi16(32));
-    const __m512i each = _mm512_set1_epi16((int16_t)(n * width)), in = _mm512_set1_epi16((int16_t)(width - 1));
-    const __m512i a = byte_places(width, low, each, in), c = byte_places(width, high, each, in);
-    p.from = _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(a)), _mm512_cvtepi16_epi8(c), 1);
+    const __m512i low = every_nth(width, n, numbers_from(0)), high = every_nth(width, n, numbers_from(32));
+    short_places  p = {.from = low_bytes(low, high)};
     TG_UNROLL
-    for (int k = 0; k < n; k++) {
-        const __m512i   at = _mm512_set1_epi16((int16_t)k);
-        const __mmask32 x = _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(a, 6), at);
-        const __mmask32 y = _mm512_cmpeq_epi16_mask(_mm512_srli_epi16(c, 6), at);
-        p.of[k] = _mm512_kunpackd(y, x);
-    }
+    for (int k = 0; k < n; k++) p.of[k] = in_vector(low, high, k);
     return p;
 }
 

@@ -2,6 +2,9 @@
  * of both sides. Which byte goes where is the same for all of them. Where they follow each other without gaps, several
  * are one, so that vectors are full: of [N,3,3] elements of 8 bytes three.
  *
+ * Places are listed byte by byte: of rows in lines in matrices there is no such arithmetic as of elements that are
+ * evenly spaced (places_avx512.inc.h), and the matrices are many.
+ *
  * (With shorter vectors plain C does them: 212 us, an Emerald Rapids, where squares and rests take 1400.)
  *
  *     512 KiB, an Emerald Rapids, x memcpy      before  now

@@ -1,4 +1,5 @@
 /* Gathers and scatters of small steps: whole vectors, of which AVX-512 permutes all bytes at once; see strided.c. */
+#include "kernels/places_avx512.inc.h"
 
 enum {
     MOST_VECTORS = 16,  /* of a window */
@@ -32,41 +33,21 @@ static inline window window_of(int64_t width, int64_t step, int64_t n, bool back
     return (window){n, step, (int)((bytes + 63) / 64), V(first_bytes)((bytes - 1) % 64 + 1), back};
 }
 
-/* The numbers of 32 bytes, from `first` on. */
-static inline __m512i numbers_from(int64_t first) {
-    const __m512i numbers = _mm512_cvtepu8_epi16(_mm256_set_epi64x(0x1f1e1d1c1b1a1918, 0x1716151413121110,
-                                                                   0x0f0e0d0c0b0a0908, 0x0706050403020100));
-    return _mm512_add_epi16(numbers, _mm512_set1_epi16((short)first));
-}
-
-/* Of halves of 16 bits. */
-static inline __m512i low_bytes(__m512i low, __m512i high) {
-    return _mm512_inserti64x4(_mm512_castsi256_si512(_mm512_cvtepi16_epi8(low)), _mm512_cvtepi16_epi8(high), 1);
-}
-
 static inline __m512i turned_numbers(const window *w, __m512i element) {
     return w->back ? _mm512_sub_epi16(_mm512_set1_epi16((short)(w->n - 1)), element) : element;
 }
 
 /* Where bytes of a vector of elements are in the window. */
 static inline __m512i in_window(const window *w, int64_t width, __m512i number) {
-    const __m512i element = _mm512_srl_epi16(number, _mm_cvtsi32_si128(__builtin_ctzll((uint64_t)width)));
-    return _mm512_add_epi16(_mm512_mullo_epi16(turned_numbers(w, element), _mm512_set1_epi16((short)w->step)),
-                            _mm512_and_si512(number, _mm512_set1_epi16((short)(width - 1))));
+    const __m512i element = turned_numbers(w, element_of(width, number));
+    return _mm512_add_epi16(_mm512_mullo_epi16(element, _mm512_set1_epi16((short)w->step)), byte_of(width, number));
 }
 
-static inline __mmask64 in_vector(__m512i low, __m512i high, int j) {
-    const __m512i vector = _mm512_set1_epi16((short)j);
-    return (__mmask64)_mm512_cmpeq_epi16_mask(_mm512_srli_epi16(low, 6), vector) |
-           (__mmask64)_mm512_cmpeq_epi16_mask(_mm512_srli_epi16(high, 6), vector) << 32;
-}
-
-/* Byte by byte it took as long as 60 vectors, and small blocks are a few. */
 static void make_gather(gather *g, int64_t width, int64_t step, int64_t n) {
     g->w = window_of(width, step < 0 ? -step : step, n, step < 0);
     const __m512i   low = in_window(&g->w, width, numbers_from(0)), high = in_window(&g->w, width, numbers_from(32));
     const __mmask64 all = V(first_bytes)(n * width);
-    g->place = low_bytes(low, high); /* of which permutations take the lowest 6 bits */
+    g->place = low_bytes(low, high);
     for (int j = 0; j < g->w.vectors; j++) g->part[j] = in_vector(low, high, j) & all;
 }
 

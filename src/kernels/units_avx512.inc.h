@@ -2,7 +2,10 @@
  * them that fills units (units.h), here of 4 bytes; and with gaps between them, which are not written:
  *
  *     src    a b c d e f ...           dst    a b x x c d x x e f x x ...
- *     src    a b c . d e f . g h ...   dst    a b c . . . . d e f . . . . g h ... */
+ *     src    a b c . d e f . g h ...   dst    a b c . . . . d e f . . . . g h ...
+ *
+ * Places are listed unit by unit: units of any number of bytes have no such arithmetic as elements
+ * (places_avx512.inc.h), and there are few in a vector. */
 
 enum {
     LEAST_UNITS = 256, /* of a block that is worth the preparation */

@@ -23,30 +23,25 @@ typedef struct windows {
 /* Of 32 bytes from byte q on, of vector k, whose first row is `row`. */
 TG_NO_CHECKS TG_INLINE __m512i window_places(int width, int cols, __m512i q, int k, int row) {
     const __m512i n = _mm512_set1_epi16((int16_t)cols), inverse = _mm512_set1_epi16((int16_t)(65536 / cols + 1));
-    const __m512i in = _mm512_and_si512(q, _mm512_set1_epi16((int16_t)(width - 1)));
-    const __m512i e = _mm512_add_epi16(_mm512_srli_epi16(q, width == 4 ? 2 : width == 2 ? 1 : 0),
-                                       _mm512_set1_epi16((int16_t)(k * VEC / width)));
+    const __m512i e = _mm512_add_epi16(element_of(width, q), _mm512_set1_epi16((int16_t)(k * VEC / width)));
     const __m512i r = _mm512_mulhi_epu16(e, inverse), c = _mm512_sub_epi16(e, _mm512_mullo_epi16(r, n));
     const __m512i group = _mm512_srli_epi16(c, 2);
     const __m512i first = _mm512_min_epi16(_mm512_slli_epi16(group, 2), _mm512_set1_epi16((int16_t)(cols - FOUR)));
     const __m512i among = _mm512_slli_epi16(_mm512_sub_epi16(c, first), 4);
     const __m512i lane = _mm512_add_epi16(among, _mm512_slli_epi16(group, 6));
     const __m512i rows = _mm512_sub_epi16(r, _mm512_set1_epi16((int16_t)row));
-    return _mm512_add_epi16(_mm512_add_epi16(lane, in), _mm512_mullo_epi16(rows, _mm512_set1_epi16((int16_t)width)));
+    const __m512i begin = _mm512_mullo_epi16(rows, _mm512_set1_epi16((int16_t)width));
+    return _mm512_add_epi16(_mm512_add_epi16(lane, begin), byte_of(width, q));
 }
 
 TG_NO_CHECKS static void make_windows(windows *w, int width, int cols) {
-    uint16_t count[32];
-    for (int i = 0; i < 32; i++) count[i] = (uint16_t)i;
-    const __m512i low = _mm512_loadu_si512(count), high = _mm512_add_epi16(low, _mm512_set1_epi16(32));
     w->n = cols / (int)tg_min(cols & -cols, VEC / width);
     for (int k = 0; k <= w->n; k++) {
         const int row = k * VEC / width / cols;
         w->at[k] = row * width;
         if (k == w->n) break;
-        const __m256i a = _mm512_cvtepi16_epi8(window_places(width, cols, low, k, row));
-        const __m256i c = _mm512_cvtepi16_epi8(window_places(width, cols, high, k, row));
-        w->place[k] = _mm512_inserti64x4(_mm512_castsi256_si512(a), c, 1);
+        w->place[k] = low_bytes(window_places(width, cols, numbers_from(0), k, row),
+                                window_places(width, cols, numbers_from(32), k, row));
     }
 }
 
