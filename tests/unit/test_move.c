@@ -8,7 +8,19 @@ static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
 
 /* ---- the blocks that planners make, small ---- */
 
-static void check_named(int32_t width) {
+/* `n` of them, of elements of so many bytes. */
+static void check_blocks(const named *blocks, size_t n, int32_t width) {
+    static const int32_t align[] = {128, 128, 128, 128, 16, 16, 4, 4, 1, 1};
+    for (size_t i = 0; i < n; i++) {
+        const tg_block b = scaled(&blocks[i], width);
+        for (size_t k = 0; k < sizeof align / sizeof align[0]; k++) check(blocks[i].family, width, b, align[k]);
+    }
+}
+
+#define CHECK_BLOCKS(blocks, width) check_blocks(blocks, sizeof(blocks) / sizeof((blocks)[0]), width)
+
+/* Runs of bytes: sticks, tiles, long rows. */
+static void check_rows(int32_t width) {
     const int64_t e = 128 / width, R = 3 * e + 5, C = 2 * e, odd = C + 3;
     const named blocks[] = {
         {"stick", ROWS, {C / e, 16, e, R * e, e, 1, e, C, 1, 0, NULL, 0, 0}},
@@ -22,8 +34,31 @@ static void check_named(int32_t width) {
         {"stick3d", ROWS, {4, 8, e, 8 * e, e, 1, e, 3 * 4 * e, 1, 0, NULL, 0, 0}},
         {"unstick3d", ROWS, {4, 8, e, e, 3 * 4 * e, 1, 8 * e, e, 1, 0, NULL, 0, 0}},
         {"T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 3 * 128, 1, 0, NULL, 0, 0}},
+        {"unstick to few runs", ROWS, {35, 3, e, e, 40 * e, 1, 3 * e, e, 1, 0, NULL, 0, 0}},
+        {"tiles of long rows", ROWS, {3, 17, 4 * e, 17 * 4 * e, 4 * e, 1, 4 * e, 12 * e, 1, 0, NULL, 0, 0}},
+        {"long row", ROWS, {1, 1, 70001, 0, 0, 1, 0, 0, 1, 0, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Each run has padding behind it. */
+static void check_padded_rows(int32_t width) {
+    const int64_t e = 128 / width, C = 2 * e;
+    const named blocks[] = {
         {"last stick", ROWS, {1, 40, (e + 1) / 2, 40 * e, e, 1, 0, C, 1, e - (e + 1) / 2, NULL, 0, 0}},
         {"last stick to nowhere", ROWS, {1, 9, 1, 9 * e, e, 1, 0, C, 1, 5 * e, NULL, 0, 0}},
+        {"padded tiles", ROWS, {3, 8, 2 * e + 1, 24 * e, 3 * e, 1, 3 * e, 9 * e, 1, e - 1, NULL, 0, 0}},
+        {"padded tiles, half sticks", ROWS, {2, 5, e, 15 * e / 2, 3 * e / 2, 1, e, 2 * e, 1, e / 2, NULL, 0, 0}},
+        {"sparse", ROWS, {1, 100, 1, 0, e, 1, 0, 1, 1, e - 1, NULL, 0, 0}},
+        {"long row and tail", ROWS, {1, 2, 5001, 0, 6000, 1, 0, 6000, 1, 99, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Runs of which the last one is shorter, with padding behind it or without. */
+static void check_ragged_rows(int32_t width) {
+    const int64_t e = 128 / width, C = 2 * e;
+    const named blocks[] = {
         {"ragged stick", ROWS, {3, 17, e, 17 * e, e, 1, e, C + e - 1, 1, 1, NULL, TG_RAGGED_OUTER, e - 1}},
         {"ragged stick of rows",
          ROWS,
@@ -32,8 +67,6 @@ static void check_named(int32_t width) {
         {"ragged unstick, long", ROWS, {9, 20, e, 19 * e + 1, e, 1, e, 9 * e, 1, 0, NULL, TG_RAGGED_ROWS, 1}},
         {"ragged unstick, more than a line",
          ROWS, {9, 10, e, 9 * e + e / 2 + 1, e, 1, e, 9 * e, 1, 0, NULL, TG_RAGGED_ROWS, e / 2 + 1}},
-        {"unstick to few runs", ROWS, {35, 3, e, e, 40 * e, 1, 3 * e, e, 1, 0, NULL, 0, 0}},
-        {"tiles of long rows", ROWS, {3, 17, 4 * e, 17 * 4 * e, 4 * e, 1, 4 * e, 12 * e, 1, 0, NULL, 0, 0}},
         {"ragged unstick, one element", ROWS, {5, 2, e, e + 1, e, 1, e, 5 * e, 1, 0, NULL, TG_RAGGED_ROWS, 1}},
         {"ragged T(8,128)", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 119, NULL, TG_RAGGED_OUTER, 9}},
         {"ragged, no tail", ROWS, {3, 8, 128, 1024, 128, 1, 128, 2 * 128 + 9, 1, 0, NULL, TG_RAGGED_OUTER, 9}},
@@ -42,11 +75,14 @@ static void check_named(int32_t width) {
         {"padded rows of sticks",
          ROWS,
          {9, 3, e, 3 * e, e, 1, 3 * e - 1, e, 1, e - e / 2, NULL, TG_RAGGED_ROWS, e / 2}},
-        {"padded tiles", ROWS, {3, 8, 2 * e + 1, 24 * e, 3 * e, 1, 3 * e, 9 * e, 1, e - 1, NULL, 0, 0}},
-        {"padded tiles, half sticks", ROWS, {2, 5, e, 15 * e / 2, 3 * e / 2, 1, e, 2 * e, 1, e / 2, NULL, 0, 0}},
-        {"sparse", ROWS, {1, 100, 1, 0, e, 1, 0, 1, 1, e - 1, NULL, 0, 0}},
-        {"long row", ROWS, {1, 1, 70001, 0, 0, 1, 0, 0, 1, 0, NULL, 0, 0}},
-        {"long row and tail", ROWS, {1, 2, 5001, 0, 6000, 1, 0, 6000, 1, 99, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Transposes to and from sticks, and of sticks. */
+static void check_sticks(int32_t width) {
+    const int64_t e = 128 / width, R = 3 * e + 5;
+    const named blocks[] = {
         {"transposing stick", TRANSPOSE, {1, R, e, 0, e, 1, 0, 1, R, 0, NULL, 0, 0}},
         {"transposing stick, long", TRANSPOSE, {1, 330, e, 0, e, 1, 0, 1, 331, 0, NULL, 0, 0}},
         {"transposing stick, long and ragged",
@@ -56,6 +92,26 @@ static void check_named(int32_t width) {
         {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL, 0, 0}},
         {"restick in two parts", TRANSPOSE, {2, e / 2, e, 3 * e * e, e, 1, e / 2, 1, e, 0, NULL, 0, 0}},
         {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
+        {"restick, matrices that follow each other",
+         TRANSPOSE, {5, e, e, e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
+        {"transposing sticks that follow each other",
+         TRANSPOSE, {3, R + 3, e, (R + 3) * e, e, 1, (R + 3) * e, 1, R + 3, 0, NULL, 0, 0}},
+        {"restick of two sticks", TRANSPOSE, {3, e, 2 * e, 7 * e * e, 2 * e, 1, 2 * e * e, 1, e, 0, NULL, 0, 0}},
+        {"restick of half a stick", TRANSPOSE, {3, e, e / 2, 7 * e * e, e / 2, 1, e * e, 1, e, 0, NULL, 0, 0}},
+        {"sticks to ragged rows",
+         TRANSPOSE,
+         {2, R, 9 * e + 3, R * (9 * e + 5), 9 * e + 5, 1, 10 * e * e * 4, 1, 4 * e, 0, NULL, 0, 0}},
+        {"sticks to ragged rows, few", TRANSPOSE, {1, 3, 9 * e, 0, 9 * e + 1, 1, 0, 1, 4 * e, 0, NULL, 0, 0}},
+        {"sticks to one long row", TRANSPOSE, {3, 1, 8 * e + 1, 9 * e + 1, 9 * e, 1, 12 * e, 1, e, 0, NULL, 0, 0}},
+        {"ragged stick", TRANSPOSE, {1, R, e / 2 + 1, 0, e, 1, 0, 1, R + 1, e - e / 2 - 1, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Transposes to and from larger tiles, and of whole matrices. */
+static void check_tiles(int32_t width) {
+    const int64_t e = 128 / width, R = 3 * e + 5, odd = 2 * e + 3;
+    const named blocks[] = {
         {"column major to T(8,128)", TRANSPOSE, {9, 8, 128, 3 * 1024, 128, 1, 8, 1, 72, 0, NULL, 0, 0}},
         {"column major to T(8,128), page pitch",
          TRANSPOSE,
@@ -64,25 +120,22 @@ static void check_named(int32_t width) {
         {"column major to rows apart",
          TRANSPOSE,
          {2, 3 * e, 4 * e, 16 * e * e, 5 * e, 1, 3 * e * 4 * e, 1, 3 * e, 0, NULL, 0, 0}},
-        {"restick, matrices that follow each other",
-         TRANSPOSE, {5, e, e, e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
-        {"transposing sticks that follow each other",
-         TRANSPOSE, {3, R + 3, e, (R + 3) * e, e, 1, (R + 3) * e, 1, R + 3, 0, NULL, 0, 0}},
         {"column major to T(8,128) that follow each other",
          TRANSPOSE, {3, 16, 128, 2048, 128, 1, 16 * 128, 1, 16, 0, NULL, 0, 0}},
         {"column major to groups of 16 long rows",
          TRANSPOSE, {5, 16, 3 * e, 3 * 16 * 3 * e, 3 * e, 1, 16, 1, 80, 0, NULL, 0, 0}},
-        {"restick of two sticks", TRANSPOSE, {3, e, 2 * e, 7 * e * e, 2 * e, 1, 2 * e * e, 1, e, 0, NULL, 0, 0}},
-        {"restick of half a stick", TRANSPOSE, {3, e, e / 2, 7 * e * e, e / 2, 1, e * e, 1, e, 0, NULL, 0, 0}},
-        {"sticks to ragged rows",
-         TRANSPOSE,
-         {2, R, 9 * e + 3, R * (9 * e + 5), 9 * e + 5, 1, 10 * e * e * 4, 1, 4 * e, 0, NULL, 0, 0}},
-        {"sticks to ragged rows, few", TRANSPOSE, {1, 3, 9 * e, 0, 9 * e + 1, 1, 0, 1, 4 * e, 0, NULL, 0, 0}},
-        {"sticks to one long row", TRANSPOSE, {3, 1, 8 * e + 1, 9 * e + 1, 9 * e, 1, 12 * e, 1, e, 0, NULL, 0, 0}},
         {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
         {"T(8,128) to odd rows", TRANSPOSE, {9, 128, 8, 8, 75, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
-        {"T(8,128) to five channels last", TRANSPOSE, {21, e, 5, 5, 21 * 5 + 2, 1, e, 1, 21 * e, 0, NULL, 0, 0}},
         {"odd to odd rows", TRANSPOSE, {1, R, odd, 0, odd, 1, 0, 1, R, 0, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Transposes with few columns, or with lines of a few elements. */
+static void check_short_runs(int32_t width) {
+    const int64_t e = 128 / width;
+    const named blocks[] = {
+        {"T(8,128) to five channels last", TRANSPOSE, {21, e, 5, 5, 21 * 5 + 2, 1, e, 1, 21 * e, 0, NULL, 0, 0}},
         {"three channels to padded tiles", TRANSPOSE, {8, 3, e - 1, e, 8 * e, 1, 3 * e - 3, 1, 3, 1, NULL, 0, 0}},
         {"short lines apart to padded sticks", TRANSPOSE, {5, 12, 45, 64, 5 * 64, 1, 13, 1, 5 * 13, 19, NULL, 0, 0}},
         {"short lines backwards", TRANSPOSE, {5, 3, 45, 45, 5 * 45, 1, 4, 1, -20, 0, NULL, 0, 0}},
@@ -100,6 +153,14 @@ static void check_named(int32_t width) {
         {"columns of two loops", TRANSPOSE, {8, e + 1, e / 16, e / 16, e / 2, 1, e + 3, 1, 9 * e, 0, NULL, 0, 0}},
         {"columns of two loops, apart",
          TRANSPOSE, {3, e + 1, e / 4 - 1, e / 4 - 1, e - 1, 1, e + 3, 1, 9 * e, 0, NULL, 0, 0}},
+        {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Rows that take turns, and back. */
+static void check_turns(int32_t width) {
+    const named blocks[] = {
         {"(2,1)", TRANSPOSE, {3, 128, 2, 256, 2, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
         {"(4,1)", TRANSPOSE, {3, 128, 4, 512, 4, 1, 128, 1, 3 * 128, 0, NULL, 0, 0}},
         {"(2,1) back", TRANSPOSE, {3, 2, 128, 128, 3 * 128, 1, 256, 1, 2, 0, NULL, 0, 0}},
@@ -107,8 +168,14 @@ static void check_named(int32_t width) {
         {"three planes", TRANSPOSE, {2, 331, 3, 1000, 3, 1, 400, 1, 900, 0, NULL, 0, 0}},
         {"three planes back", TRANSPOSE, {2, 3, 331, 400, 900, 1, 1000, 1, 3, 0, NULL, 0, 0}},
         {"three planes of lines", TRANSPOSE, {2, 256, 3, 768, 3, 1, 256, 1, 512, 0, NULL, 0, 0}},
-        {"ragged stick", TRANSPOSE, {1, R, e / 2 + 1, 0, e, 1, 0, 1, R + 1, e - e / 2 - 1, NULL, 0, 0}},
-        {"much padding", TRANSPOSE, {2, 9, 3, 9 * 3 * e, 3 * e, 1, 9, 1, 18, 3 * e - 3, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Elements that are apart on one side. */
+static void check_gathers(int32_t width) {
+    const int64_t e = 128 / width;
+    const named blocks[] = {
         {"gather", STRIDED, {1, 1, 1000, 0, 0, 1, 0, 0, e, 0, NULL, 0, 0}},
         {"gather with rows", STRIDED, {2, 3, 67, 201, 67, 1, 999, 3, e, 0, NULL, 0, 0}},
         {"gather of every second one", STRIDED, {2, 3, 331, 993, 331, 1, 2222, 700, 2, 0, NULL, 0, 0}},
@@ -118,6 +185,15 @@ static void check_named(int32_t width) {
         {"scatter to every second one", STRIDED, {2, 3, 331, 2222, 700, 2, 993, 331, 1, 0, NULL, 0, 0}},
         {"scatter to every third one", STRIDED, {1, 2, 640, 0, 1920, 3, 0, 640, 1, 0, NULL, 0, 0}},
         {"scatter backwards", STRIDED, {1, 2, 333, 0, 2000, 5, 0, 400, -1, 0, NULL, 0, 0}},
+        {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL, 0, 0}},
+        {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Elements that are apart on both sides, along different loops, or whose lines are short. */
+static void check_apart(int32_t width) {
+    const named blocks[] = {
         {"lines of every second one to rows", STRIDED, {1, 331, 9, 0, 9, 1, 0, 2, 700, 0, NULL, 0, 0}},
         {"lines of every third one to runs of two loops", STRIDED, {7, 200, 4, 4, 30, 1, 9, 3, 700, 0, NULL, 0, 0}},
         {"lines of two loops to short rows", STRIDED, {40, 6, 9, 72, 12, 1, 12, 2, 500, 0, NULL, 0, 0}},
@@ -127,23 +203,36 @@ static void check_named(int32_t width) {
         {"rows of every second one, short", STRIDED, {1, 300, 5, 0, 11, 2, 0, 1, 310, 0, NULL, 0, 0}},
         {"every second one to every second one", STRIDED, {3, 90, 40, 80, 250, 2, 9000, 2, 200, 0, NULL, 0, 0}},
         {"many lines to long rows", STRIDED, {1, 20, 500, 0, 501, 1, 0, 2, 41, 0, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
+/* Elements that stand still in src. */
+static void check_broadcasts(int32_t width) {
+    const int64_t e = 128 / width;
+    const named blocks[] = {
         {"broadcast of sticks", STRIDED, {3, 17, e, 17 * e, e, 1, 17, 1, 0, 0, NULL, 0, 0}},
         {"broadcast of short rows", STRIDED, {3, 17, e / 8, e * 4, e / 4, 1, 17, 1, 0, 0, NULL, 0, 0}},
         {"broadcast", STRIDED, {2, 3, 301, 903, 301, 1, 1, 2, 0, 0, NULL, 0, 0}},
-        {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL, 0, 0}},
-        {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL, 0, 0}},
     };
-    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++) {
-        const tg_block b = scaled(&blocks[i], width);
-        static const int32_t align[] = {128, 128, 128, 128, 16, 16, 4, 4, 1, 1};
-        for (size_t k = 0; k < sizeof align / sizeof align[0]; k++) check(blocks[i].family, width, b, align[k]);
-    }
+    CHECK_BLOCKS(blocks, width);
 }
 
-static void test_blocks_of_planners(void **state) {
-    (void)state;
-    for (int32_t width = 1; width <= 16; width *= 2) check_named(width);
-}
+#define DEFINE_TEST_OF(what)                                                              \
+    static void test_##what(void **state) {                                               \
+        (void)state;                                                                      \
+        for (int32_t width = 1; width <= 16; width *= 2) check_##what(width);             \
+    }
+DEFINE_TEST_OF(rows)
+DEFINE_TEST_OF(padded_rows)
+DEFINE_TEST_OF(ragged_rows)
+DEFINE_TEST_OF(sticks)
+DEFINE_TEST_OF(tiles)
+DEFINE_TEST_OF(short_runs)
+DEFINE_TEST_OF(turns)
+DEFINE_TEST_OF(gathers)
+DEFINE_TEST_OF(apart)
+DEFINE_TEST_OF(broadcasts)
 
 /* ---- random blocks ---- */
 
@@ -435,7 +524,16 @@ int main(void) {
         cmocka_unit_test(test_together),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
-        cmocka_unit_test(test_blocks_of_planners),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_padded_rows),
+        cmocka_unit_test(test_ragged_rows),
+        cmocka_unit_test(test_sticks),
+        cmocka_unit_test(test_tiles),
+        cmocka_unit_test(test_short_runs),
+        cmocka_unit_test(test_turns),
+        cmocka_unit_test(test_gathers),
+        cmocka_unit_test(test_apart),
+        cmocka_unit_test(test_broadcasts),
         cmocka_unit_test(test_random_blocks),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
