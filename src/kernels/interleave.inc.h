@@ -1,5 +1,8 @@
 /* Two, three, four, eight or sixteen rows that take turns, element by element, and back; with vectors of VEC bytes; see
- * transpose.c. */
+ * transpose.c.
+ *
+ * First how vectors of rows become vectors of turns, for each number of rows; then long rows, and blocks of them, of
+ * which V(interleaved) says whether they are such. */
 
 #if VEC == 64
 #  define LIST_BY_1 LIST64

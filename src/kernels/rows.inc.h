@@ -1,4 +1,7 @@
-/* Rows of bytes, with vectors of VEC bytes; see rows.c. */
+/* Rows of bytes, with vectors of VEC bytes; see rows.c.
+ *
+ * First one row; then grids of them: pieces that are put together to lines, bands, sticks, and in the files that are
+ * included between them what is joined, padded or ragged. Which way a block takes V(rows) says, at the end. */
 #include "kernels/vector.inc.h"
 
 /* ---- one row ---- */
@@ -205,7 +208,7 @@ TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stre
 TG_INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
 #if VEC == 64
     if (n < 64) {
-        _mm512_mask_storeu_epi8(d, ((uint64_t)1 << n) - 1, _mm512_loadu_si512(pad));
+        _mm512_mask_storeu_epi8(d, V(first_bytes)(n), _mm512_loadu_si512(pad));
         return;
     }
 #endif

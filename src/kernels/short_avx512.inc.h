@@ -1,10 +1,10 @@
 /* Short lines, of less than a cache line, on an Intel processor, with AVX-512: into its second-level cache, or around
  * the caches; see transpose.c.
  *
- * Strips: 16 bytes of 64 / width lines, wherever these lie, become a vector of each of a few rows (strip_of). Lines are
- * read beyond their ends, and beyond the last one too, where that is still inside of the block; else a copy is read.
- * What is not of the row is padding, or is not written. So a block has neither lists of lines nor a last square that is
- * put together element by element, and begins at once: of channels, rows have often no more than two vectors.
+ * Strips: 16 bytes of 64 / width lines, wherever these lie, become a vector of each of a few rows (short_strip). Lines
+ * are read beyond their ends, and beyond the last one too, where that is still inside of the block; else a copy is
+ * read. What is not of the row is padding, or is not written. So a block has neither lists of lines nor a last square
+ * that is put together element by element, and begins at once: of channels, rows have often no more than two vectors.
  *
  * Lines of few elements of one or two bytes that follow each other need less: a row has every n-th element, and n
  * vectors have those for one vector of it. Which byte goes where is the same for all of them, and for all rows, if

@@ -50,7 +50,7 @@ TG_INLINE void V(join)(int bits, uint8_t *d, const uint8_t *s, bool nonzero) {
 /* Less than a vector, at least one byte. */
 TG_INLINE void V(spread_part)(int bits, uint8_t *d, const uint8_t *s, int64_t n, uint8_t sign) {
     uint8_t part[VEC] __attribute__((aligned(VEC)));
-    V(store)(part, (V(vec))_mm512_maskz_loadu_epi8(((uint64_t)1 << n) - 1, s));
+    V(store)(part, (V(vec))_mm512_maskz_loadu_epi8(V(first_bytes)(n), s));
     V(store)(d, V(spread)(bits, part, sign));
 }
 

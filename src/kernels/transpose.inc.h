@@ -1,4 +1,7 @@
-/* Transposes with vectors of VEC bytes; see transpose.c. */
+/* Transposes with vectors of VEC bytes; see transpose.c.
+ *
+ * First squares, in registers; then what they make: tiles, sticks, matrices. The files that are included between them
+ * are other ways to move a block. Which one it takes V(run_block) says, near the end. */
 #include "kernels/vector.inc.h"
 #include "kernels/lanes.inc.h"
 

@@ -1,4 +1,7 @@
-/* Running a nest: groups to blocks, blocks to movers. */
+/* Running a nest: groups to blocks, blocks to movers.
+ *
+ * From below: where a block begins and how much of it there is, how one is moved or filled, boxes whose blocks one
+ * mover gets as a list of tiles, and last the shares of all boxes that make a group. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
