@@ -33,7 +33,7 @@ TG_INLINE void gapped_piece(int width, const tg_block *b, uint8_t *d, const uint
     V(turn_piece)(width, row, d, b->dst_row, s, b->src_col);
     for (int64_t at = row; at < row + tail; at += VEC)
         for (int64_t i = 0; i < n; i++)
-            _mm512_mask_storeu_epi8(d + i * b->dst_row + at, first_bytes(row + tail - at), pad);
+            _mm512_mask_storeu_epi8(d + i * b->dst_row + at, V(first_bytes)(row + tail - at), pad);
 }
 
 /* Matrices that go on along rows take turns. */

@@ -411,7 +411,7 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
         V(sparse_sticks)(d, s, b, &w);
     else if (!lines && V(joined_rows)(m, d, s, b, &w))
         return;
-    else if (b->tail == 0 && b->cols <= MOST_UNIT && w.along.dst <= NEAR_UNITS &&
+    else if (b->tail == 0 && b->cols <= MOST_UNIT && w.along.dst <= TG_NEARER_STEP &&
              in_unit_vectors(m, d, s, &w, b->cols, NULL))
         return;
     else if (m->stream && b->cols % TG_LINE_BYTES == 0 && b->cols > TG_LINE_BYTES && b->tail == 0 && w.runs && !lines)

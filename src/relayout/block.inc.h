@@ -427,8 +427,9 @@ static bool is_broadcast(const tg_draft *d, int32_t cols) {
 static bool choose_missing(tg_draft *d, int32_t a, int32_t b) {
     if (d->dst_width == 0 || d->src_width == 0 || d->converts) return false;
     if (TG_RARELY(d->tail > 0)) {
+        if (d->tail * d->dst_width >= FEW_BYTES) return false;
         const int32_t line = b == NONE ? tg_draft_find_src(d, d->src_width) : b;
-        return (a == NONE || d->loop[a].n * d->dst_width < FEW_BYTES) && tg_draft_padded_units(d, a, line);
+        return tg_draft_padded_units(d, a, line);
     }
     return TG_RARELY(b != NONE && d->loop[b].n * d->src_width < FEW_BYTES) && tg_draft_parted_units(d, a, b);
 }

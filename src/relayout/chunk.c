@@ -181,7 +181,8 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
 static int64_t reach_of(const tg_draft *d) {
     const tg_block *b = &d->box->block;
     const int64_t   width = d->dst_width, span = product(d->pair->dst->span, width);
-    int64_t         moved = product(product(b->outer, b->rows), product(b->cols, d->converts ? width : d->box->width));
+    const int64_t   cols = b->cols + b->tail;
+    int64_t         moved = product(product(b->outer, b->rows), product(cols, d->converts ? width : d->box->width));
     for (int32_t i = 0; i < d->n; i++)
         if (tg_draft_has(d, i)) moved = product(moved, d->loop[i].n);
     if (moved >= span / 8 * 7) return INT64_MAX;

@@ -251,7 +251,8 @@ static void check_eights(int bits, int rows, tg_eights way, bool dst_dense, bool
         tg_stream_end();
         if (memcmp(dst_arena, want_arena, ARENA) == 0) continue;
         fail_msg("%s way %d kind %d: %lld x %lld x %lld bytes of %d rows, turns %d from %d, dst %lld %lld, "
-                 "src %lld %lld", m.name, (int)way, kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, dst_turns,
+                 "src %lld %lld",
+                 m.name, (int)way, kind, (long long)b.outer, (long long)b.rows, (long long)b.cols, rows, dst_turns,
                  src_turns, (long long)b.dst_outer, (long long)b.dst_row, (long long)b.src_outer, (long long)b.src_row);
     }
 }
