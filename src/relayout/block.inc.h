@@ -22,6 +22,7 @@ enum {
     FEW_ROWS = 16,
     SHORT_RUN = 64, /* bytes: a transpose that writes shorter ones goes on along dst, that reads such ones along src */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
+    GOOD_LINES = 512, /* bytes: or from here on, where they are whole lines around the caches */
     GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
     FEW_BYTES = 16,  /* of a line, or a row, are too few for squares */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
@@ -211,12 +212,19 @@ typedef struct tile_rest {
     int64_t chunk, inside; /* steps at a time; elements of one step */
 } tile_rest;
 
+/* n steps of so many bytes, less what is no whole lines of them. */
+static int64_t in_lines(int64_t n, int64_t bytes) {
+    const int64_t grain = TG_LINE_BYTES / tg_min(bytes & -bytes, TG_LINE_BYTES);
+    return n > grain ? n / grain * grain : n;
+}
+
 /* One side of a tile: from loop `index` on, the loops that go on where the ones before end in dst (or src), until their
  * run is good, of so many bytes; of the last one as much as there is room for, `most` elements. */
 typedef struct tile_side {
     tg_loop *loop;
     int32_t  n;
     bool     in_dst;
+    bool     lines; /* of dst, in runs of several, whole ones where it is cut */
     int64_t  elements;
     tile_rest left;
 } tile_side;
@@ -235,6 +243,7 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
         tg_draft_take(d, index);
         if (all > room) { /* chunks of the same size, but for the innermost loop, which fills vectors */
             l->n = s->n > 1 ? tg_ceil_div(all, tg_ceil_div(all, room)) : room;
+            if (s->lines && s->n > 1) l->n = in_lines(l->n, tg_bytes_for(s->elements * unit, bits));
             s->left = (tile_rest){index, l->n, s->elements};
         }
         s->elements *= l->n;
@@ -244,8 +253,8 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
-/* Both sides, the one that begins with the shorter loop first; the other one has what room is left. Columns and rows
- * may be the other way round. */
+/* Both sides, the one that begins with the shorter loop first; the other one has what room is left, or as much as if
+ * columns were not in lines. Columns and rows may be the other way round. */
 static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) {
     const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
     if (d->loop[b].n < d->loop[a].n) {
@@ -253,7 +262,7 @@ static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows,
         return;
     }
     tg_draft_take(d, b); /* not for the other side */
-    take_side(d, cols, a, most, GOOD_RUN);
+    take_side(d, cols, a, cols->lines ? TG_TURN_SIDE : most, cols->lines ? GOOD_LINES : GOOD_RUN);
     d->left |= (uint64_t)1 << b;
     const int64_t room = tg_max(tg_div(tg_div(TG_STAGE_BYTES, width), cols->elements), most);
     take_side(d, rows, b, room / WHOLE_BYTES * WHOLE_BYTES,
@@ -331,7 +340,13 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     if (!always && !writes_briefly && !reads_briefly) return false;
     if (!always && left == ((uint64_t)1 << a | (uint64_t)1 << b)) return false; /* nothing makes them longer */
     if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
+    cols.lines = !always && d->plan->stream_turned && d->plan->far;
     take_sides(d, &cols, a, &rows, b);
+    if (cols.lines && !turns_straight(d, cols.elements, rows.elements)) { /* a stage has no room for them */
+        d->left = left;
+        cols.lines = false;
+        take_sides(d, &cols, a, &rows, b);
+    }
     const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);
     const bool apart = !reads_briefly && writes_apart(d, &cols, a, &rows, b);
     if (always || wide || apart || cols.n > 2 || rows.n > 2) {
