@@ -30,7 +30,7 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     const bool     outer = which == TG_BLOCK_OUTER, rows = which == TG_BLOCK_ROWS, cols = which == TG_BLOCK_COLS;
     int64_t *const n = outer ? &b->outer : rows ? &b->rows : &b->cols;
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
-    if (TG_RARELY(d->reach < INT64_MAX) && !cols && dst > 0) most = tg_min(most, tg_max(d->reach / dst, 1));
+    if (TG_RARELY(d->reach < INT64_MAX) && !cols && dst > 0 && dst <= d->reach) most = tg_min(most, d->reach / dst);
     if (*n <= most) return;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
     const bool     packed = cols && d->converts; /* then a step of 0 is that of packed elements */
@@ -177,7 +177,8 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
 
 /* From far, where other boxes write what lies between the rows of this one (padding, the rest of ragged tiles), a block
  * reaches no further in dst than a group of all boxes does: what they share of a line is still in a cache when the
- * second one comes to it (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). */
+ * second one comes to it (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4).
+ * Rows that are further apart share nothing. */
 static int64_t reach_of(const tg_draft *d) {
     const tg_block *b = &d->box->block;
     const int64_t   width = d->dst_width, span = product(d->pair->dst->span, width);
