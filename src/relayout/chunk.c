@@ -23,16 +23,61 @@ static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
     return packed || step == TG_PACKED_STEP ? n * bits / 8 : n * step;
 }
 
-/* The loop `which` of the block takes at most `most` steps at a time, if it is longer, and rows no more than d->reach.
- */
+/* Copies that share a place have more elements than bytes. */
+static int64_t product(int64_t a, int64_t b) {
+    int64_t p;
+    return tg_mul(&p, a, b) ? p : INT64_MAX;
+}
+
+/* In dst, from one run to the next. */
+static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    return (b->cols + (b->ragged == TG_RAGGED_NOT ? b->tail : 0)) * width;
+}
+
+/* Do runs of dst begin or end inside a line? Then blocks should be as long as runs are: what two blocks share of a line
+ * neither of them writes around the caches. */
+static bool shares_lines(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    const int64_t   total = bytes_of_run(d, width);
+    return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
+}
+
+/* Does the box fill what lies between steps of so many bytes in dst, or nearly? Then no other box writes there. */
+static bool fills_steps(const tg_draft *d, int64_t step) {
+    const tg_block *b = &d->box->block;
+    int64_t         filled = product(b->cols + b->tail, d->converts ? d->dst_width : d->box->width);
+    if (b->dst_row < step) filled = product(filled, b->rows);
+    if (b->dst_outer < step) filled = product(filled, b->outer);
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i) && d->loop[i].dst < step) filled = product(filled, d->loop[i].n);
+    return filled >= step / 8 * 7;
+}
+
+/* How many steps of a loop, of so many bytes on either side, are a block's, at most. From far, where other boxes write
+ * what lies between (padding, the rest of ragged tiles) and in the same lines, a block reaches no further than a group
+ * of all boxes does: these lines are still in a cache when the second one comes to them (256 MiB, an Emerald Rapids, x
+ * memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). Steps that are longer than that share nothing, and lines
+ * of src are read as a whole. */
+static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
+    if (TG_MOSTLY(!d->plan->far) || d->dst_width == 0 || dst <= 0) return INT64_MAX;
+    const int64_t span = product(d->pair->dst->span, d->dst_width);
+    const int64_t groups = d->plan->bytes / tg_max(d->pair->tuning->group_bytes, 1);
+    const int64_t reach = tg_max(span / tg_max(groups, 1), LEAST_REACH);
+    if (dst > reach || !shares_lines(d, d->converts ? d->dst_width : d->box->width) || fills_steps(d, dst))
+        return INT64_MAX;
+    return tg_max(reach / dst, LINE_PAIR / tg_max(tg_magnitude(src), 1));
+}
+
+/* The loop `which` of the block takes at most `most` steps at a time, if it is longer. */
 static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     tg_block      *b = &d->box->block;
     const bool     outer = which == TG_BLOCK_OUTER, rows = which == TG_BLOCK_ROWS, cols = which == TG_BLOCK_COLS;
     int64_t *const n = outer ? &b->outer : rows ? &b->rows : &b->cols;
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
-    if (TG_RARELY(d->reach < INT64_MAX) && !cols && dst > 0 && dst <= d->reach) most = tg_min(most, d->reach / dst);
-    if (*n <= most) return;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
+    if (!cols) most = tg_min(most, within_reach(d, dst, src));
+    if (*n <= most) return;
     const bool     packed = cols && d->converts; /* then a step of 0 is that of packed elements */
     const tg_loop  chunks = {tg_ceil_div(*n, most), walk_bytes(most, dst, d->plan->dst_bits, cols && dst == 0),
                              walk_bytes(most, src, d->plan->src_bits, packed && d->src_width == 0 && src == 0),
@@ -41,12 +86,6 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     d->loop[d->n++] = chunks; /* there is room: dims.inc.h leaves it */
     d->box->total[which] = *n;
     *n = most;
-}
-
-/* Copies that share a place have more elements than bytes. */
-static int64_t product(int64_t a, int64_t b) {
-    int64_t p;
-    return tg_mul(&p, a, b) ? p : INT64_MAX;
 }
 
 /* A multiple of `grain` near what fits into `room`; chunks are as equal as they can be, for threads share them out. */
@@ -63,12 +102,6 @@ static int64_t in_pairs(int64_t n, int64_t most) {
     if (n <= most) return most;
     const int64_t chunks = tg_ceil_div(n, most);
     return chunks % 2 == 0 ? most : tg_ceil_div(n, chunks + 1);
-}
-
-/* In dst, from one run to the next. */
-static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
-    const tg_block *b = &d->box->block;
-    return (b->cols + (b->ragged == TG_RAGGED_NOT ? b->tail : 0)) * width;
 }
 
 /* Rows that follow each other on both sides, with nothing but padding between them in dst, or short ones inside of few
@@ -88,14 +121,6 @@ static int64_t bytes_of_row(const tg_draft *d) { return d->box->block.cols * (d-
 static bool reads_on(const tg_draft *d) {
     const tg_block *b = &d->box->block;
     return d->src_width > 0 && b->outer > 1 && b->src_row == bytes_of_row(d);
-}
-
-/* Do runs of dst begin or end inside a line? Then blocks should be as long as runs are: what two blocks share of a line
- * neither of them writes around the caches. */
-static bool shares_lines(const tg_draft *d, int64_t width) {
-    const tg_block *b = &d->box->block;
-    const int64_t   total = bytes_of_run(d, width);
-    return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
 }
 
 /* Of a block of runs. */
@@ -175,27 +200,11 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
     return n / p->threads;
 }
 
-/* From far, where other boxes write what lies between the rows of this one (padding, the rest of ragged tiles), a block
- * reaches no further in dst than a group of all boxes does: what they share of a line is still in a cache when the
- * second one comes to it (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4).
- * Rows that are further apart share nothing. */
-static int64_t reach_of(const tg_draft *d) {
-    const tg_block *b = &d->box->block;
-    const int64_t   width = d->dst_width, span = product(d->pair->dst->span, width);
-    const int64_t   cols = b->cols + b->tail;
-    int64_t         moved = product(product(b->outer, b->rows), product(cols, d->converts ? width : d->box->width));
-    for (int32_t i = 0; i < d->n; i++)
-        if (tg_draft_has(d, i)) moved = product(moved, d->loop[i].n);
-    if (moved >= span / 8 * 7) return INT64_MAX;
-    return tg_max(span / tg_max(d->plan->bytes / tg_max(d->pair->tuning->group_bytes, 1), 1), LEAST_REACH);
-}
-
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
     if (d->ncols > 0 || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
-    d->reach = TG_RARELY(d->plan->far) && d->dst_width > 0 ? reach_of(d) : INT64_MAX;
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     int64_t       room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);

@@ -38,11 +38,11 @@ static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g)
 }
 
 /* Full runs that another loop continues on both sides are parts of a longer run. And with a single full run, two boxes
- * are of one loop less each: a block has place for three. Around the caches lines that both boxes write in part cost
- * more (256 MiB, an Emerald Rapids, x memcpy: sticks to rows of 63 floats 0.08 apart and 0.44 joined). */
-static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
+ * are of one loop less each: a block has place for three. But around the caches, where rows of dst go on from the one
+ * to the other, lines that both boxes write in part cost more (256 MiB, an Emerald Rapids, x memcpy: sticks to rows of 63 floats 0.08 apart and 0.44 joined). */
+static bool better_apart(const refinement *r, const dim *segments, int64_t steps, int64_t w) {
     const tg_draft *d = &r->common;
-    if (steps == 1 && d->n > 1 && !r->plan->stream) return true;
+    if (steps == 1 && d->n > 1 && !(r->plan->stream && segments->high_dst == w)) return true;
     const int64_t dst = w * d->dst_unit, src = w * d->src_unit;
     for (int32_t i = 0; i < d->n; i++)
         if (d->loop[i].dst == dst && d->loop[i].src == src) return true;
@@ -55,7 +55,7 @@ static bool better_apart(const refinement *r, int64_t steps, int64_t w) {
 static const segment *join(refinement *r, const dim *d) {
     const segment *const whole = d->data, *const rest = &whole[1];
     const int64_t        steps = whole->nloops == 2 ? whole->loop->n : 1, w = whole->loop[whole->nloops - 1].n;
-    if (better_apart(r, steps, w) || r->segments_end == r->segments + MAX_SEGMENTS) return NULL;
+    if (better_apart(r, d, steps, w) || r->segments_end == r->segments + MAX_SEGMENTS) return NULL;
     tg_loop *const loop = r->loops_end;
     if (r->loops + MAX_LOOPS - loop < 2) return NULL;
     segment *const s = add_segment(r, 0, 0);
