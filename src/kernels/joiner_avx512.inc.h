@@ -15,7 +15,7 @@ TG_INLINE __m512i V(moved_up)(int64_t n) {
 TG_INLINE void V(put_part)(uint8_t *line, __m512i v, int64_t from, int64_t to, bool plain) {
     uint8_t bytes[TG_LINE_BYTES];
     if (plain) {
-        _mm512_mask_storeu_epi8(line, V(bytes_between)(from, to), v);
+        _mm512_mask_storeu_epi8(line, V(first_bytes)(to) & ~V(first_bytes)(from), v);
         return;
     }
     _mm512_storeu_si512(bytes, v);

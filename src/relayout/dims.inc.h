@@ -39,7 +39,8 @@ static bool can_join(const refinement *r, const dim *d, const tg_both_digits *g)
 
 /* Full runs that another loop continues on both sides are parts of a longer run. And with a single full run, two boxes
  * are of one loop less each: a block has place for three. But around the caches, where rows of dst go on from the one
- * to the other, lines that both boxes write in part cost more (256 MiB, an Emerald Rapids, x memcpy: sticks to rows of 63 floats 0.08 apart and 0.44 joined). */
+ * to the other, lines that both boxes write in part cost more (256 MiB, an Emerald Rapids, x memcpy: sticks to rows of
+ * 63 floats 0.08 apart and 0.44 joined). */
 static bool better_apart(const refinement *r, const dim *segments, int64_t steps, int64_t w) {
     const tg_draft *d = &r->common;
     if (steps == 1 && d->n > 1 && !(r->plan->stream && segments->high_dst == w)) return true;
