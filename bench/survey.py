@@ -130,8 +130,9 @@ def longer(kind, shape, nbytes):
     if nbytes is None:
         return shape
     d = 0 if len(shape) == 4 else shape.index(max(shape))
-    more = nbytes / BYTES[kind] / (math.prod(shape) / shape[d]) - shape[d]
-    return [*shape[:d], shape[d] + max(0, round(more / 128)) * 128, *shape[d + 1:]]
+    each = math.prod(shape) // shape[d]  # elements of one step
+    more = (int(nbytes / BYTES[kind]) // each - shape[d] + 64) // 128
+    return [*shape[:d], shape[d] + max(0, more) * 128, *shape[d + 1:]]
 
 
 def real_moves(nbytes):
@@ -176,7 +177,8 @@ def options():
     parser.add_argument("--real", action="store_true", help="the moves that runtimes have")
     parser.add_argument("--seed", type=int, help="of random moves (default: another one each time, which is printed)")
     parser.add_argument("--count", type=int, help="random moves (default 200)")
-    parser.add_argument("--bytes", type=int, help="of a tensor without padding, about (default 524288)")
+    parser.add_argument("--bytes", type=int, help="of a tensor without padding, about (default 524288); with --real in "
+                        "steps of 128 images or rows, and no smaller than without it")
     parser.add_argument("--types", help=f"of random moves, of {','.join(BYTES)} (default u8,f16,bf16,f32,f64)")
     parser.add_argument("--below", type=float, default=0.35, help="print what is slower (default 0.35)")
     parser.add_argument("--list", action="store_true", help="print the moves and time none")
@@ -190,8 +192,9 @@ def options():
     o.bytes = 512 << 10 if o.bytes is None and not o.real else o.bytes
     o.types = (o.types or "u8,f16,bf16,f32,f64").split(",")
     unknown = [kind for kind in o.types if kind not in BYTES]
-    if unknown or o.count < 1 or (o.bytes is not None and o.bytes < 64):
-        parser.error(f"no such type: {unknown[0]}" if unknown else "--count is at least 1, --bytes at least 64")
+    if unknown or o.count < 1 or (o.bytes is not None and not 64 <= o.bytes < 1 << 48):
+        sizes = f"--count is at least 1 (it is {o.count}), --bytes 64 to 2^48 (it is {o.bytes})"
+        parser.error(f"no such type: '{unknown[0]}'" if unknown else sizes)
     if not o.list and not o.lib:
         parser.error("no library is named")
     if not o.list and not PROGRAM.exists():
@@ -205,13 +208,13 @@ def main():
     if not o.real:
         print(f"--seed {o.seed}", file=sys.stderr if o.list else sys.stdout, flush=True)
     if o.list:
-        try:
-            print("\n".join(moves), flush=True)
-        except BrokenPipeError:
-            sys.stdout = None
+        print("\n".join(moves), flush=True)
         return 0
     return report(measure(moves, o.lib), moves, o.below, len(o.lib) > 1)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # who reads has what it wants
+        sys.stdout = None

@@ -511,7 +511,7 @@ typedef struct tg_executor {
     int32_t threads; /* about how many run at once, >= 1; 1: everything stays on the calling thread */
 } tg_executor;
 
-/* Who reads dst next. Without a hint large moves write around the caches: from 1.5 to 24 MiB on, both sides together,
+/* Who reads dst next. Without a hint large moves write around the caches: from 2.5 to 24 MiB on, both sides together,
  * by processor and by what is moved (docs/relayout.md). */
 typedef enum tg_hint {
     TG_HINT_CACHED = 1, /* the CPU does, soon, and dst fits into its caches: never write around them. Where dst does not

@@ -29,8 +29,8 @@ static uint32_t likes_x86(void) {
 /* Measured as well: the third-level cache of an EPYC takes stores as fast as cores make them, up to its size;
  * that of a Xeon is slower than memory written around it, so there the second-level cache decides (an Emerald Rapids,
  * 2 MiB of it: transposes of 1.6 to 2.3 MiB are 1.3 to 2.5 times as fast into it, from 2.7 MiB on slower, runs from
- * 2.6 MiB on). One core of a Zen 5 writes around the cache as fast as into it, two share what memory takes, not their
- * caches. */
+ * 2.6 MiB on; of several threads 3 MiB, of which half is each one's, is not measured anew). One core of a Zen 5 writes
+ * around the cache as fast as into it, two share what memory takes, not their caches. */
 int64_t tg_cpu_stream_bytes(bool alone, bool turned) {
     enum { MIB = 1 << 20 };
     int64_t bytes = 12 * MIB;

@@ -38,6 +38,7 @@ enum { WORDS = VEC / 8, MOST_ROWS = 8, SECOND_ELSE_THIRD = 0xca };
 typedef struct eights {
     int64_t  rows, row, turns; /* how many; bytes from row to row; bytes of a word where they take turns */
     bool     stream, claims;     /* lines are whole, and written around the caches; or asked for */
+    int64_t unread; /* bytes at the end of a word of src of which no row has a bit: src may end before them */
     uint64_t keep;             /* bits of a word that rows have; the others are padding's */
     __m512i  pad, gather, turn; /* words of n bytes to or from 8; bytes of words turned, eight by eight */
     __m512i  low[3], by[3];     /* of 16, 32, 64 bits, those that rows have of the low half, and what it lacks */
@@ -100,19 +101,14 @@ TG_INLINE __m512i move_together(int bits, const eights *e, __m512i x) {
     return _mm512_permutexvar_epi8(e->gather, x);
 }
 
-static inline uint64_t first_bytes(int64_t n) {
-    return n <= 0 ? 0 : n >= VEC ? ~(uint64_t)0 : ~(uint64_t)0 >> (VEC - n);
-}
-
 /* Of n words of turns the first eight; n may be less, or nothing. */
-TG_INLINE __m512i load_turns(const eights *e, bool dense, bool whole, const uint8_t *s, int64_t n) {
-    if (whole && !dense) return (__m512i)V(load)(s);
-    return _mm512_maskz_loadu_epi8(first_bytes(whole ? WORDS * e->turns : tg_min(n, WORDS) * e->turns), s);
+TG_INLINE __m512i load_turns(const eights *e, bool whole, const uint8_t *s, int64_t n) {
+    return _mm512_maskz_loadu_epi8(V(bytes_left)((whole ? WORDS : tg_min(n, WORDS)) * e->turns - e->unread), s);
 }
 
 TG_INLINE void store_turns(const eights *e, bool dense, bool stream, bool whole, uint8_t *d, __m512i x, int64_t n) {
     if (whole && !dense) V(put)(d, (V(vec))x, stream);
-    else _mm512_mask_storeu_epi8(d, first_bytes(whole ? WORDS * e->turns : tg_min(n, WORDS) * e->turns), x);
+    else _mm512_mask_storeu_epi8(d, V(bytes_left)(whole ? WORDS * e->turns : tg_min(n, WORDS) * e->turns), x);
 }
 
 /* ---- rows ---- */
@@ -141,11 +137,11 @@ TG_INLINE void turn_words(__m512i *v) {
 /* n bytes of each row, at most a vector; `whole`: one. */
 TG_INLINE void part_eights(int bits, bool dense, bool stream, bool whole, const eights *e, uint8_t *d, const uint8_t *s,
                            int64_t n) {
-    const uint64_t some = first_bytes(n);
+    const uint64_t some = V(bytes_left)(n);
     __m512i        v[8];
     TG_UNROLL
     for (int j = 0; j < 8; j++) {
-        __m512i x = load_turns(e, dense, whole, s + j * WORDS * e->turns, n - j * WORDS);
+        __m512i x = load_turns(e, whole, s + j * WORDS * e->turns, n - j * WORDS);
         if (dense) x = move_apart(bits, e, x);
         v[j] = _mm512_permutexvar_epi8(e->turn, x);
     }
@@ -163,7 +159,7 @@ TG_INLINE void part_eights(int bits, bool dense, bool stream, bool whole, const 
 
 TG_INLINE void mix_eights(int bits, bool dense, bool stream, bool whole, const eights *e, uint8_t *d, const uint8_t *s,
                           int64_t n) {
-    const uint64_t some = first_bytes(n);
+    const uint64_t some = V(bytes_left)(n);
     __m512i        v[8];
     TG_UNROLL
     for (int r = 0; r < MOST_ROWS; r++, s += e->row) {
@@ -188,12 +184,12 @@ TG_INLINE void pad_eights(int bits, bool dense, bool stream, bool whole, const e
                           int64_t n) {
     enum { ALL = MOST_ROWS };
     const int64_t in = dense ? e->rows : ALL, out = dense ? ALL : e->rows;
-    const __m512i v = _mm512_maskz_loadu_epi8(first_bytes(tg_min(n, WORDS) * in), s);
+    const __m512i v = _mm512_maskz_loadu_epi8(V(bytes_left)(tg_min(n, WORDS) * in - e->unread), s);
     if (e->claims) TG_CLAIM(d + TG_CLAIMED);
     __m512i x = dense ? move_apart(bits, e, v) : move_together(bits, e, v);
     if (dense) x = _mm512_ternarylogic_epi64(_mm512_set1_epi64((int64_t)e->keep), x, e->pad, SECOND_ELSE_THIRD);
     if (whole && dense) V(put)(d, (V(vec))x, stream);
-    else _mm512_mask_storeu_epi8(d, first_bytes(tg_min(n, WORDS) * out), x);
+    else _mm512_mask_storeu_epi8(d, V(bytes_left)(tg_min(n, WORDS) * out), x);
 }
 
 /* ---- blocks ---- */
@@ -215,6 +211,7 @@ static eights eights_of(int bits, bool dense, bool back, bool apart, const tg_mo
         e.low[k] = _mm512_set1_epi64(lowest(e.rows << k, 16 << k));
         e.by[k] = _mm512_set1_epi64((MOST_ROWS - e.rows) << k);
     }
+    e.unread = b->src_col == MOST_ROWS ? (MOST_ROWS - e.rows) * bits / 8 : 0;
     e.keep = (uint64_t)lowest(e.rows * bits, MOST_ROWS * bits);
     e.pad = b->pad != NULL ? _mm512_set1_epi8((char)b->pad[0]) : _mm512_setzero_si512();
     return e;

@@ -26,14 +26,14 @@ TG_INLINE void claim_gapped(uint8_t *d, int64_t n, int64_t step, int64_t bytes) 
     }
 }
 
-/* 64 bytes of each line. */
+/* 64 bytes of each line become rows, with padding behind them. */
 TG_INLINE void gapped_piece(int width, const tg_block *b, uint8_t *d, const uint8_t *s, __m512i pad) {
     const int64_t row = b->cols * width, tail = b->tail * width, n = VEC / width;
     claim_gapped(d, n, b->dst_row, row + tail);
     V(turn_piece)(width, row, d, b->dst_row, s, b->src_col);
     for (int64_t at = row; at < row + tail; at += VEC)
         for (int64_t i = 0; i < n; i++)
-            _mm512_mask_storeu_epi8(d + i * b->dst_row + at, V(first_bytes)(row + tail - at), pad);
+            _mm512_mask_storeu_epi8(d + i * b->dst_row + at, V(bytes_left)(row + tail - at), pad);
 }
 
 /* Matrices that go on along rows take turns. */

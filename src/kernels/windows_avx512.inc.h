@@ -100,7 +100,7 @@ TG_INLINE void windows_block(int width, int groups, uint8_t *d, const uint8_t *s
             const __m512i v = p + reach <= l.end ? put_together(groups, p, step, last, w.place[k])
                                                  : put_last_together(p, step, b->cols, line - (p - s), w.place[k]);
             if (all - i >= VEC) V(store)(d + i, (V(vec))v);
-            else _mm512_mask_storeu_epi8(d + i, V(first_bytes)(all - i), v);
+            else _mm512_mask_storeu_epi8(d + i, V(bytes_left)(all - i), v);
             if (++k == w.n) from += w.at[k], k = 0;
         }
     }

@@ -53,19 +53,21 @@ static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
 }
 
-/* The loops of one side of a tile, outermost first; a single one may be cut in chunks. */
-static void put_tile_loops(tg_writer *w, const char *name, const tg_loop *loop, int32_t n, int64_t chunk) {
-    for (int32_t i = n; i-- > 0;) {
-        put_loop(w, name, n == 1 ? chunk : loop[i].n, loop[i].dst, loop[i].src);
-        tg_put_char(w, '\n');
-    }
-}
-
 static void put_tail(tg_writer *w, int64_t tail) {
     if (tail == 0) return;
     tg_put_text(w, ", then ");
     tg_put_int(w, tail);
     tg_put_text(w, " of padding");
+}
+
+/* The loops of one side of a tile, outermost first; a single one may be cut in chunks. */
+static void put_tile_loops(tg_writer *w, const char *name, const tg_loop *loop, int32_t n, int64_t chunk,
+                           int64_t tail) {
+    for (int32_t i = n; i-- > 0;) {
+        put_loop(w, name, n == 1 ? chunk : loop[i].n, loop[i].dst, loop[i].src);
+        if (i == 0) put_tail(w, tail);
+        tg_put_char(w, '\n');
+    }
 }
 
 /* The end of the line of a loop of a block, which may be the ragged one. */
@@ -117,8 +119,9 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
     if (box->ncols > 0) {
         const tg_loop *cols = &nest->loop[box->first + box->nloops];
-        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows);
-        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols);
+        const int64_t  missing = box->route == TG_ROUTE_TWICE ? tg_missing_elements(nest, box) : 0;
+        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
+        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols, missing * nest->width[box->in]);
         return;
     }
     if (b->rows > 1 || b->ragged == TG_RAGGED_ROWS) {

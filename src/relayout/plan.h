@@ -135,6 +135,13 @@ typedef struct tg_nest {
     tg_box   box[TG_PLAN_BOXES];
 } tg_nest;
 
+/* Route twice: elements that the first transpose adds to each run of its columns, which are padding, so that the second
+ * one's elements, which are as wide as several, are complete. */
+static inline int64_t tg_missing_elements(const tg_nest *nest, const tg_box *box) {
+    const int64_t unit = nest->width[box->mover] / nest->width[box->in];
+    return unit > 1 ? unit - nest->loop[box->first + box->nloops].n : 0;
+}
+
 enum {
     TG_NO_ROW = -1,
     TG_WALK_LINES = 256 /* rows of one block, where they are listed */
@@ -214,7 +221,8 @@ typedef struct tg_tuning {
                               * together; with less, a part that moves to another thread has to move to another cache
                               * as well, and one task each is faster */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
-    int64_t far_bytes;       /* from here on src is not in the second-level cache */
+    int64_t far_bytes;       /* from here on src is not in the second-level cache; nor is it where the processor likes
+                              * stores around the caches */
     int64_t memory_bytes;    /* from here on it is probably in no cache at all */
 } tg_tuning;
 

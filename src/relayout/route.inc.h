@@ -209,6 +209,10 @@ static bool choose_tiles(tg_draft *d) {
     }
 }
 
+_Static_assert(TG_FAMILY_PART_EIGHTS - TG_FAMILY_MIX_EIGHTS == TG_EIGHTS_PART - TG_EIGHTS_MIX &&
+                   TG_FAMILY_PAD_EIGHTS - TG_FAMILY_MIX_EIGHTS == TG_EIGHTS_PAD - TG_EIGHTS_MIX,
+               "families are ways of eights, in their order");
+
 static bool make_turns(tg_mover *out, const tg_draft *d) {
     const tg_plan_private *p = d->plan;
     const tg_box          *box = d->box;

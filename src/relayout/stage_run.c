@@ -333,8 +333,7 @@ const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8
                               const tg_block *b) {
     const tg_nest *nest = &p->as.nest;
     const tg_loop *loop = &nest->loop[box->first + box->nloops];
-    const int64_t  unit = nest->width[box->mover] / nest->width[box->in]; /* that the first one completes; or 1, 0 */
-    const pass in = pass_of(&nest->mover[box->in], loop, box->ncols, box->counted_in, unit > 1 ? unit - loop->n : 0),
+    const pass in = pass_of(&nest->mover[box->in], loop, box->ncols, box->counted_in, tg_missing_elements(nest, box)),
                out = pass_of(&nest->mover[box->mover], loop + box->ncols, box->nrows, box->counted_out, 0);
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     run_pass(&in, b, &box->block, between, src);

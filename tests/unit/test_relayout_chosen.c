@@ -57,14 +57,9 @@ static void test_tiles_of_loops(void **state) {
         {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{1,0:E(4)}"},
         {"s4[32,384]{1,0:T(8,128)(2,1)E(4)}", "s4[32,384]{0,1:E(4)}"},
         {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{0,1:E(2)}"},
-        {"s4[7,5000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,5000]{1,0:E(4)}"}, /* up to eight that take turns, some missing */
-        {"s4[7,20000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,20000]{0,1:E(4)}"},
-        {"s4[7,20002]{1,0:E(4)}", "s4[7,20002]{0,1:E(4)}"},
-        {"u2[5,13,364]{2,1,0:T(8,128)(8,1)E(2)}", "u2[5,13,364]{2,1,0:E(2)}"},
         {"u2[6,1000]{1,0:T(8,128)(8,1)E(2)}", "u2[6,1000]{0,1:E(2)}"},
         {"s4[5,3,19,66]{3,2,1,0:T(8,128)(8,1)E(4)}", "s4[5,3,19,66]{3,2,1,0:E(4)}"},
         {"pred[5,2048]{1,0:T(8,128)(8,1)E(1)}", "pred[5,2048]{1,0:E(1)}"},
-        {"pred[7,2048]{0,1:E(1)}", "pred[7,2048]{1,0:E(1)}"},
         {"u2[32,384]{1,0:T(8,128)(4,1)E(2)}", "u2[32,384]{1,0:E(2)}"},
         {"s4[128,200]{1,0:E(4)}", "s4[128,200]{0,1:E(4)}"},
         {"u4[48,344]{1,0:E(4)}", "u4[48,344]{0,1:E(4)}"}, /* 16384 / 48 elements are no whole bytes */
@@ -88,15 +83,58 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
-static bool is_turned_twice(const tg_layout *dst, const tg_layout *src) {
+static const tg_nest *nest_of(tg_plan *plan, const tg_layout *dst, const tg_layout *src) {
     static const uint64_t pad[2];
     const tg_plan_params  params = {.dst = dst, .src = src, .pad = pad};
-    tg_plan               plan;
-    assert_int_equal(tg_plan_init(&plan, &params, NULL), TG_OK);
-    const tg_plan_private *const p = tg_plan_see(&plan);
-    bool                         twice = false;
-    for (int32_t i = 0; i < p->as.nest.nboxes; i++) twice |= p->as.nest.box[i].route == TG_ROUTE_TWICE;
+    assert_int_equal(tg_plan_init(plan, &params, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(plan)->way, TG_WAY_NEST);
+    return &tg_plan_see(plan)->as.nest;
+}
+
+static bool is_turned_twice(const tg_layout *dst, const tg_layout *src) {
+    tg_plan              plan;
+    const tg_nest *const nest = nest_of(&plan, dst, src);
+    bool                 twice = false;
+    for (int32_t i = 0; i < nest->nboxes; i++) twice |= nest->box[i].route == TG_ROUTE_TWICE;
     return twice;
+}
+
+static bool is_of_eights(const tg_layout *dst, const tg_layout *src) {
+    tg_plan              plan;
+    const tg_nest *const nest = nest_of(&plan, dst, src);
+    bool                 eights = false;
+    for (int32_t i = 0; i < nest->nboxes; i++) eights |= tg_is_of_eights(nest->box[i].family);
+    return eights;
+}
+
+/* Up to eight packed rows take turns, on one side or on both, with vectors of 64 bytes; those of few bytes do not. */
+static void test_eights(void **state) {
+    (void)state;
+    static const struct {
+        const char *turns, *rows;
+        bool        into, back;
+    } cases[] = {
+        {"s4[7,5000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,5000]{1,0:E(4)}", true, true},
+        {"s4[7,20000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,20000]{0,1:E(4)}", true, true},
+        {"s4[7,20002]{0,1:E(4)}", "s4[7,20002]{1,0:E(4)}", true, true},
+        {"s4[8,4096]{1,0:T(8,128)(8,1)E(4)}", "s4[8,4096]{1,0:E(4)}", true, true},
+        {"u2[5,13,364]{2,1,0:T(8,128)(8,1)E(2)}", "u2[5,13,364]{2,1,0:E(2)}", true, true},
+        {"pred[7,2048]{0,1:E(1)}", "pred[7,2048]{1,0:E(1)}", true, true},
+        {"u4[2,16]{1,0:T(8,128)(8,1)E(4)}", "u4[2,16]{1,0:E(4)}", true, true}, /* in one call */
+        {"u4[5,16]{1,0:T(8,128)(8,1)E(4)}", "u4[5,16]{0,1:E(4)}", true, true},
+        {"u4[2,16,4]{2,0,1:E(4)}", "u4[2,16,4]{1,0,2:E(4)}", false, true}, /* parts of turns, up to the end of src */
+        {"u2[2,32,4]{2,0,1:E(2)}", "u2[2,32,4]{1,0,2:E(2)}", false, true},
+        {"s4[7,8]{0,1:E(4)}", "s4[7,8]{1,0:E(4)}", false, false},
+    };
+    const bool can = (tg_cpu_features() & TG_CPU_AVX512) != 0;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_layout turns = layout_of(cases[i].turns), rows = layout_of(cases[i].rows);
+        const bool      into = is_of_eights(&turns, &rows), back = is_of_eights(&rows, &turns);
+        if (into != (can && cases[i].into) || back != (can && cases[i].back))
+            fail_msg("%s: into %d, back %d", cases[i].turns, into, back);
+        check_move(&turns, &rows);
+        check_move(&rows, &turns);
+    }
 }
 
 /* Short runs on both sides, one of them by turns: two transposes, with lines of a long loop between them. */
@@ -484,15 +522,25 @@ static void test_ragged_rows(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sticks), cmocka_unit_test(test_views),
-        cmocka_unit_test(test_both_ways), cmocka_unit_test(test_tail_of_chunks),
-        cmocka_unit_test(test_padded_ones), cmocka_unit_test(test_copies_of_still_digits),
-        cmocka_unit_test(test_ragged_rows), cmocka_unit_test(test_tiles_of_loops),
-        cmocka_unit_test(test_two_transposes), cmocka_unit_test(test_units_with_missing_elements),
-        cmocka_unit_test(test_converted_transposes), cmocka_unit_test(test_strides),
-        cmocka_unit_test(test_packed_windows), cmocka_unit_test(test_packed_broadcasts),
-        cmocka_unit_test(test_walks), cmocka_unit_test(test_packed_between_others),
-        cmocka_unit_test(test_loose_boxes), cmocka_unit_test(test_packed_as_bytes),
+        cmocka_unit_test(test_sticks),
+        cmocka_unit_test(test_views),
+        cmocka_unit_test(test_both_ways),
+        cmocka_unit_test(test_tail_of_chunks),
+        cmocka_unit_test(test_padded_ones),
+        cmocka_unit_test(test_copies_of_still_digits),
+        cmocka_unit_test(test_ragged_rows),
+        cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_eights),
+        cmocka_unit_test(test_two_transposes),
+        cmocka_unit_test(test_units_with_missing_elements),
+        cmocka_unit_test(test_converted_transposes),
+        cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_packed_windows),
+        cmocka_unit_test(test_packed_broadcasts),
+        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_packed_between_others),
+        cmocka_unit_test(test_loose_boxes),
+        cmocka_unit_test(test_packed_as_bytes),
     };
     random_state = 20260803;
     return cmocka_run_group_tests_name("relayout_chosen", tests, NULL, NULL);
