@@ -60,11 +60,13 @@ TG_INLINE void swap_fields(__m512i *a, __m512i *b, unsigned shift, uint8_t low) 
 TG_INLINE void swap_digits(int bits, __m512i *v) {
     TG_UNROLL
     for (int k = 0; k < 4; k++) swap_fields(&v[k], &v[k + 4], 4, 0x0f);
+    if (bits == 4) return;
     TG_UNROLL
-    for (int k = 0; k < 8 && bits < 4; k++)
+    for (int k = 0; k < 8; k++)
         if ((k & 2) == 0) swap_fields(&v[k], &v[k + 2], 2, 0x33);
+    if (bits == 2) return;
     TG_UNROLL
-    for (int k = 0; k < 8 && bits < 2; k += 2) swap_fields(&v[k], &v[k + 1], 1, 0x55);
+    for (int k = 0; k < 8; k += 2) swap_fields(&v[k], &v[k + 1], 1, 0x55);
 }
 
 /* ---- words of n bytes ---- */
@@ -235,7 +237,7 @@ static void set_stream(eights *e, bool whole) {
               if (n > 0) WAY(BITS, DENSE, false, false, &e, to, from, n);                                             \
           }
 
-/* Where lines of dst begin, if rows are parted, or turns written, from there on. */
+/* The movers. They write around the caches where all rows, or all turns, begin at lines. */
 #  define DEFINE_EIGHTS(BITS)                                                                                         \
       static const uint8_t *part_##BITS(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {         \
           const bool dense = b->src_col < MOST_ROWS;                                                                  \

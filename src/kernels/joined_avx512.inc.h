@@ -46,7 +46,7 @@ TG_INLINE void V(join_end)(uint8_t *line, const uint8_t *piece, const uint8_t *b
                            int64_t last, const uint8_t *next, bool claims) {
     const int64_t rest = TG_LINE_BYTES - k, some = tg_min(last, k);
     const __m512i v = _mm512_maskz_loadu_epi8(V(first_bytes)(rest), before + n - rest);
-    const __m512i w = _mm512_mask_loadu_epi8(v, V(first_bytes)(some) << rest, piece - rest);
+    const __m512i w = _mm512_mask_loadu_epi8(v, V(first_bytes)(rest + some) & ~V(first_bytes)(rest), piece - rest);
     if (rest + some == TG_LINE_BYTES) V(stream)(line, (V(vec))w);
     else V(put_end)(line, w, rest + some, next, claims);
     for (int64_t i = k; i < last; i += TG_LINE_BYTES) {
