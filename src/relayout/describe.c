@@ -119,9 +119,10 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
     if (box->ncols > 0) {
         const tg_loop *cols = &nest->loop[box->first + box->nloops];
-        const int64_t  missing = box->route == TG_ROUTE_TWICE ? tg_missing_elements(nest, box) : 0;
+        const bool     twice = box->route == TG_ROUTE_TWICE;
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
-        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols, missing * nest->width[box->in]);
+        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
+                       twice ? tg_missing_elements(nest, box) * nest->width[box->in] : 0);
         return;
     }
     if (b->rows > 1 || b->ragged == TG_RAGGED_ROWS) {
