@@ -31,14 +31,17 @@ static uint32_t likes_x86(void) {
  * 2 MiB of it for each core: transposes of 1.6 to 2.3 MiB are 1.3 to 2.5 times as fast into it, from 2.7 MiB on slower,
  * runs from 2.6 MiB on; two threads of 3.2 to 4 MiB 1.25 to 2 times as fast, from 4.3 MiB on slower). One core of a
  * Zen 5 writes around the cache as fast as into it, two share what memory takes, not their caches. */
-int64_t tg_cpu_stream_bytes(bool alone, bool turned) {
+tg_stream_bytes tg_cpu_stream_bytes(bool alone) {
     enum { MIB = 1 << 20 };
     int64_t bytes = 12 * MIB;
 #if TG_HAVE_X86
-    if (__builtin_cpu_is("intel")) return alone ? 5 * MIB / 2 : 4 * MIB;
+    if (__builtin_cpu_is("intel")) {
+        bytes = alone ? 5 * MIB / 2 : 4 * MIB;
+        return (tg_stream_bytes){bytes, bytes};
+    }
     if (__builtin_cpu_is("amd")) bytes = (alone && (tg_cpu_features() & TG_CPU_FEW_STREAMS) != 0 ? 12 : 24) * MIB;
 #endif
-    return alone && turned ? bytes / 2 : bytes;
+    return (tg_stream_bytes){bytes, alone ? bytes / 2 : bytes};
 }
 
 uint32_t tg_cpu_features(void) {

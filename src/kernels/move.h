@@ -122,9 +122,13 @@ enum {
 /* What the processor can do and likes, as TG_CPU_* bits. */
 uint32_t tg_cpu_features(void);
 
-/* From how many bytes on, read and written together, stores around the caches win, of runs or, `turned`, of transposes,
- * whose stores are scattered over dst; `alone`: of one thread. After tg_cpu_features. */
-int64_t tg_cpu_stream_bytes(bool alone, bool turned);
+/* From how many bytes on, read and written together, stores around the caches win. */
+typedef struct tg_stream_bytes {
+    int64_t runs, turned; /* of transposes, whose stores are scattered over dst */
+} tg_stream_bytes;
+
+/* `alone`: of one thread. After tg_cpu_features. */
+tg_stream_bytes tg_cpu_stream_bytes(bool alone);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

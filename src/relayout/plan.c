@@ -207,11 +207,15 @@ static bool count_bytes(int64_t *out, const tg_pair *p) {
 /* What the processor writes around its caches it does not read out of them either. */
 static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     const tg_tuning *t = p->tuning;
-    const bool       alone = plan->threads <= 1, given = TG_RARELY(t->stream_bytes >= 0);
-    const int64_t    runs = given ? t->stream_bytes : tg_cpu_stream_bytes(alone, false);
-    plan->stream = plan->bytes >= runs;
-    plan->stream_turned = plan->bytes >= (given ? runs : tg_cpu_stream_bytes(alone, true));
-    plan->far = plan->bytes >= (given ? t->far_bytes : tg_min(t->far_bytes, runs));
+    tg_stream_bytes  limit = {t->stream_bytes, t->stream_bytes};
+    int64_t          far = t->far_bytes;
+    if (TG_MOSTLY(t->stream_bytes < 0)) {
+        limit = tg_cpu_stream_bytes(plan->threads <= 1);
+        far = tg_min(far, limit.runs);
+    }
+    plan->stream = plan->bytes >= limit.runs;
+    plan->stream_turned = plan->bytes >= limit.turned;
+    plan->far = plan->bytes >= far;
     if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
     plan->claims = !plan->stream & (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
 }
