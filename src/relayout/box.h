@@ -162,6 +162,8 @@ static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d
 /* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
 int64_t tg_touched_bytes(const tg_block *b);
 void    tg_draft_chunks(tg_draft *d);
+/* A loop goes into the block, as a whole or `each` steps at a time: then it counts chunks from now on. */
+void    tg_draft_take_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_loop which);
 /* Makes the box two transposes, if it can be: of loops a, along dst, and b, along src, both short, and others, of those
  * that are left: all that belong to no block. */
 bool    tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b);

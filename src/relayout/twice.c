@@ -159,17 +159,16 @@ static int32_t keep_loops(tg_loop *out, const turned_loops *t) {
     return t->n;
 }
 
-/* Loop i of the stage is in the block, as a whole or in chunks. */
-static void count_chunks(tg_draft *d, const stage_loops *s, int32_t i, tg_block_loop which) {
-    tg_loop *const l = &d->loop[s->index[i]];
-    if (!is_cut(d, s, i)) {
-        tg_draft_take(d, s->index[i]);
+void tg_draft_take_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_loop which) {
+    tg_loop *const l = &d->loop[index];
+    if (each >= l->n) {
+        tg_draft_take(d, index);
         return;
     }
     d->box->total[which] = l->n;
-    l->n = tg_ceil_div(l->n, s->count[i]);
-    l->dst *= s->count[i];
-    l->src *= s->count[i];
+    l->n = tg_ceil_div(l->n, each);
+    l->dst *= each;
+    l->src *= each;
     l->chunks_of = (int32_t)which;
 }
 
@@ -179,7 +178,8 @@ static void set_block(tg_draft *d, const stage_loops *s) {
     box->route = TG_ROUTE_TWICE;
     box->family = TG_FAMILY_TRANSPOSE;
     box->width = d->dst_width;
-    for (int32_t i = 0; i < s->n; i++) count_chunks(d, s, i, i == 0 ? TG_BLOCK_COLS : TG_BLOCK_ROWS);
+    for (int32_t i = 0; i < s->n; i++)
+        tg_draft_take_chunks(d, s->index[i], s->count[i], i == 0 ? TG_BLOCK_COLS : TG_BLOCK_ROWS);
 }
 
 /* The longer one of the loops that follow the short ones, in src b and in dst a, is the line. */

@@ -43,19 +43,6 @@ static bool fill_stage(const tg_draft *d, unit_plan *p) {
     return true;
 }
 
-static void count_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_loop which) {
-    tg_loop *const l = &d->loop[index];
-    if (l->n <= each) {
-        tg_draft_take(d, index);
-        return;
-    }
-    d->box->total[which] = l->n;
-    l->n = tg_ceil_div(l->n, each);
-    l->dst *= each;
-    l->src *= each;
-    l->chunks_of = (int32_t)which;
-}
-
 static void set_block(tg_draft *d, const unit_plan *p) {
     tg_box *const box = d->box;
     box->block = (tg_block){.outer = 1, .rows = p->lines, .cols = p->count};
@@ -63,8 +50,8 @@ static void set_block(tg_draft *d, const unit_plan *p) {
     box->family = TG_FAMILY_TRANSPOSE;
     box->width = d->dst_width;
     if (p->members != TG_NO_LOOP) tg_draft_take(d, p->members);
-    count_chunks(d, p->line, p->lines, TG_BLOCK_ROWS);
-    count_chunks(d, p->units, p->count, TG_BLOCK_COLS);
+    tg_draft_take_chunks(d, p->line, p->lines, TG_BLOCK_ROWS);
+    tg_draft_take_chunks(d, p->units, p->count, TG_BLOCK_COLS);
 }
 
 static tg_loop loop_of(int64_t n, int64_t dst, int64_t src) { return (tg_loop){n, dst, src, TG_NO_LOOP}; }
@@ -120,6 +107,7 @@ static bool plan_parted(const tg_draft *d, unit_plan *p, int32_t line, int32_t m
     p->members = members;
     p->line = line;
     p->units = TG_NO_LOOP;
+    p->bytes = 0;
     for (int64_t bytes = MOST_UNIT; bytes > wanted; bytes /= 2) {
         const int32_t units = tg_draft_find_src(d, bytes);
         if (units == TG_NO_LOOP) continue;
