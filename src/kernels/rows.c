@@ -58,6 +58,7 @@ enum {
     NEAR_BAND = 4,   /* in the second-level cache */
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches; of sticks: */
     WINDOW = 8,      /* an Emerald Rapids, L, 8 runs of dst: 1.01 -> 1.09 of memcpy, 16 or fetches among stores 1.05 */
+    PIECES = 32,     /* read ahead, of short ones that lie apart */
     JOINED_BAND = 32, /* an Emerald Rapids, L: 8 sticks 1.01 of memcpy, 16 1.04, 32 1.05 */
     SHORT_RAGGED = 512, /* bytes of a row: with longer ones parts of lines are few */
     SHORT_RUN = 24,  /* rows of less than a cache line, measured: longer runs are faster by themselves */
@@ -170,6 +171,20 @@ static inline walk walk_of(const tg_mover *m, const tg_block *b) {
                           m->claims && !m->stream && runs, false};
     choose_band(&w, m);
     return w;
+}
+
+/* In src, from a piece to the one that is to be fetched: so many pieces later, or the same one so many runs later. 0
+ * where pieces are long, or so near each other that prefetchers follow them. */
+static inline int64_t piece_ahead(const walk *w, int64_t n) {
+    const int64_t step = w->along.src;
+    if (n > STICK || (step >= 0 && step < TG_LINE_BYTES)) return 0;
+    if (w->across.n == 1 || w->along.n > 8 * PIECES) return PIECES * step;
+    return tg_ceil_div(PIECES, w->along.n) * w->across.src;
+}
+
+static inline void fetch_piece(const uint8_t *p, int64_t n) {
+    TG_FETCH(p);
+    TG_FETCH(p + n - 1);
 }
 
 static inline bool at_lines(const uint8_t *d, const walk *w) { return tg_at_lines(d, w->along.dst, w->across.dst); }

@@ -88,14 +88,16 @@ static inline void V(add_bytes)(tg_lines *l, const uint8_t *s, int64_t n) {
 /* Pieces [from, to) of a run, which is n pieces long. The line where the band begins is written as a whole,
  * the line where it ends is left to the next band. */
 static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, const loop *run, int64_t from,
-                             int64_t to) {
+                             int64_t to, int64_t ahead) {
     uint8_t *const start = d + from * run->dst;
     const int64_t  before = from > 0 ? (int64_t)((uintptr_t)start % TG_LINE_BYTES) : 0;
     tg_lines       l;
     tg_lines_begin(&l, start - before);
     if (before > 0) V(add_bytes)(&l, s + (from - 1) * run->src + b->cols - before, before);
     for (int64_t i = from; i < to; i++) {
-        V(add_bytes)(&l, s + i * run->src, b->cols);
+        const uint8_t *const piece = s + i * run->src;
+        if (ahead != 0) fetch_piece(piece + ahead, b->cols);
+        V(add_bytes)(&l, piece, b->cols);
         if (b->tail > 0) tg_lines_pad(&l, b->pad, b->tail, V(stream_lines));
     }
     if (to == run->n)
@@ -105,18 +107,19 @@ static void V(assemble_band)(uint8_t *d, const uint8_t *s, const tg_block *b, co
 }
 
 /* Runs side by side, in bands if their pieces are long and share lines. */
-TG_OUTLINE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+TG_OUTLINE void V(assemble)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool far) {
     const walk w = *v;
     const int64_t band = !w.runs ? 1 : b->cols >= TG_LINE_BYTES && b->tail == 0 ? w.band : w.along.n;
+    const int64_t ahead = far ? piece_ahead(&w, b->cols) : 0;
     for (int64_t i = 0; i < w.along.n; i += band)
         for (int64_t o = 0; o < w.across.n; o++) {
             uint8_t       *to = d + o * w.across.dst;
             const uint8_t *from = s + o * w.across.src;
             const loop     alone = {1, 0, 0};
             if (w.runs)
-                V(assemble_band)(to, from, b, &w.along, i, tg_min(i + band, w.along.n));
+                V(assemble_band)(to, from, b, &w.along, i, tg_min(i + band, w.along.n), ahead);
             else
-                V(assemble_band)(to + i * w.along.dst, from + i * w.along.src, b, &alone, 0, 1);
+                V(assemble_band)(to + i * w.along.dst, from + i * w.along.src, b, &alone, 0, 1, ahead);
         }
 }
 
@@ -419,7 +422,7 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
 #endif
     else if (m->stream && b->cols < TG_LINES_CAPACITY && (w.runs || b->tail > 0) &&
              !(lines && b->tail == 0 && b->cols % TG_LINE_BYTES == 0))
-        V(assemble)(d, s, b, &w);
+        V(assemble)(d, s, b, &w, m->far);
     else
         V(any_rows)(m, d, s, b, &w);
 }

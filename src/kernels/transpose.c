@@ -447,6 +447,8 @@ typedef struct places {
     const int64_t        *row_offset, *line_offset;
     const uint8_t        *after; /* listed by offsets: lines of another tile are fetched; or NULL */
     const int64_t        *after_offset;
+    uint8_t              *claimed; /* and lines of rows of the next square are claimed between the shuffles; or NULL */
+    const int64_t        *claimed_offset;
 } places;
 
 TG_INLINE places listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at) {

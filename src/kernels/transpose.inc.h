@@ -105,6 +105,14 @@ TG_NO_CHECKS TG_INLINE void V(claim_rows)(uint8_t *const *row, int64_t at, int n
     }
 }
 
+TG_NO_CHECKS TG_INLINE void V(claim_offsets)(uint8_t *d, const int64_t *row, int n) {
+    TG_UNROLL
+    for (int i = 0; i < n; i++) {
+        TG_CLAIM_HERE(d + row[i]);
+        TG_CLAIM_HERE(d + row[i] + VEC - 1);
+    }
+}
+
 /* VEC bytes of each of VEC / width lines become VEC bytes of as many rows. */
 TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
     const int n = 16 / width;
@@ -120,6 +128,7 @@ TG_NO_CHECKS TG_INLINE void V(square_of)(int width, places at, bool stream) {
         }
         V(turn)(width, &v[l * n], in);
         if (at.claims) V(claim_rows)(at.row + l * n, at.d_step, n);
+        if (at.claimed != NULL) V(claim_offsets)(at.claimed, at.claimed_offset + l * n, n);
     }
     TG_UNROLL
     for (int i = 0; i < n; i++) {
@@ -386,6 +395,25 @@ TG_INLINE void V(run_solid)(int width, bool stream, matrix *a) {
 
 #include "kernels/seams.inc.h"
 
+/* n rows of so many bytes, at most a stick, out of a buffer; before: their lines are claimed. */
+TG_INLINE void V(claim_short)(uint8_t *const *row, int64_t n, int64_t bytes) {
+    for (int64_t i = 0; i < n; i++) {
+        TG_CLAIM(row[i]);
+        TG_CLAIM(row[i] + bytes - 1);
+    }
+}
+
+TG_INLINE void V(leave_short)(uint8_t *const *row, const uint8_t *from, int64_t n, int64_t bytes) {
+#if VEC == 64
+    const __mmask64 low = V(bytes_left)(bytes);
+    if (bytes <= VEC) {
+        for (int64_t i = 0; i < n; i++) _mm512_mask_storeu_epi8(row[i], low, V(load)(from + i * CARRY));
+        return;
+    }
+#endif
+    for (int64_t i = 0; i < n; i++) V(part)(row[i], from + i * CARRY, bytes);
+}
+
 /* Columns of one stick, or fewer. */
 TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) {
     const stick *const now = &w->stick[slot % STICKS];
@@ -407,11 +435,13 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
         const int64_t         bytes = n < least ? 16 : n * width;
         if (stream)
             V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, true, false);
-        else if (claims)
+        else if (claims && !apart)
             V(run_tile)(width, row, &t, bytes, parts, NULL, false, true);
-        else
-            V(run_tile)(width, row, &t, bytes, parts, a->fetches ? &later : NULL, false, false);
-        for (int64_t i = 0; narrow && i < n; i++) V(part)(w->row[i], w->out + i * CARRY, now->cols * width);
+        else {
+            if (claims) V(claim_short)(w->row, n, now->cols * width);
+            V(run_tile)(width, row, &t, bytes, parts, a->fetches || claims ? &later : NULL, false, false);
+        }
+        if (narrow) V(leave_short)(w->row, w->out, n, now->cols * width);
         if (apart && seam) V(write_seam)(a, now, w, first, n);
     }
     if (seam) V(finish_seam)(width, a, now);
