@@ -33,6 +33,7 @@ typedef struct build {
 
 typedef struct move {
     const build   *by;
+    const char    *name; /* for people */
     tg_desc        src_desc, dst_desc;
     tg_plan_params params;
     tg_plan        plan;
@@ -67,17 +68,19 @@ static void build_open(build *b, const char *path) {
 }
 
 static bool good(const move *m, tg_status status, const tg_error *err) {
-    if (status != TG_OK) fprintf(stderr, "bench_versions: %s: %s\n", m->by->path, err->message);
+    if (status != TG_OK) fprintf(stderr, "bench_versions: %s: %s: %s\n", m->name, m->by->path, err->message);
     return status == TG_OK;
 }
 
 static const tg_executor *executor_of(const options *o) { return o->pool.threads > 1 ? &o->pool : NULL; }
 
-static bool move_init(move *m, const options *o, const build *by, const char *src, const char *dst) {
+static bool move_init(move *m, const options *o, const build *by, const char *name, const char *src,
+                      const char *dst) {
     static const uint64_t zero[2];
     tg_error              err;
     memset(m, 0, sizeof *m);
     m->by = by;
+    m->name = name;
     m->executor = executor_of(o);
     m->params = (tg_plan_params){.pad = zero, .convert = true, .threads = o->pool.threads};
     m->params.src = &m->src_desc.layout;
@@ -137,9 +140,9 @@ static bool compare(const options *o, const char *name, const char *src_text, co
     static move moves[MAX_BUILDS + 1];
     static void *flush;
     for (int i = 0; i < o->nbuilds; i++)
-        if (!move_init(&moves[i], o, &o->builds[i], src_text, dst_text)) return false;
+        if (!move_init(&moves[i], o, &o->builds[i], name, src_text, dst_text)) return false;
     move *const aligned = &moves[o->nbuilds];
-    if (!move_init(aligned, o, &o->builds[o->nbuilds - 1], src_text, dst_text)) return false;
+    if (!move_init(aligned, o, &o->builds[o->nbuilds - 1], name, src_text, dst_text)) return false;
     const int64_t src_bytes = moves[0].src_bytes, dst_bytes = moves[0].dst_bytes;
     const int64_t most = src_bytes > dst_bytes ? src_bytes : dst_bytes;
     const bool    large = most >= LARGE_SIDE && !o->plan;
@@ -171,19 +174,21 @@ static bool compare(const options *o, const char *name, const char *src_text, co
 }
 
 static bool compare_table(const options *o) {
-    bool all = true;
+    bool all = true, none = true;
     for (int32_t i = 0; i < workload_count(); i++) {
         const workload w = workload_at(i);
         for (int size = 0; size < SIZES; size++) {
             char src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT], name[WORKLOAD_TEXT];
             if (!workload_chosen(&w, size, o->sizes, o->filter)) continue;
+            none = false;
             workload_text(src, sizeof src, w.src, &w, size);
             workload_text(dst, sizeof dst, w.dst, &w, size);
             snprintf(name, sizeof name, "%s %c", w.name, size_letters[size]);
             all &= compare(o, name, src, dst, w.dst_offset);
         }
     }
-    return all;
+    if (none) fprintf(stderr, "bench_versions: no workload has this name and one of these sizes (%s)\n", size_letters);
+    return all && !none;
 }
 
 /* Lines "SRC -> DST"; empty ones and comments (#) are passed over. */
@@ -194,6 +199,9 @@ static bool compare_lines(const options *o) {
     if (f == NULL) return perror(o->moves), false;
     while (fgets(line, sizeof line, f) != NULL) {
         char name[LINE_TEXT];
+        if (strchr(line, '\n') == NULL && !feof(f))
+            return fprintf(stderr, "bench_versions: a line has more than %d characters: '%.60s...'\n", LINE_TEXT - 2,
+                           line), false;
         line[strcspn(line, "\n")] = '\0';
         char *const arrow = strstr(line, " -> ");
         if (line[0] == '\0' || line[0] == '#') continue;
