@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
+#include "relayout/combine.h"
 
 enum {
     BLOCKS_WANTED = 8, /* of a small move, src counted as well; twice as many if they are to be shared out */
@@ -15,6 +16,7 @@ enum {
     SHARED_STEP = 64, /* bytes: elements so far apart share cache lines with their neighbours */
     SHORT_ROW = 16,   /* bytes: of rows that are so near each other many are one vector */
     LEAST_REACH = 64 << 10, /* bytes of dst */
+    LEAST_READ = 4096, /* bytes of src that go on: less takes longer to find than lines of dst that are shared */
     STRIDED_TILE = 64 /* elements, of which some are farther apart */
 };
 
@@ -35,10 +37,11 @@ static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
     return (b->cols + (b->ragged == TG_RAGGED_NOT ? b->tail : 0)) * width;
 }
 
-/* Do runs of dst begin or end inside a line? Then blocks should be as long as runs are: what two blocks share of a line
- * neither of them writes around the caches. */
+/* Do runs of dst begin or end inside a line, or single elements lie apart in one? Then blocks should be as long as runs
+ * are: what two blocks share of a line neither of them writes around the caches. */
 static bool shares_lines(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
+    if (b->cols > 1 && b->dst_col > width && b->dst_col % TG_LINE_BYTES != 0) return true;
     const int64_t   total = bytes_of_run(d, width);
     return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
 }
@@ -51,7 +54,7 @@ static bool fills_steps(const tg_draft *d, int64_t step) {
     if (b->dst_outer < step) filled = product(filled, b->outer);
     for (int32_t i = 0; i < d->n; i++)
         if (tg_draft_has(d, i) && d->loop[i].dst < step) filled = product(filled, d->loop[i].n);
-    return filled >= step / 8 * 7;
+    return filled >= step / 16 * 15;
 }
 
 /* How many steps of a loop, of so many bytes on either side, are a block's, at most. From far, where other boxes write
@@ -66,7 +69,19 @@ static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
     const int64_t reach = tg_max(span / tg_max(groups, 1), LEAST_REACH);
     if (dst > reach || !shares_lines(d, d->converts ? d->dst_width : d->box->width) || fills_steps(d, dst))
         return INT64_MAX;
-    return tg_max(reach / dst, LINE_PAIR / tg_max(tg_magnitude(src), 1));
+    return tg_max(reach / dst, LEAST_READ / tg_max(tg_magnitude(src), 1));
+}
+
+/* The same where boxes may be combined. A transpose needs both of its loops, and src should go on for a while. */
+static int64_t within_buffer(const tg_draft *d, tg_block_loop which, int64_t dst, int64_t src, int64_t n,
+                             int64_t wanted) {
+    enum { LEAST_SIDE = 16 };
+    if (wanted >= n && product(n, dst) <= TG_COMBINED_REACH) return wanted;
+    const int64_t most = tg_min(tg_even_chunk(d->plan, wanted), tg_combined_steps(d->plan, dst));
+    const bool    needed = d->box->family == TG_FAMILY_TRANSPOSE && which != TG_BLOCK_OUTER;
+    const int64_t step = tg_magnitude(src);
+    const bool    reads = step >= TG_LINE_BYTES && step < LEAST_READ && product(most, step) < LEAST_READ;
+    return (needed && most < LEAST_SIDE) || (reads && most < tg_min(n, wanted)) ? wanted : most;
 }
 
 /* The loop `which` of the block takes at most `most` steps at a time, if it is longer. */
@@ -77,6 +92,7 @@ static void cut(tg_draft *d, tg_block_loop which, int64_t most) {
     const int64_t  dst = outer ? b->dst_outer : rows ? b->dst_row : b->dst_col;
     const int64_t  src = outer ? b->src_outer : rows ? b->src_row : b->src_col;
     if (!cols) most = tg_min(most, within_reach(d, dst, src));
+    if (TG_RARELY(d->plan->combines)) most = within_buffer(d, which, dst, src, *n, most);
     if (*n <= most) return;
     const bool     packed = cols && d->converts; /* then a step of 0 is that of packed elements */
     const tg_loop  chunks = {tg_ceil_div(*n, most), walk_bytes(most, dst, d->plan->dst_bits, cols && dst == 0),

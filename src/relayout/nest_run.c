@@ -1,68 +1,11 @@
 /* Running a nest: groups to blocks, blocks to movers.
  *
- * From below: where a block begins and how much of it there is, how one is moved or filled, boxes whose blocks one
+ * From below: how a block is moved or filled, boxes whose blocks one
  * mover gets as a list of tiles, and last the shares of all boxes that make a group. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
-#include "relayout/plan.h"
-
-/* Where blocks begin, counted through the loops above them. */
-typedef struct odometer {
-    int64_t at[TG_BOX_LOOPS];
-    int64_t dst, src;
-} odometer;
-
-static void odometer_set(odometer *o, const tg_box *box, const tg_loop *loop, int64_t block) {
-    o->dst = box->dst;
-    o->src = box->src;
-    for (int32_t i = box->nloops; i-- > 0;) {
-        o->at[i] = block % loop[i].n;
-        block /= loop[i].n;
-        o->dst += o->at[i] * loop[i].dst;
-        o->src += o->at[i] * loop[i].src;
-    }
-}
-
-static void odometer_next(odometer *o, const tg_box *box, const tg_loop *loop) {
-    for (int32_t i = box->nloops; i-- > 0;) {
-        o->dst += loop[i].dst;
-        o->src += loop[i].src;
-        if (++o->at[i] < loop[i].n) return;
-        o->at[i] = 0;
-        o->dst -= loop[i].n * loop[i].dst;
-        o->src -= loop[i].n * loop[i].src;
-    }
-}
-
-/* A block at the end of its ragged loop, or one before. */
-static void end_ragged(tg_block *b, const tg_block *most, bool end) {
-    b->ragged = end ? most->ragged : TG_RAGGED_NOT;
-    b->tail = end ? most->tail : 0;
-}
-
-/* The last chunk of a loop of the block may be smaller, and the tail is behind the last one. */
-static void clip(tg_block *b, const tg_box *box, const tg_loop *loop, const odometer *o) {
-    const tg_block *most = &box->block;
-    for (int32_t i = 0; i < box->nloops; i++) {
-        const int64_t at = o->at[i];
-        switch (loop[i].chunks_of) {
-        case TG_BLOCK_OUTER:
-            b->outer = tg_min(most->outer, box->total[TG_BLOCK_OUTER] - at * most->outer);
-            if (most->ragged == TG_RAGGED_OUTER) end_ragged(b, most, at + 1 == loop[i].n);
-            break;
-        case TG_BLOCK_ROWS:
-            b->rows = tg_min(most->rows, box->total[TG_BLOCK_ROWS] - at * most->rows);
-            if (most->ragged == TG_RAGGED_ROWS) end_ragged(b, most, at + 1 == loop[i].n);
-            break;
-        case TG_BLOCK_COLS:
-            b->cols = tg_min(most->cols, box->total[TG_BLOCK_COLS] - at * most->cols);
-            b->tail = at + 1 == loop[i].n ? most->tail : 0;
-            break;
-        default: break; /* TG_NO_LOOP */
-        }
-    }
-}
+#include "relayout/odometer.h"
 
 /* ---- blocks ---- */
 
@@ -152,8 +95,8 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
 /* ---- boxes ---- */
 
 /* The block that begins at these places of the box. */
-static const uint8_t *run_at(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at,
-                             const uint8_t *src, int64_t src_at, const tg_block *b) {
+const uint8_t *tg_box_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, int64_t dst_at,
+                            const uint8_t *src, int64_t src_at, const tg_block *b) {
     if (!box->loose) return run_block(p, box, dst + dst_at, src + src_at, b);
     if (box->route == TG_ROUTE_BYTES) tg_bytes_block(p, box, dst, dst_at, src, src_at, b);
     else tg_loose_block(p, box, dst, dst_at, src, src_at, b);
@@ -163,7 +106,7 @@ static const uint8_t *run_at(const tg_plan_private *p, const tg_box *box, uint8_
 const uint8_t *tg_nest_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src) {
     tg_block b = box->block;
     b.pad = p->pad;
-    return run_at(p, box, dst, box->dst, src, box->src, &b);
+    return tg_box_block(p, box, dst, box->dst, src, box->src, &b);
 }
 
 /* ---- boxes of route turn ---- */
@@ -187,7 +130,7 @@ typedef struct turned {
     uint8_t       *dst;
     const uint8_t *src;
     int64_t        left; /* blocks */
-    odometer       o;
+    tg_odometer       o;
     tg_block       b;
     int64_t        line[TG_TURN_SIDE], row[TG_TURN_SIDE];
 } turned;
@@ -195,9 +138,9 @@ typedef struct turned {
 static bool next_tile(tg_tiles *tiles, tg_listed *tile) {
     turned *const t = (turned *)(void *)tiles;
     if (t->left == 0) return false;
-    clip(&t->b, t->box, t->loop, &t->o);
+    tg_clip(&t->b, t->box, t->loop, &t->o);
     *tile = (tg_listed){t->dst + t->o.dst, t->src + t->o.src, t->b.rows, t->b.cols, t->row, t->line};
-    odometer_next(&t->o, t->box, t->loop);
+    tg_odometer_next(&t->o, t->box, t->loop);
     t->left--;
     return true;
 }
@@ -226,7 +169,7 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
     t.src = src;
     t.left = end - first;
     t.b = box->block;
-    odometer_set(&t.o, box, loop, first);
+    tg_odometer_set(&t.o, box, loop, first);
     list_offsets(t.line, t.b.cols, cols, box->ncols, false);
     list_offsets(t.row, t.b.rows, rows, box->nrows, true);
     t.tiles.least_rows = least_of(box, loop, TG_BLOCK_ROWS, t.b.rows);
@@ -254,7 +197,7 @@ static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_lo
 
 /* What is left of the innermost loop, up to block `end`, if one mover takes it together. */
 static bool ran_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, uint8_t *dst,
-                         const uint8_t *src, const tg_block *b, odometer *o, int64_t *first, int64_t end) {
+                         const uint8_t *src, const tg_block *b, tg_odometer *o, int64_t *first, int64_t end) {
     const int32_t        last = box->nloops - 1;
     const tg_loop *const l = &loop[last];
     const int64_t        n = tg_min(l->n - o->at[last], end - *first);
@@ -263,7 +206,7 @@ static bool ran_together(const tg_plan_private *p, const tg_box *box, const tg_l
     o->at[last] += n - 1;
     o->dst += (n - 1) * l->dst;
     o->src += (n - 1) * l->src;
-    odometer_next(o, box, loop);
+    tg_odometer_next(o, box, loop);
     *first += n - 1;
     return true;
 }
@@ -272,21 +215,21 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
                               int64_t first, int64_t end) {
     const tg_loop *loop = &p->as.nest.loop[box->first];
     tg_block       b = box->block;
-    odometer       o;
+    tg_odometer       o;
     if (box->route == TG_ROUTE_TURN) {
         run_turned(p, box, dst, src, first, end);
         return NULL;
     }
     if (box->nloops == 0) return first < end ? tg_nest_block(p, box, dst, src) : NULL;
     b.pad = p->pad;
-    odometer_set(&o, box, loop, first);
+    tg_odometer_set(&o, box, loop, first);
     const bool together = go_together(p, box, loop, dst);
     for (; first < end; first++) {
-        clip(&b, box, loop, &o);
+        tg_clip(&b, box, loop, &o);
         if (together && ran_together(p, box, loop, dst, src, &b, &o, &first, end)) continue;
-        const uint8_t *bad = run_at(p, box, dst, o.dst, src, o.src, &b);
+        const uint8_t *bad = tg_box_block(p, box, dst, o.dst, src, o.src, &b);
         if (bad != NULL) return bad;
-        odometer_next(&o, box, loop);
+        tg_odometer_next(&o, box, loop);
     }
     return NULL;
 }
@@ -305,7 +248,7 @@ static const tg_box *find_leader(const tg_nest *nest) {
 }
 
 /* Where group g begins among the blocks of a box: not where two threads would write one byte. */
-static int64_t begin_of(const tg_plan_private *p, const tg_box *box, int64_t g) {
+int64_t tg_nest_begin_of(const tg_plan_private *p, const tg_box *box, int64_t g) {
     const tg_nest *nest = &p->as.nest;
     if (TG_MOSTLY(box->together == 0) || g == p->groups) return share(box->blocks, p->groups, g);
     if (box->together == TG_NOT_PARTED) return 0;
@@ -317,13 +260,14 @@ static int64_t begin_of(const tg_plan_private *p, const tg_box *box, int64_t g) 
 
 const uint8_t *tg_nest_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     const tg_nest *nest = &p->as.nest;
+    if (p->combines) return tg_combine_run(p, dst, src, first, end);
     const bool     close = nest->nboxes == 1 || !p->far; /* one box, or all of them in a cache: in any order */
     const int64_t  together = close ? end - first : 1;
     for (; first < end; first += together)
         for (int32_t i = 0; i < nest->nboxes; i++) {
             const tg_box  *box = &nest->box[i];
-            const uint8_t *bad = run_box(p, box, dst, src, begin_of(p, box, first),
-                                         begin_of(p, box, first + together));
+            const uint8_t *bad = run_box(p, box, dst, src, tg_nest_begin_of(p, box, first),
+                                         tg_nest_begin_of(p, box, first + together));
             if (bad != NULL) return bad;
         }
     return NULL;

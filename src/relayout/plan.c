@@ -19,6 +19,7 @@ TG_ALIGN_FUNCTIONS
 #include "base/checked.h"
 #include "base/error.h"
 #include "layout/layout.h"
+#include "relayout/combine.h"
 #include "relayout/nest.inc.h"
 
 #include <string.h>
@@ -38,6 +39,7 @@ const tg_tuning tg_default_tuning = {
     .step_bytes = 64 << 20,
     .task_bytes = 128 << 10,
     .shared_bytes = 4 << 20,
+    .combined_bytes = TG_COMBINED_ENOUGH,
     .stream_bytes = -1,
     .far_bytes = 4 << 20,
     .memory_bytes = 32 << 20,
@@ -224,6 +226,7 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     plan->groups = plan->groups_per_step = plan->steps = 1;
     plan->task_bytes = t->task_bytes;
     plan->shared_bytes = t->shared_bytes;
+    plan->combined_bytes = t->combined_bytes;
     if (TG_MOSTLY(plan->work < 2 * t->group_bytes_min)) return;
     const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
     const int64_t size = tg_max(tg_min(plan->work / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
@@ -279,15 +282,29 @@ static void repeat_pad(uint8_t *pattern, const void *element, int32_t bits) {
     for (size_t i = 0; i < TG_PAD_PATTERN; i += sizeof sixteen) memcpy(pattern + i, sixteen, sizeof sixteen);
 }
 
+/* Once more, and if that is no better, as it was. */
+TG_OUTLINE void combine(tg_plan_private *plan, const tg_pair *p) {
+    const int64_t blocks = tg_nest_blocks(&plan->as.nest);
+    for (int i = 0; i < 2; i++) {
+        plan->work = plan->bytes;
+        plan->combines = i == 0;
+        if (make_nest(plan, p) && i == 0 && tg_nest_combine(plan, blocks)) return;
+    }
+}
+
 static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *err) {
     plan->why = NULL;
+    plan->combines = false;
     if (TG_RARELY(p->numel == 0 && !p->pad)) {
         plan->way = TG_WAY_NOTHING;
         return TG_OK;
     }
     const bool folds = p->dst->naxes != p->dst->ndim || p->src->naxes != p->src->ndim;
     plan->way = TG_WAY_NEST;
-    if (TG_MOSTLY(!folds && make_nest(plan, p))) return TG_OK;
+    if (TG_MOSTLY(!folds && make_nest(plan, p))) {
+        if (TG_RARELY(plan->stream) && tg_shares_lines(plan, p)) combine(plan, p);
+        return TG_OK;
+    }
     if (folds) plan->why = "digits are folded into each other";
     plan->way = TG_WAY_WALK;
     if (p->pad && !p->whole)
@@ -337,7 +354,7 @@ static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, co
 static void be_nothing(tg_plan_private *plan) {
     plan->way = TG_WAY_NOTHING;
     plan->why = NULL;
-    plan->direct = plan->fill_first = plan->stream_turned = false;
+    plan->direct = plan->fill_first = plan->stream_turned = plan->combines = false;
     plan->groups = plan->groups_per_step = plan->steps = 1;
 }
 

@@ -135,6 +135,16 @@ typedef struct tg_nest {
     tg_box   box[TG_PLAN_BOXES];
 } tg_nest;
 
+/* Route twice: the steps of loop i of a transpose, of which rows or columns of the block count some: whole but in the
+ * last chunks. */
+static inline int64_t tg_twice_steps(const tg_loop *loop, int32_t i, uint8_t counted, const tg_block *part,
+                                     const tg_block *most) {
+    int64_t n = loop[i].n;
+    if (i == counted >> 4 && part->cols < most->cols) n = n / most->cols * part->cols;
+    if (i == (counted & 15) && part->rows < most->rows) n = n / most->rows * part->rows;
+    return n;
+}
+
 /* Route twice: elements that the first transpose adds to each run of its columns, which are padding, so that the second
  * one's elements, which are as wide as several, are complete. */
 static inline int64_t tg_missing_elements(const tg_nest *nest, const tg_box *box) {
@@ -173,6 +183,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
     bool        far;        /* src is not in a cache */
     bool        claims;     /* lines that padding fills are asked for before (TG_CPU_CLAIMS) */
+    bool        combines;   /* blocks that share lines leave together, around the caches; movers write into a buffer */
     bool        direct;     /* a nest of single blocks, into the caches: nothing to decide when run */
     const char *why;        /* of way walk: what a nest could not do */
     int32_t     threads;
@@ -184,7 +195,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     int64_t     bytes;      /* that are read and written, about */
     int64_t     work;       /* the same for what threads share out, with all of the lines of which they read a little */
     int64_t     groups, groups_per_step, steps;
-    int64_t     task_bytes, shared_bytes; /* of the tuning */
+    int64_t     task_bytes, shared_bytes, combined_bytes; /* of the tuning */
     uint8_t     pad[TG_PAD_PATTERN];
     union {
         tg_nest nest;
@@ -220,6 +231,7 @@ typedef struct tg_tuning {
     int64_t shared_bytes;    /* from so much per thread on there are several tasks for each, so that threads end
                               * together; with less, a part that moves to another thread has to move to another cache
                               * as well, and one task each is faster */
+    int64_t combined_bytes;  /* of dst: so many leave together where boxes share lines (combine_run.c) */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache; nor is it where the processor likes
                               * stores around the caches */
@@ -247,6 +259,17 @@ typedef struct tg_pair {
 
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
+
+/* Where group g begins among the blocks of a box: not where two threads would write one byte. */
+int64_t tg_nest_begin_of(const tg_plan_private *plan, const tg_box *box, int64_t g);
+
+/* combine_run.c: the same as tg_nest_run, of a nest that is combined. */
+const uint8_t *tg_combine_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first,
+                              int64_t end);
+
+/* The block that begins at these places of the box; as a mover. */
+const uint8_t *tg_box_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at,
+                            const uint8_t *src, int64_t src_at, const tg_block *b);
 
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);

@@ -287,23 +287,17 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
 
 /* ---- twice ---- */
 
-/* One of the two transposes. The loops that rows and columns of the block count are whole but in the last chunks. */
+/* One of the two transposes. */
 typedef struct pass {
     const tg_mover *mover;
     const tg_loop  *loop;
-    int32_t         n, by_rows, by_cols;
+    int32_t         n;
+    uint8_t         counted;
     int64_t         tail; /* of padding, behind its columns */
 } pass;
 
-static pass pass_of(const tg_mover *mover, const tg_loop *loop, int32_t n, uint8_t counted, int64_t tail) {
-    return (pass){mover, loop, n, counted & 15, counted >> 4, tail};
-}
-
 static int64_t steps_of(const pass *t, int32_t i, const tg_block *part, const tg_block *most) {
-    int64_t n = t->loop[i].n;
-    if (i == t->by_cols && part->cols < most->cols) n = n / most->cols * part->cols;
-    if (i == t->by_rows && part->rows < most->rows) n = n / most->rows * part->rows;
-    return n;
+    return tg_twice_steps(t->loop, i, t->counted, part, most);
 }
 
 static void run_pass(const pass *t, const tg_block *part, const tg_block *most, uint8_t *dst, const uint8_t *src) {
@@ -333,8 +327,8 @@ const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8
                               const tg_block *b) {
     const tg_nest *nest = &p->as.nest;
     const tg_loop *loop = &nest->loop[box->first + box->nloops];
-    const pass in = pass_of(&nest->mover[box->in], loop, box->ncols, box->counted_in, tg_missing_elements(nest, box)),
-               out = pass_of(&nest->mover[box->mover], loop + box->ncols, box->nrows, box->counted_out, 0);
+    const pass in = {&nest->mover[box->in], loop, box->ncols, box->counted_in, tg_missing_elements(nest, box)},
+               out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, box->counted_out, 0};
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     run_pass(&in, b, &box->block, between, src);
     run_pass(&out, b, &box->block, dst, between);

@@ -21,6 +21,7 @@
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
+#include "relayout/combine.h"
 
 enum {
     LEAST_LINE = 32,  /* bytes of the long loop */
@@ -86,8 +87,11 @@ static void add_others(const tg_draft *d, stage_loops *s, const stage_plan *p) {
         if (i == TG_NO_LOOP || most / s->bytes < 2) break;
         const int64_t run = s->bytes / line * d->dst_width, good = p->by_dst ? GOOD_LINE : TG_LINE_BYTES,
                       grain = good / tg_min(run & -run, good);
+        const int64_t chunk = chunk_of(d->loop[i].n, most / s->bytes, p->apart ? 1 : grain);
         left &= ~((uint64_t)1 << i);
-        add_loop(s, i, chunk_of(d->loop[i].n, most / s->bytes, p->apart ? 1 : grain));
+        const bool whole = chunk == d->loop[i].n;
+        add_loop(s, i,
+                 tg_min(whole ? chunk : tg_even_chunk(d->plan, chunk), tg_combined_steps(d->plan, d->loop[i].dst)));
         if (is_cut(d, s, s->n - 1)) s->cut = s->n - 1;
     }
 }
@@ -95,9 +99,11 @@ static void add_others(const tg_draft *d, stage_loops *s, const stage_plan *p) {
 /* False if lines would be too short. */
 static bool fill_stage(const tg_draft *d, stage_loops *s, const stage_plan *p) {
     const int64_t width = d->dst_width, lines = d->loop[p->inner].n * d->loop[p->outer].n;
-    const int64_t room = tg_min(p->room / lines, p->most) / width, n = d->loop[p->line].n;
+    const int64_t n = d->loop[p->line].n;
+    int64_t       room = tg_min(p->room / lines, p->most) / width;
     *s = (stage_loops){.bytes = width};
     if (room < tg_min(TG_LINE_BYTES / width, n)) return false;
+    room = tg_max(tg_min(room, TG_LINE_BYTES / width), tg_min(room, tg_combined_steps(d->plan, d->loop[p->line].dst)));
     add_loop(s, p->line, chunk_of(n, room, TG_LINE_BYTES / width));
     add_loop(s, p->inner, d->loop[p->inner].n);
     if (!p->apart) add_loop(s, p->outer, d->loop[p->outer].n);

@@ -1,0 +1,150 @@
+/* Is a nest better combined (combine_run.c)? Where boxes leave parts of lines to each other, from memory.
+ *
+ * All of dst is written, by blocks that begin in ascending order and reach no further than most of the buffer. Then the
+ * movers write into it as into a cache. */
+#include "base/checked.h"
+#include "kernels/stream.h"
+#include "relayout/box.h"
+#include "relayout/combine.h"
+
+enum { MOST_SMALLER = 2 }; /* blocks that are cut for it: with smaller ones it is slower */
+
+static bool is_ragged(int64_t bytes) { return bytes % TG_LINE_BYTES != 0; }
+
+/* The loops of a block in dst, and the bytes of its runs. */
+typedef struct steps {
+    int32_t n;
+    int64_t run; /* bytes */
+    tg_loop loop[TG_TILE_LOOPS];
+} steps;
+
+static void add_step(steps *s, int64_t n, int64_t dst) {
+    if (n > 1 && dst > 0) s->loop[s->n++] = (tg_loop){n, dst, 0, TG_NO_LOOP};
+}
+
+/* Loops that go on where runs end are a part of these. */
+static void join_steps(steps *s) {
+    for (int32_t i = 0; i < s->n; i++)
+        if (s->loop[i].dst == s->run) {
+            s->run *= s->loop[i].n;
+            s->loop[i] = s->loop[--s->n];
+            i = -1;
+        }
+}
+
+static bool shares_lines(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
+    const tg_block *b = &box->block;
+    const tg_loop  *loop = &nest->loop[box->first];
+    steps           s = {.run = tg_block_unit(p, box)};
+    bool            shares = is_ragged(box->dst);
+    if (tg_has_tiles(box)) {
+        for (int32_t i = 0; i < box->nrows; i++)
+            add_step(&s, loop[box->nloops + box->ncols + i].n, loop[box->nloops + box->ncols + i].dst);
+        if (box->route == TG_ROUTE_TILE) s.run *= b->cols + b->tail;
+    } else {
+        add_step(&s, b->outer, b->dst_outer);
+        add_step(&s, b->rows, b->dst_row);
+        if (tg_is_run(box)) s.run *= b->cols + b->tail;
+        else add_step(&s, b->cols, b->dst_col);
+    }
+    join_steps(&s);
+    if (s.n == 0) return false; /* a mover does that by itself */
+    for (int32_t i = 0; i < s.n; i++) shares |= is_ragged(s.loop[i].dst);
+    for (int32_t i = 0; i < box->nloops; i++) shares |= is_ragged(loop[i].dst);
+    return shares || is_ragged(s.run);
+}
+
+/* Blocks begin in ascending order: the longer steps are outside. */
+static bool sort_loops(tg_loop *loop, int32_t n) {
+    int64_t inside = 0;
+    for (int32_t i = 1; i < n; i++)
+        for (int32_t k = i; k > 0 && loop[k].dst > loop[k - 1].dst; k--) {
+            const tg_loop t = loop[k];
+            loop[k] = loop[k - 1];
+            loop[k - 1] = t;
+        }
+    for (int32_t i = n; i-- > 0; inside += (loop[i].n - 1) * loop[i].dst)
+        if (loop[i].dst < inside) return false;
+    return true;
+}
+
+/* Does dst have rows that begin inside of lines? */
+static bool has_parts(const tg_layout *dst) {
+    bool parts = false;
+    for (int32_t i = 0; i < dst->nmodes; i++) {
+        const int64_t step = dst->mode[i].stride * (dst->elem_bits / 8);
+        parts |= dst->mode[i].size > 1 && is_ragged(step) && (step <= 0 || TG_LINE_BYTES % step != 0);
+    }
+    return parts;
+}
+
+static bool is_covered(const tg_plan_private *p, const tg_pair *pair) {
+    return pair->whole && pair->dense && (pair->pad || pair->numel == pair->dst->span) && !p->fill_first;
+}
+
+/* Does all of a block lie behind its first element? Loops of tiles may walk downwards. */
+static bool goes_up(const tg_nest *nest, const tg_box *box) {
+    const tg_block *b = &box->block;
+    const tg_loop  *loop = &nest->loop[box->first];
+    const int32_t   n = box->nloops + box->ncols + box->nrows;
+    bool            up = b->dst_outer >= 0 && b->dst_row >= 0 && b->dst_col >= 0;
+    if (tg_has_tiles(box)) up = true; /* what the block has for these is not steps */
+    for (int32_t i = 0; i < n; i++)
+        if (i < box->nloops || i >= box->nloops + box->ncols) up &= loop[i].dst >= 0;
+    return up;
+}
+
+static bool can_be_combined(const tg_plan_private *p) {
+    const tg_nest *nest = &p->as.nest;
+    if (nest->nboxes > TG_COMBINED_BOXES) return false;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
+        const bool listed = box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+        if (box->route == TG_ROUTE_TILE && p->dst_encoding.kind != TG_KIND_NONE) return false;
+        if (listed || box->loose || box->together != 0 || !goes_up(nest, box)) return false;
+        if (tg_block_reach(p, box, &box->block) > TG_COMBINED_BLOCK) return false;
+    }
+    return true;
+}
+
+bool tg_shares_lines(const tg_plan_private *p, const tg_pair *pair) {
+    const tg_nest *nest = &p->as.nest;
+    if (!p->far || (pair->cpu & TG_CPU_CLAIMS) == 0 || p->dst_bits < 8 || p->src_bits < 8) return false;
+    if (!is_covered(p, pair) || !has_parts(pair->dst)) return false;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (box->family != TG_FAMILY_ROWS && box->route != TG_ROUTE_FILL && shares_lines(nest, p, box)) return true;
+    return false;
+}
+
+int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
+    const tg_loop *const out = &p->as.nest.loop[box->first] + box->nloops + box->ncols;
+    const int64_t        unit = tg_block_unit(p, box);
+    int64_t              reach = unit;
+    if (box->route == TG_ROUTE_TWICE) {
+        for (int32_t i = 0; i < box->nrows; i++)
+            reach += (tg_twice_steps(out, i, box->counted_out, b, &box->block) - 1) * out[i].dst;
+        return reach;
+    }
+    if (box->route == TG_ROUTE_TILE) {
+        for (int32_t i = 0; i < box->nrows; i++) reach += (out[i].n - 1) * out[i].dst;
+        return reach + (b->cols + b->tail - 1) * unit;
+    }
+    reach += (b->outer - 1) * b->dst_outer + (b->rows - 1) * b->dst_row + b->tail * unit;
+    return reach + (b->cols - 1) * (tg_is_run(box) ? unit : b->dst_col);
+}
+
+int64_t tg_nest_blocks(const tg_nest *nest) {
+    int64_t most = 0;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (box->route != TG_ROUTE_FILL) most = tg_max(most, box->blocks);
+    return most;
+}
+
+bool tg_nest_combine(tg_plan_private *p, int64_t blocks) {
+    tg_nest *nest = &p->as.nest;
+    if (!can_be_combined(p) || tg_nest_blocks(nest) > MOST_SMALLER * blocks) return false;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (!sort_loops(&nest->loop[box->first], box->nloops)) return false;
+    for (int32_t i = 0; i < nest->nmovers; i++) nest->mover[i].stream = nest->mover[i].claims = false;
+    p->stream = false;
+    return true;
+}

@@ -1,0 +1,117 @@
+/* Moves whose boxes share lines of dst, which blocks of all of them leave together (src/relayout/combine_run.c). */
+#include "checked_move.h"
+#include "layouts.h"
+
+static tg_layout layout_of(const char *text) {
+    tg_desc d;
+    assert_int_equal(tg_desc_parse(&d, text, strlen(text), NULL), TG_OK);
+    return d.layout;
+}
+
+/* As if dst were in memory; so many bytes leave together. */
+static tg_tuning tuning_of(int64_t combined_bytes) {
+    tg_tuning t = tg_default_tuning;
+    t.group_bytes = 5000 + random_below(60000);
+    t.group_bytes_min = 1 + random_below(20000);
+    t.block_bytes_min = 1 + random_below(4000);
+    t.step_bytes = 1 + random_below(100000);
+    t.task_bytes = 1 + random_below(20000);
+    t.stream_bytes = t.far_bytes = 0;
+    t.combined_bytes = combined_bytes;
+    return t;
+}
+
+static bool leaves_together(const tg_plan *p) {
+    char text[4000];
+    (void)tg_plan_describe(text, sizeof text, p);
+    return strstr(text, "blocks leave together") != NULL;
+}
+
+/* Returns how many plans were such. */
+static int check_combined(const tg_layout *d, const tg_layout *s) {
+    static const int64_t bytes[] = {1, 300, 4000, 16 << 10};
+    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
+    tg_plan_params params = {.dst = d, .src = s, .pad = pad, .threads = (int32_t)random_below(4), .convert = true};
+    const buffer         src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
+    int                  found = 0;
+    naive(want.data, src.data, d, s, params.pad);
+    for (size_t i = 0; i < sizeof bytes / sizeof bytes[0]; i++)
+        for (int k = 1; k < WAYS; k++) {
+            const tg_tuning t = tuning_of(bytes[i]);
+            const buffer    dst = buffer_copy(blank);
+            tg_plan         p;
+            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+            found += leaves_together(&p);
+            run_way(&ways[k], &p, dst, src);
+            expect_same(ways[k].name, &params, &p, dst, want);
+            free(dst.memory);
+        }
+    free(src.memory);
+    free(blank.memory);
+    free(want.memory);
+    return found;
+}
+
+/* Two columns: those that are to be combined this way, and back; rows of no whole lines, ragged tiles, channels,
+ * padding by itself, converted, units with missing elements. */
+static void test_chosen(void **state) {
+    (void)state;
+    static const char *const pairs_of_texts[][2] = {
+        {"u8[3,3,48,255]{3,2,1,0:T(8,128)(4,1)}", "u8[3,3,48,255]"},
+        {"u8[2,3,44,300]{3,2,1,0:T(8,128)(4,1)}", "u8[2,3,44,300]{1,3,2,0}"},
+        {"u8[2,3,44,300]{3,2,1,0:T(8,128)}", "u8[2,3,44,300]{1,3,2,0}"},
+        {"u8[2,3,90,84]{2,3,1,0:T(8,128)(4,1)}", "u8[2,3,90,84]{1,3,2,0}"},
+        {"bf16[2,3,28,200]{3,2,1,0:T(8,128)(2,1)}", "bf16[2,3,28,200]{1,3,2,0}"},
+        {"bf16[3,5,16,255]{3,2,1,0:T(8,128)(2,1)}", "bf16[3,5,16,255]"},
+        {"bf16[5,1000]{1,0:T(8,128)(2,1)}", "bf16[5,1000]{0,1}"},
+        {"bf16[900,9]{0,1:T(8,128)(2,1)}", "bf16[900,9]"},
+        {"f16[700,12,5]{1,2,0:T(8,128)(2,1)}", "f16[700,12,5]"},
+        {"u8[3,34,700]", "u8[3,34,700]{1,2,0:T(8,128)(4,1)}"}, /* padding is a box of its own, of all rows */
+        {"f16[4,9,333]", "f16[4,9,333]{1,2,0:T(8,128)(2,1)}"},
+        {"f16[8,12,16,45]", "f16[8,12,16,45]{3,2,1,0:T(8,128)(2,1)}"},
+        {"f16[2,3,40,200]{1,3,2,0}", "f16[2,3,40,200]{3,2,1,0:T(8,128)}"},
+        {"u8[100,510]{0,1:T(8,128)(4,1)}", "u8[100,510]{0,1}"},
+        {"f32[3,3,16,127] spyre", "f32[3,3,16,127]{1,3,2,0}"},
+        {"f32[3,5,16,127]{3,2,1,0:T(8,128)}", "bf16[3,5,16,127]"},
+    };
+    const bool claims = (tg_cpu_features() & TG_CPU_CLAIMS) != 0;
+    int        found = 0;
+    for (size_t i = 0; i < sizeof pairs_of_texts / sizeof pairs_of_texts[0]; i++) {
+        const tg_layout a = layout_of(pairs_of_texts[i][0]), b = layout_of(pairs_of_texts[i][1]);
+        move_seed = random_state;
+        found += check_combined(&b, &a) > 0;
+        (void)check_combined(&a, &b);
+    }
+    assert_true(claims ? found >= 12 : found == 0);
+}
+
+/* Any tiles, orders and steps. */
+static void test_random(void **state) {
+    (void)state;
+    static const char    *names[] = {"u8", "f16", "f32", "f64"};
+    static const char *const tiles[] = {"", ":T(8,128)", ":T(8,128)(2,1)", ":T(4,16)", ":T(2,32)(2,1)", ":T(7,16)"};
+    static const char *const orders[] = {"2,1,0", "1,2,0", "0,1,2", "0,2,1", "2,0,1", "1,0,2"};
+    int found = 0;
+    for (int i = 0; i < 250; i++) {
+        char          text[2][100];
+        const int64_t type = random_below(4);
+        const int     size[] = {1 + (int)random_below(9), 1 + (int)random_below(150), 1 + (int)random_below(300)};
+        for (int k = 0; k < 2; k++)
+            snprintf(text[k], sizeof text[k], "%s[%d,%d,%d]{%s%s}", names[type], size[0], size[1], size[2],
+                     orders[random_below(6)], tiles[random_below(6)]);
+        move_seed = random_state;
+        const tg_layout a = layout_of(text[0]), b = layout_of(text[1]);
+        found += check_combined(&b, &a);
+        if (i % 10 == 0) check_move(&b, &a);
+    }
+    printf("%d plans are combined\n", found);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_random),
+    };
+    random_state = 20261127;
+    return cmocka_run_group_tests_name("combined", tests, NULL, NULL);
+}
