@@ -77,22 +77,6 @@ static packed_matrix matrix_of(int bits, const tg_mover *m, uint8_t *d, const ui
     return a;
 }
 
-/* Long lines and long rows of 4-bit elements, in the second-level cache (bands.c; an Emerald Rapids, 512 KiB: 0.36 of
- * memcpy, and 0.32 here; of 2 bits 0.27 and 0.29). From farther away longer pieces of lines are turned here. */
-static bool is_for_bands(int bits, uint32_t set, const tg_mover *m, const packed_matrix *a) {
-    enum { LEAST = TG_LINE_BYTES };
-    return bits == 4 && set == TG_CPU_AVX512 && is_sparing() && !m->far && !a->last && !a->turns &&
-           a->steps == 1 && a->line >= LEAST && a->run >= LEAST;
-}
-
-static void move_bands(int bits, tg_block_move *bands, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                       const tg_block *b) {
-    const int64_t  per = 8 / bits;
-    const tg_block matrix = {.outer = 1, .rows = b->rows, .cols = b->cols, .dst_row = b->dst_row * per,
-                             .src_col = b->src_col * per};
-    (void)bands(m, d, s, &matrix);
-}
-
 /* Its two ways, with a stage as large as it needs: half of one does where a plan has stages around it. */
 typedef void exchange_all(const packed_matrix *a, uint8_t *stage);
 

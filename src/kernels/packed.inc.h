@@ -113,11 +113,6 @@ TG_INLINE void V(exchange_last)(int bits, const packed_matrix *v, uint8_t *stage
 TG_INLINE const uint8_t *V(packed)(int bits, exchange_all *exchange, const tg_mover *m, uint8_t *d, const uint8_t *s,
                                    const tg_block *b) {
     packed_matrix a = matrix_of(bits, m, d, s, b);
-    if (is_for_bands(bits, SET, m, &a)) {
-        for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
-            move_bands(bits, tg_bands_for(SET, bits), m, d, s, b);
-        return NULL;
-    }
     a.bytes.move = a.into_stage.move = tg_transpose_for(SET, 1);
     if ((a.last ? a.line * (8 / bits) : a.side) * a.piece <= WANTED) with_half_a_stage(exchange, &a);
     else with_stage(exchange, &a);

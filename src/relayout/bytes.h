@@ -28,6 +28,8 @@ bool tg_can_spread(const tg_plan_private *plan);
 bool tg_draft_turns(tg_draft *d);
 /* The same of up to eight rows, of which some may be missing on one side. */
 bool tg_draft_eights(tg_draft *d);
+/* The same of a matrix, if that goes better as if it began inside of bytes; bytes.c tells when. */
+bool tg_draft_bands(tg_draft *d);
 
 /* bytes.c: the block of d->box, steps still in elements; false where bytes are no way. */
 bool tg_draft_bytes(tg_draft *d);

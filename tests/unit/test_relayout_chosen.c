@@ -137,6 +137,44 @@ static void test_eights(void **state) {
     }
 }
 
+static bool is_of_bands(const tg_layout *dst, const tg_layout *src) {
+    tg_plan              plan;
+    const tg_nest *const nest = nest_of(&plan, dst, src);
+    bool                 bands = false;
+    for (int32_t i = 0; i < nest->nmovers; i++) bands |= nest->family[i] == TG_FAMILY_BANDS;
+    return bands;
+}
+
+/* Matrices of packed elements that are whole bytes go as if they were not, where rows of dst begin inside of lines, or
+ * both sides are in a cache; but not short rows that follow each other. */
+static void test_whole_matrices_in_bands(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        bool        bands;
+    } cases[] = {
+        {"s4[200,264]{1,0:E(4)}", "s4[200,264]{0,1:E(4)}", false},
+        {"s4[264,200]{1,0:E(4)}", "s4[264,200]{0,1:E(4)}", true},
+        {"s4[512,200]{1,0:E(4)}", "s4[512,200]{0,1:E(4)}", true}, /* whole lines, in a cache */
+        {"s4[9000,136]{1,0:E(4)}", "s4[9000,136]{0,1:E(4)}", true}, /* columns in chunks */
+        {"s4[3,300,280]{2,1,0:E(4)}", "s4[3,300,280]{1,2,0:E(4)}", true},
+        {"s4[3,300,280]{1,2,0:E(4)}", "s4[3,300,280]{1,0,2:E(4)}", false}, /* rows stay together */
+        {"u2[600,260]{1,0:E(2)}", "u2[600,260]{0,1:E(2)}", true},
+        {"u2[512,512]{1,0:E(2)}", "u2[512,512]{0,1:E(2)}", false},
+        {"pred[1096,600]{1,0:E(1)}", "pred[1096,600]{0,1:E(1)}", false}, /* only from farther away */
+        {"s4[2096,4000]{1,0:E(4)}", "s4[2096,4000]{0,1:E(4)}", true},
+        {"s4[2048,4000]{1,0:E(4)}", "s4[2048,4000]{0,1:E(4)}", false},
+    };
+    const uint32_t needed = TG_CPU_AVX512 | TG_CPU_SPARING;
+    const bool     can = (tg_cpu_features() & needed) == needed;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_layout dst = layout_of(cases[i].dst), src = layout_of(cases[i].src);
+        if (is_of_bands(&dst, &src) != (can && cases[i].bands))
+            fail_msg("%s to %s: bands %d", cases[i].src, cases[i].dst, is_of_bands(&dst, &src));
+        if (dst.span < 1 << 21) check_move(&dst, &src);
+    }
+}
+
 /* Short runs on both sides, one of them by turns: two transposes, with lines of a long loop between them. */
 static void test_two_transposes(void **state) {
     (void)state;
@@ -531,6 +569,7 @@ int main(void) {
         cmocka_unit_test(test_ragged_rows),
         cmocka_unit_test(test_tiles_of_loops),
         cmocka_unit_test(test_eights),
+        cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
         cmocka_unit_test(test_units_with_missing_elements),
         cmocka_unit_test(test_converted_transposes),
