@@ -186,6 +186,13 @@ static int32_t find_near(const tg_draft *d, int32_t on_dst, int32_t on_src, int6
     return NONE;
 }
 
+/* They have the padding behind them as a tail. */
+static void take_wide(tg_draft *d, int32_t cols, int32_t rows, int32_t bytes) {
+    choose_transpose(d, cols, rows, bytes, bytes);
+    d->box->block.tail = d->wide_tail;
+    d->wide_tail = 0;
+}
+
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
@@ -194,7 +201,7 @@ static bool choose_wide(tg_draft *d) {
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);
     else if (cols == NONE || rows == NONE || cols == rows) return false;
-    else choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
+    else take_wide(d, cols, rows, (int32_t)bytes);
     return true;
 }
 

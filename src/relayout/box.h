@@ -30,6 +30,7 @@ typedef struct tg_draft {
     tg_box          *box;      /* the next one of the nest */
     int64_t          dst, src; /* bytes: its first element */
     int64_t          tail;     /* elements */
+    int64_t          wide_tail; /* behind runs of wide elements (nest.inc.h); 0 once the block has it */
     int64_t last; /* elements of the last run of the loop that counts chunks of columns; 0: there is none */
     bool             fill;     /* padding: src does not matter */
     bool             converts;
@@ -65,7 +66,7 @@ static inline void tg_draft_begin(tg_draft *d, tg_plan_private *plan, const tg_p
     d->src_unit = packed ? 1 : d->src_width;
     d->dst = dst * d->dst_unit; /* this fits, and so do the steps below: storage in bytes does */
     d->src = src * d->src_unit;
-    d->tail = d->last = 0;
+    d->tail = d->wide_tail = d->last = 0;
     d->n = 0;
 }
 
@@ -84,7 +85,7 @@ static inline void tg_draft_like(tg_draft *d, const tg_draft *common) {
 static inline void tg_draft_again(tg_draft *d, const tg_draft *common) {
     d->dst = common->dst;
     d->src = common->src;
-    d->tail = d->last = 0;
+    d->tail = d->wide_tail = d->last = 0;
     d->n = common->n;
     for (int32_t i = 0; i < d->n; i++) {
         const tg_loop *l = &common->loop[i];

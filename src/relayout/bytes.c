@@ -328,7 +328,8 @@ static bool draft_matrix(tg_draft *d) {
     if (bits >= 8 || (src_bits != bits && src_bits != 8) || d->tail > 0 || !turns_fast(d)) return false;
     if (cols == NONE || rows == NONE || cols == rows) return false;
     if (d->loop[cols].n < FIRST_LINE || d->loop[rows].n < FIRST_LINE) return false;
-    return take_matrix(d, cols, rows, INT64_MAX, tg_band_rows(bits, src_bits < 8)); /* rows are slow to begin and to end */
+    /* All columns: rows are slow to begin and to end. */
+    return take_matrix(d, cols, rows, INT64_MAX, tg_band_rows(bits, src_bits < 8));
 }
 
 /* Whole bytes too, on an Intel processor: where rows of dst begin inside of cache lines, which the mover of whole bytes
@@ -340,7 +341,7 @@ static bool is_for_bands(const tg_draft *d, int32_t cols, int32_t rows) {
     enum { LINE_BITS = 8 * TG_LINE_BYTES, MOST_TURNED = 512 };
     const tg_loop *const c = &d->loop[cols], *const r = &d->loop[rows];
     const int32_t        bits = d->plan->dst_bits, line = LINE_BITS / bits, on = tg_draft_find_src(d, r->n);
-    const bool           at_lines = r->dst % line == 0, far = d->plan->far;
+    const bool           at_lines = (r->dst & (line - 1)) == 0, far = d->plan->far;
     if (tg_min(c->n, r->n) < line || (on != NONE && on != cols)) return false;
     if (r->dst == c->n && c->n <= tg_min(8 * TG_STICK_BYTES / bits, MOST_TURNED)) return false;
     return (bits == 4 && !far) || (!at_lines && (bits > 1 || far));
@@ -348,10 +349,9 @@ static bool is_for_bands(const tg_draft *d, int32_t cols, int32_t rows) {
 
 /* Do rows of dst begin and end at bytes? */
 static bool are_whole_rows(const tg_draft *d, int32_t cols) {
-    const int32_t bits = d->plan->dst_bits;
-    bool          whole = tg_is_whole(d->dst, bits) && tg_is_whole(d->loop[cols].n, bits);
-    for (int32_t i = 0; i < d->n; i++) whole = whole && (i == cols || tg_is_whole(d->loop[i].dst, bits));
-    return whole;
+    int64_t places = d->dst | d->loop[cols].n;
+    for (int32_t i = 0; i < d->n; i++) places |= i == cols ? 0 : d->loop[i].dst;
+    return (places & (8 / d->plan->dst_bits - 1)) == 0;
 }
 
 /* As equal as they can be, whole lines of dst. So many lines of src stay in the second-level cache for the next rows:
@@ -368,7 +368,7 @@ bool tg_draft_bands(tg_draft *d) {
     if ((d->pair->cpu & needed) != needed) return false;
     const int32_t cols = tg_draft_find_dst(d, 1), rows = tg_draft_find_src(d, 1);
     if (cols == NONE || rows == NONE || cols == rows) return false;
-    if (!is_for_bands(d, cols, rows) || !are_whole_rows(d, cols)) return false;
+    if (!are_whole_rows(d, cols) || !is_for_bands(d, cols, rows)) return false;
     const int64_t band = tg_band_rows(bits, true), n = columns_at_once(d->loop[cols].n, 8 * TG_LINE_BYTES / bits);
     const int64_t room = 8 * d->pair->tuning->block_bytes_min / bits / n;
     d->loose = take_matrix(d, cols, rows, n, tg_max(room / band, 1) * band);

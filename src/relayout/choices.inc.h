@@ -17,9 +17,23 @@ static inline bool draft_segment(refinement *r, tg_draft *d, const segment *s) {
     d->dst += s->dst;
     d->src += s->src;
     d->tail += s->tail;
+    d->wide_tail += s->wide_tail;
     d->last += s->last;
     for (const tg_loop *l = s->loop, *const end = l + s->nloops; l < end; l++)
         tg_draft_put(d, l->n, l->dst, TG_RARELY(d->fill) ? 0 : l->src, l->chunks_of);
+    return true;
+}
+
+/* Of wide elements that are not whole there is no tail. If another box does not take it, it is padding for all. */
+static bool draft_wide_box(refinement *r, tg_draft *d) {
+    const tg_loop *const run = &d->loop[d->n - 1];
+    if (d->fill || run->dst != d->dst_unit || run->n != r->wide) d->wide_tail = 0;
+    if (d->wide_tail > 0 && d->n > 1 && goes_on(run - 1, run)) { /* they are one run */
+        d->tail = d->wide_tail * r->wide;
+        d->wide_tail = 0;
+    }
+    if (!draft_box(r, d)) return false;
+    if (d->wide_tail > 0) r->wide = 0;
     return true;
 }
 
@@ -28,7 +42,7 @@ static bool add_box(refinement *r, tg_draft *d, const choice *c, const choice *e
     for (; c < end; c++)
         if (TG_RARELY(!draft_segment(r, d, c->at))) return false;
     if (d->fill) d->tail = 0;
-    return draft_box(r, d);
+    return TG_MOSTLY(d->wide_tail == 0) ? draft_box(r, d) : draft_wide_box(r, d);
 }
 
 /* The box of segment s, which has just been added, once more for the next one: full runs, and then a shorter one. */
@@ -64,15 +78,65 @@ static bool add_boxes(refinement *r, tg_draft *draft, choice *c, choice *end) {
     return true;
 }
 
+static void put_last(refinement *r, dim *d) {
+    const dim last = *d;
+    for (; d + 1 < r->dims_end; d++) *d = d[1];
+    *d = last;
+}
+
 /* The dimension with the tail goes last, so that what tails cover is no box of padding. */
 static void put_tail_last(refinement *r) {
     for (dim *d = r->dims; d + 1 < r->dims_end; d++) {
         if (TG_MOSTLY(!d->has_tail)) continue;
-        const dim tail = *d;
-        for (; d + 1 < r->dims_end; d++) *d = d[1];
-        *d = tail;
+        put_last(r, d);
         return;
     }
+}
+
+/* ---- padding behind wide elements ---- */
+
+/* Elements of the runs that both sides have; 0 if there are none, or parts of some stand alone. `inner`: their
+ * dimension, if it has several segments; then the first one is of whole runs. */
+static int64_t find_inner(refinement *r, dim **inner) {
+    const tg_draft *const c = &r->common;
+    *inner = NULL;
+    for (int32_t i = 0; i < c->n; i++)
+        if (c->loop[i].dst == c->dst_unit) return c->loop[i].src == c->src_unit ? c->loop[i].n : 0;
+    for (dim *d = r->dims; d < r->dims_end; d++) {
+        if (d->dst->n == 0 || d->dst->at[d->dst->n - 1].dst != 1) continue;
+        const tg_both_digit *const last = &d->dst->at[d->dst->n - 1];
+        *inner = d;
+        if (d->data == d->pads || d->data->nloops == 0) return 0;
+        const tg_loop *const run = &d->data->loop[d->data->nloops - 1];
+        const bool both = run->dst == c->dst_unit && run->src == c->src_unit, all = run->n == last->size;
+        return both && all && (d->dst->n == 1 || last[-1].weight == last->size) ? last->size : 0;
+    }
+    return 0;
+}
+
+/* Wide elements of padding behind the last run of several ones of data. In a cache less than a stick of these is turned
+ * no faster with a tail than lines of padding, asked for ahead, are filled (an Emerald Rapids, 512 KiB, x memcpy:
+ * bf16[2000,140] to T(8,128)(2,1) 0.58 apart and 0.50, bf16[34,2048] to columns of it 0.37 and 0.47). */
+static int64_t wide_tail_of(const refinement *r, const dim *d, int64_t wide) {
+    if (d->pads == d->data || d->pads[-1].nloops != 1) return 0;
+    const int64_t bytes = tg_bytes_for(d->pads[-1].loop->n * wide, r->plan->dst_bits);
+    return bytes >= TG_STICK_BYTES || r->plan->stream_turned ? tail_of(r, d, wide) : 0;
+}
+
+/* Is there padding that can be a tail? Then its dimension goes last, but for that of the runs inside. */
+TG_OUTLINE void find_wide_tail(refinement *r) {
+    const int64_t wide = r->wide;
+    dim          *inner, *d = r->dims;
+    r->wide = 0;
+    if (!r->pair->whole || r->plan->dst_encoding.kind != TG_KIND_NONE || find_inner(r, &inner) != wide) return;
+    while (d < r->dims_end && (d == inner || d->pads == d->tail || wide_tail_of(r, d, wide) == 0)) d++;
+    if (d == r->dims_end) return;
+    d->pads[-1].wide_tail = wide_tail_of(r, d, wide);
+    r->wide = wide;
+    put_last(r, d);
+    if (inner != NULL) put_last(r, inner > d ? inner - 1 : inner);
+    r->inner = inner != NULL ? r->dims_end - 1 : NULL;
+    r->wide_dim = r->dims_end - 1 - (inner != NULL);
 }
 
 /* What dimension d may be at where a dimension before it is at padding: every position is one segment, unless it is
@@ -93,12 +157,35 @@ static bool anywhere(refinement *r, choice *out, dim *d) {
     return true;
 }
 
+/* What other boxes do not have as a wide tail: the rest of the dimension's padding, and of the tail what is behind no
+ * whole run. */
+static bool add_wide_padding(refinement *r, tg_draft *draft, choice *first, choice *c) {
+    dim *const    d = r->wide_dim, *const inner = r->inner;
+    choice *const end = c + 1 + (inner != NULL);
+    pad_walk      w = {.dst = d->dst, .has_tail = true};
+    c->first = r->segments_end;
+    if (!pad_level(r, &w, 0, d->size, 0)) return false;
+    c->end = r->segments_end;
+    if (inner != NULL && !anywhere(r, c + 1, inner)) return false;
+    if (!add_boxes(r, draft, first, end)) return false;
+    if (inner == NULL) return true;
+    c->first = r->segments_end;
+    if (!add_tail(r, d, d->pads[-1].wide_tail, r->wide)) return false;
+    c->end = c[1].first = r->segments_end;
+    w = (pad_walk){.dst = inner->dst};
+    if (!pad_level(r, &w, 0, inner->size / r->wide * r->wide, 0)) return false;
+    c[1].end = r->segments_end;
+    return add_boxes(r, draft, first, end);
+}
+
 /* For each dimension: itself at padding, those before it at data and those behind it anywhere. They end where data
  * does, also in a part of a tensor. */
 static bool add_padding_boxes(refinement *r, tg_draft *draft, choice *const first) {
     choice *c = first;
     for (dim *d = r->dims; d < r->dims_end; d++, c++) {
-        if (d->tail > d->pads) { /* tails are the movers' */
+        if (TG_RARELY(r->wide > 0) && d == r->wide_dim) {
+            if (!add_wide_padding(r, draft, first, c)) return false;
+        } else if (d->tail > d->pads) { /* tails are the movers' */
             choice *e = c + 1;
             c->first = d->pads;
             c->end = d->tail;

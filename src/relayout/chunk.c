@@ -216,6 +216,9 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
     return n / p->threads;
 }
 
+/* Of a row of a transpose, columns or padding, whatever is more: short rows of long tails are mostly these. */
+static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); }
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -231,7 +234,7 @@ void tg_draft_chunks(tg_draft *d) {
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
         cut(d, TG_BLOCK_COLS, columns_at_once(d, width, room));
         const bool    goes_on = b->tail == 0 && b->dst_outer == b->cols * width; /* rows are several runs of columns */
-        const int64_t row = product(b->cols * width, goes_on ? b->outer : 1);
+        const int64_t row = product(written_of(b) * width, goes_on ? b->outer : 1);
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, row, tg_max(LINE_PAIR / width, 1)));
     } else if (box->family == TG_FAMILY_PACKED) {
         cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
@@ -249,7 +252,8 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, each, line));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, product(columns_together(b), each), STRIDED_TILE));
     }
-    int64_t outer = fitting(room, b->outer, product(product(b->rows, b->cols), each), 1);
+    const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
+    int64_t       outer = fitting(room, b->outer, product(product(b->rows, cols), each), 1);
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, outer);

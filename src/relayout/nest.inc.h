@@ -20,7 +20,12 @@
  * Padding falls into boxes too. A position of dst is padding if one of its dimensions is past the end there; with the
  * first such dimension as the one that counts, the dimensions before it are at data and those after it anywhere.
  * Padding that follows a run of data in the same stick is that run's tail and is written by the same mover, line by
- * line. Gaps between strides of dst are boxes as well where these nest: a loop of 100 steps of 160 around one of 150
+ * line. So is what follows a run of wide elements, whole runs of a few elements that move as one:
+ *
+ *     bf16[7,1000] to {0,1:T(8,128)(2,1)}    (500, 512, 4) (7, 4, 2000) (2, 2, 2), of bytes; behind the 7 pairs 484 of
+ *                                            padding, in 121 pairs
+ *
+ * Gaps between strides of dst are boxes as well where these nest: a loop of 100 steps of 160 around one of 150
  * elements leaves 10 behind each but the last.
  *
  * segments.inc.h  the segments of one dimension, and those of its padding
@@ -48,6 +53,7 @@ static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
     r.plan = plan;
     r.pair = pair;
     r.why = NULL;
+    r.wide = 0;
     r.dims_end = r.dims;
     r.dst_end = r.dst;
     r.segments_end = r.segments;
@@ -57,7 +63,10 @@ static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
     plan->as.nest.single = true;
     plan->why = NULL;
     bool done = make_dims(&r);
-    if (TG_RARELY(pair->pad) && done) put_tail_last(&r);
+    if (TG_RARELY(pair->pad) && done) {
+        put_tail_last(&r);
+        if (TG_RARELY(r.wide > 0)) find_wide_tail(&r);
+    }
     done = done && make_boxes(&r) && (!pair->pad || add_rest(&r));
     if (TG_RARELY(done && plan->fill_first)) fill_gaps(&r);
     plan->why = r.why;

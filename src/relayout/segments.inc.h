@@ -15,6 +15,7 @@ enum {
 typedef struct segment {
     int64_t        dst, src; /* where it begins */
     int64_t        tail;     /* positions of padding behind each run, else 0 */
+    int64_t        wide_tail; /* the same behind each run of wide elements (nest.inc.h), counted in these */
     int64_t        last;     /* if > 0: elements of the last run of the first loop, which alone has the tail */
     const tg_loop *loop;     /* nloops, each upwards in dst */
     int32_t        nloops;
@@ -39,6 +40,9 @@ typedef struct refinement {
     const tg_pair   *pair;
     const char      *why;    /* it cannot be done */
     tg_draft         common; /* what all boxes have: the dimensions of one segment */
+    dim             *wide_dim, *inner; /* those of a wide tail, and of the runs inside, if that is no common loop */
+    int64_t          wide;     /* elements of such a run; 0: there is no wide tail, or not all boxes take it; before it
+                                * is looked for, what they may be */
     dim             *dims_end; /* behind the last one of dims, and so on */
     tg_both_digits  *dst_end;
     segment         *segments_end;
@@ -66,7 +70,7 @@ static segment *add_segment(refinement *r, int64_t dst, int64_t src) {
     r->segments_end = s + 1;
     s->dst = dst * r->common.dst_unit;
     s->src = src * r->common.src_unit;
-    s->tail = s->last = 0;
+    s->tail = s->wide_tail = s->last = 0;
     s->loop = r->loops_end;
     s->nloops = 0;
     return s;
@@ -190,30 +194,40 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
     return done;
 }
 
-/* How many positions of padding follow the last run of data in dst, if they do so without a gap. */
-static int64_t tail_of(const refinement *r, const dim *d) {
+/* How many positions of padding follow the last run of data in dst, if they do so without a gap; of such that are
+ * `step` elements each. */
+static int64_t tail_of(const refinement *r, const dim *d, int64_t step) {
     const tg_both_digits *dst = d->dst;
     if (TG_RARELY(dst->n == 0 || d->data == d->pads)) return 0;
     const tg_both_digit *g = &dst->at[dst->n - 1];
     const segment *const s = d->pads - 1;
-    if (g->dst != 1 || s->nloops > 1 || (s->nloops == 1 && s->loop->dst != r->common.dst_unit)) return 0;
+    if (g->dst != step || s->nloops > 1 || (s->nloops == 1 && s->loop->dst != step * r->common.dst_unit)) return 0;
     const int64_t used = dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
     const int64_t tail = used == 0 ? 0 : g->size - used;
-    return tail > MAX_TAIL ? 0 : tail;
+    return tail > MAX_TAIL / step ? 0 : tail;
 }
 
-/* The tail as a segment of its own, for parts of tensors: where dimensions before this one are at padding, so is it. */
-static bool add_tail(refinement *r, dim *d, int64_t tail) {
+/* The tail as a segment of its own: for parts of tensors, where dimensions before this one are at padding, so is it. */
+static bool add_tail(refinement *r, dim *d, int64_t tail, int64_t step) {
     const segment *const run = d->pads - 1;
     const int64_t        length = run->nloops == 0 ? 1 : run->loop->n;
     segment *const       s = add_segment(r, 0, 0);
     if (s == NULL) return false;
-    s->dst = run->dst + length * r->common.dst_unit;
-    return add_loop(r, s, tail, 1, 0);
+    s->dst = run->dst + length * step * r->common.dst_unit;
+    return add_loop(r, s, tail, step, 0);
+}
+
+/* Padding in steps of several elements, which are as long as some element is, may be behind wide ones. */
+static void note_wide_steps(refinement *r, const dim *d) {
+    enum { LEAST_BITS = 16, MOST_BITS = 128 };
+    const int64_t step = d->dst->n > 0 ? d->dst->at[d->dst->n - 1].dst : 0;
+    if (step < 2 || step > MOST_BITS) return;
+    const int64_t bits = step * r->plan->dst_bits;
+    if (bits >= LEAST_BITS && bits <= MOST_BITS && (bits & (bits - 1)) == 0) r->wide = step;
 }
 
 static bool make_padding(refinement *r, dim *d) {
-    const int64_t tail = tail_of(r, d);
+    const int64_t tail = tail_of(r, d, 1);
     d->has_tail = tail > 0;
     if (d->positions > d->size + tail) {
         pad_walk w;
@@ -221,11 +235,12 @@ static bool make_padding(refinement *r, dim *d) {
         w.nouter = 0;
         w.has_tail = d->has_tail;
         if (!pad_level(r, &w, 0, d->size, 0)) return false;
+        note_wide_steps(r, d);
     }
     d->tail = r->segments_end;
     if (tail > 0) {
         d->pads[-1].tail = tail;
-        if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail)) return false;
+        if (TG_RARELY(d->begin > 0) && !add_tail(r, d, tail, 1)) return false;
     }
     d->tail_end = r->segments_end;
     return true;

@@ -83,12 +83,16 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
-static const tg_nest *nest_of(tg_plan *plan, const tg_layout *dst, const tg_layout *src) {
+static const tg_nest *hinted_nest(tg_plan *plan, const tg_layout *dst, const tg_layout *src, uint32_t hint) {
     static const uint64_t pad[2];
-    const tg_plan_params  params = {.dst = dst, .src = src, .pad = pad};
+    const tg_plan_params  params = {.dst = dst, .src = src, .pad = pad, .hint = hint};
     assert_int_equal(tg_plan_init(plan, &params, NULL), TG_OK);
     assert_int_equal(tg_plan_see(plan)->way, TG_WAY_NEST);
     return &tg_plan_see(plan)->as.nest;
+}
+
+static const tg_nest *nest_of(tg_plan *plan, const tg_layout *dst, const tg_layout *src) {
+    return hinted_nest(plan, dst, src, 0);
 }
 
 static bool is_turned_twice(const tg_layout *dst, const tg_layout *src) {
@@ -135,6 +139,92 @@ static void test_eights(void **state) {
         check_move(&turns, &rows);
         check_move(&rows, &turns);
     }
+}
+
+/* Bytes of padding that are boxes of their own. */
+static int64_t filled_apart(const tg_layout *dst, const tg_layout *src, uint32_t hint) {
+    tg_plan              plan;
+    const tg_nest *const nest = hinted_nest(&plan, dst, src, hint);
+    int64_t              bytes = 0;
+    for (int32_t i = 0; i < nest->nboxes; i++) {
+        const tg_box *const box = &nest->box[i];
+        int64_t             n = box->block.outer * box->block.rows * box->block.cols;
+        for (int32_t k = 0; k < box->nloops; k++) {
+            const tg_loop *const l = &nest->loop[box->first + k];
+            if (l->chunks_of == TG_BLOCK_ROWS) n /= box->block.rows;
+            if (l->chunks_of == TG_BLOCK_OUTER) n /= box->block.outer;
+            n *= l->chunks_of != TG_NO_LOOP ? box->total[l->chunks_of] : l->n;
+        }
+        if (box->route == TG_ROUTE_FILL) bytes += n;
+    }
+    return bytes;
+}
+
+/* Padding behind pairs of elements, and fours and so on, that move as one is their tail; where some of a pair are
+ * missing, it is not. */
+static void test_wide_tails(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        int64_t     apart;
+    } cases[] = {
+        {"bf16[7,1000]", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 0},
+        {"bf16[7,1001]", "bf16[7,1001]{0,1:T(8,128)(2,1)}", 484 + 3 * 512}, /* a pair lacks one, the tile 3 */
+        {"s8[7,1000]", "s8[7,1000]{0,1:T(8,128)(4,1)}", 0},
+        {"s8[7,1003]", "s8[7,1003]{0,1:T(8,128)(4,1)}", 484 + 512},
+        {"s4[7,1000]{1,0:E(4)}", "s4[7,1000]{0,1:T(8,128)(8,1)E(4)}", 0},
+        {"s4[7,1004]{1,0:E(4)}", "s4[7,1004]{0,1:T(8,128)(8,1)E(4)}", 484},
+        {"u2[7,1600]{1,0:E(2)}", "u2[7,1600]{0,1:T(16,128)(16,1)E(2)}", 0},
+        {"bf16[130,200]", "bf16[130,200]{0,1:T(8,128)(2,1)}", 0}, /* one box of whole tiles, one with a tail */
+        {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(8,128)(2,1)}", 0},
+        {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(2,8,128)(2,1)}", 72 * 256}, /* and of another dimension */
+        {"bf16[3,34,77]", "bf16[3,34,77]{1,2,0:T(2,8,128)(2,1)}", 80 * 256 + 3 * (376 + 512)},
+        {"f16[300,12]{0,1}", "f16[300,12]{1,0:T(8,16)(4,1)}", 128}, /* the last tile lacks a half */
+        {"bf16[1,200]", "bf16[1,200]{0,1:T(8,128)(2,1)}", 100 * 508}, /* single ones have none */
+        {"bf16[7,1000]{0,1}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 500 * 484}, /* no pairs in src */
+        {"bf16[7,1000]{0,1:T(4,128)(2,1)}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 0}, /* they are one run */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_layout dst = layout_of(cases[i].dst), src = layout_of(cases[i].src);
+        const int64_t   apart = filled_apart(&dst, &src, TG_HINT_DEVICE);
+        if (apart != cases[i].apart)
+            fail_msg("%s to %s: %d bytes of padding apart, not %d", cases[i].src, cases[i].dst, (int)apart,
+                     (int)cases[i].apart);
+        for (int k = 0; k < 8; k++) {
+            move_seed = random_state;
+            check_move(&dst, &src);
+            check_move(&src, &dst);
+        }
+    }
+}
+
+/* Of any sizes, with three dimensions of which two or three are tiled. */
+static void test_random_wide_tails(void **state) {
+    (void)state;
+    static const char *const types[][2] = {{"bf16", "(2,1)"}, {"s8", "(4,1)"}, {"s4", "(8,1)E(4)"}, {"f32", "(2,1)"}};
+    static const char *const orders[] = {"2,1,0", "1,2,0", "0,2,1", "2,0,1", "0,1,2"};
+    for (int i = 0; i < 400; i++) {
+        const char *const *const t = types[random_below(4)];
+        const int64_t            a = 1 + random_below(5), b = 1 + random_below(40), c = 1 + random_below(60);
+        char                     from[100], to[100];
+        move_seed = random_state;
+        (void)snprintf(from, sizeof from, "%s[%d,%d,%d]{%s%s}", t[0], (int)a, (int)b, (int)c, orders[random_below(5)],
+                       strcmp(t[0], "s4") == 0 ? ":E(4)" : "");
+        (void)snprintf(to, sizeof to, "%s[%d,%d,%d]{%s:T(%s8,%d)%s}", t[0], (int)a, (int)b, (int)c,
+                       orders[random_below(5)], random_below(4) == 0 ? "2," : "", 1 << (2 + random_below(4)), t[1]);
+        const tg_layout dst = layout_of(to), src = layout_of(from);
+        check_move(&dst, &src);
+    }
+}
+
+/* In a cache, less than a stick of them has none. */
+static void test_wide_tails_in_caches(void **state) {
+    (void)state;
+    const tg_layout few = layout_of("bf16[31,72]{0,1:T(8,128)(2,1)}"), few_rows = layout_of("bf16[31,72]"),
+                    more = layout_of("bf16[32,72]{0,1:T(8,128)(2,1)}"), more_rows = layout_of("bf16[32,72]");
+    assert_int_equal(filled_apart(&few, &few_rows, TG_HINT_CACHED), 36 * 4 * 97);
+    assert_int_equal(filled_apart(&few, &few_rows, TG_HINT_DEVICE), 0);
+    assert_int_equal(filled_apart(&more, &more_rows, TG_HINT_CACHED), 0);
 }
 
 static bool is_of_bands(const tg_layout *dst, const tg_layout *src) {
@@ -569,6 +659,9 @@ int main(void) {
         cmocka_unit_test(test_ragged_rows),
         cmocka_unit_test(test_tiles_of_loops),
         cmocka_unit_test(test_eights),
+        cmocka_unit_test(test_wide_tails),
+        cmocka_unit_test(test_random_wide_tails),
+        cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
         cmocka_unit_test(test_units_with_missing_elements),
