@@ -9,6 +9,7 @@
  * the first and the last byte as they are. Lines are spread in order, and what one writes beside itself, up to
  * TG_SPREAD_BEFORE and TG_SPREAD_BEHIND bytes (move.h), belongs to the one after it, or to nobody. */
 #include "base/checked.h"
+#include "kernels/stream.h"
 #include "kernels/target.h"
 #include "kernels/variants.h"
 
@@ -147,28 +148,40 @@ TG_INLINE void restore_ends(uint8_t *d, const line *l, const ends *e) {
         restore_ends(d + l.at, &l, &e);                                                                               \
     }
 
-#define DEFINE_SPREAD(NAME, BITS, SPREAD, JOIN)                                                                       \
+/* Lines of dst that are whole ones of the cache. */
+TG_INLINE bool are_whole_lines(int bits, const uint8_t *d, const tg_block *b) {
+    enum { LINE = 8 * TG_LINE_BYTES };
+    return (uintptr_t)d % TG_LINE_BYTES == 0 && ((b->dst_outer | b->dst_row | b->cols) & (LINE / bits - 1)) == 0;
+}
+
+#define JOIN_WHOLE_LINES(BITS, JOIN, NONZERO)                                                                         \
+    for (int64_t r = 0, first = b->dst_outer; r < b->rows; r++, first += b->dst_row)                                  \
+        JOIN(BITS, d + first * BITS / 8, s + r * b->src_row, b->cols * BITS / 8, NONZERO);
+
+#define DEFINE_SPREAD(NAME, BITS, SPREAD, JOIN, JOIN_AROUND)                                                          \
     static const uint8_t *spread_##NAME(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {         \
         if (m->dst.kind == TG_KIND_SINT) SPREAD_LINES(BITS, SPREAD, 1u << (BITS - 1))                                 \
         else SPREAD_LINES(BITS, SPREAD, 0)                                                                            \
         return NULL;                                                                                                  \
     }                                                                                                                 \
     static const uint8_t *join_##NAME(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {           \
-        if (m->src.kind == TG_KIND_BOOL) JOIN_LINES(BITS, JOIN, true)                                                 \
+        if (m->stream && m->src.kind != TG_KIND_BOOL && are_whole_lines(BITS, d, b))                                  \
+            JOIN_WHOLE_LINES(BITS, JOIN_AROUND, false)                                                                \
+        else if (m->src.kind == TG_KIND_BOOL) JOIN_LINES(BITS, JOIN, true)                                            \
         else JOIN_LINES(BITS, JOIN, false)                                                                            \
         return NULL;                                                                                                  \
     }
 
-DEFINE_SPREAD(1_plain, 1, spread_eights, join_eights)
-DEFINE_SPREAD(2_plain, 2, spread_eights, join_eights)
-DEFINE_SPREAD(4_plain, 4, spread_eights, join_eights)
+DEFINE_SPREAD(1_plain, 1, spread_eights, join_eights, join_eights)
+DEFINE_SPREAD(2_plain, 2, spread_eights, join_eights, join_eights)
+DEFINE_SPREAD(4_plain, 4, spread_eights, join_eights, join_eights)
 
 /* ---- templates ---- */
 
 #define DEFINE_FOR(SET)                                                                                               \
-    DEFINE_SPREAD(1_##SET, 1, V(spread_line), V(join_line))                                                           \
-    DEFINE_SPREAD(2_##SET, 2, V(spread_line), V(join_line))                                                           \
-    DEFINE_SPREAD(4_##SET, 4, V(spread_line), V(join_line))
+    DEFINE_SPREAD(1_##SET, 1, V(spread_line), V(join_line), V(join_around))                                           \
+    DEFINE_SPREAD(2_##SET, 2, V(spread_line), V(join_line), V(join_around))                                           \
+    DEFINE_SPREAD(4_##SET, 4, V(spread_line), V(join_line), V(join_around))
 
 #if TG_HAVE_X86
 TG_BEGIN_AVX512

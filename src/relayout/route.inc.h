@@ -108,6 +108,7 @@ static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
     if (i < nest->nmovers) return true;
     if (i == TG_PLAN_MOVERS) return false;
     if (!make_lines(&nest->mover[i], family, packed, bytes, d->pair->cpu)) return false;
+    nest->mover[i].stream = family == TG_FAMILY_JOIN && p->stream_turned;
     keep_mover(d, family, bits);
     return true;
 }

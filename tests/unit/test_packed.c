@@ -301,6 +301,12 @@ static lines random_lines(void) {
     if (l.kind == TG_KIND_BOOL) l.bits = 1;
     l.n = chance(2) ? 1 + random_below(40) : 1 + random_below(700);
     l.step = l.n + (chance(2) ? random_below(9) : random_below(200));
+    if (chance(4)) { /* whole lines of the cache */
+        const int64_t unit = 512 / l.bits;
+        l.at = chance(2) ? 0 : unit;
+        l.n = unit * (1 + random_below(3));
+        l.step = l.n + unit * random_below(2);
+    }
     l.pitch = l.n + TG_SPREAD_BEFORE + random_below(70);
     if (chance(4)) { /* downwards */
         l.at += (l.count - 1) * l.step;
@@ -359,6 +365,7 @@ static void test_join(void **state) {
             tg_mover m;
             if ((sets[k] & ~tg_cpu_features()) != 0) continue;
             assert_true(tg_mover_join(&m, packed, bytes, sets[k]));
+            m.stream = chance(2);
             const int canary = (int)random_below(256);
             memset(dst_arena, canary, ARENA);
             memset(want_arena, canary, ARENA);
@@ -369,6 +376,7 @@ static void test_join(void **state) {
                         l.kind == TG_KIND_BOOL ? byte != 0 : byte & ((1u << l.bits) - 1));
                 }
             assert_null(m.move(&m, d, s, &b));
+            tg_stream_end();
             if (memcmp(dst_arena, want_arena, ARENA) != 0)
                 fail_msg("%s: %d lines of %d from %d, %d apart", m.name, (int)l.count, (int)l.n, (int)l.at,
                          (int)l.step);
