@@ -130,13 +130,20 @@ TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d,
             CALL;                                                                          \
         }
 
-TG_INLINE void gather_rows(const gather *g, int vectors, int width, bool stream, uint8_t *d, const uint8_t *s,
-                           const tg_block *b) {
+/* Where masks and places are, and what rows are: values that no store can change stay in registers. Loaded again for
+ * each row they would wait for stores before them that have the same place in a page. */
+TG_INLINE void gather_rows(const gather *in_memory, int vectors, int width, bool stream, uint8_t *d, const uint8_t *s,
+                           const tg_block *block) {
+    const gather   of = *in_memory, *const g = &of;
+    const tg_block rows = *block, *const b = &rows;
     if (stream) EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
     else EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
 }
 
-TG_INLINE void scatter_rows(const scatter *x, int vectors, int width, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void scatter_rows(const scatter *in_memory, int vectors, int width, uint8_t *d, const uint8_t *s,
+                            const tg_block *block) {
+    const scatter  of = *in_memory, *const x = &of;
+    const tg_block rows = *block, *const b = &rows;
     EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
 }
 

@@ -163,6 +163,19 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t ds
 /* Movers have elements of these widths. */
 static bool is_element(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
+/* The third loop of such a block: the next one along dst. But from memory, where columns are whole lines of dst and
+ * rows end in the middle of some of src, the one that goes on from there, so that lines come once (256 MiB, an Emerald
+ * Rapids: of 49 bytes, each second one, 8 times as many nearly next to them, 0.23 -> 0.29 of memcpy). */
+TG_OUTLINE int32_t find_beside(const tg_draft *d, int32_t width) {
+    const tg_block *b = &d->box->block;
+    const int64_t   reads = b->rows * tg_magnitude(b->src_row);
+    const int32_t   s = smallest_src(d);
+    const bool      lines = b->dst_col == width && b->cols * width >= TG_LINE_BYTES;
+    if (!d->plan->far || !lines || reads >= GOOD_LINES || s == NONE) return smallest_dst(d);
+    const int64_t step = tg_magnitude(d->loop[s].src);
+    return step >= reads && step < reads + TG_LINE_BYTES ? s : smallest_dst(d);
+}
+
 /* Elements of `width` bytes that are moved one by one, along a loop. */
 static void choose_strided(tg_draft *d, int32_t cols, int32_t width) {
     d->box->family = TG_FAMILY_STRIDED;
@@ -171,7 +184,7 @@ static void choose_strided(tg_draft *d, int32_t cols, int32_t width) {
     take_cols(d, cols);
     const int32_t r = smallest_src(d);
     set_rows(d, take(d, r != NONE ? r : smallest_dst(d)));
-    set_outer(d, take(d, smallest_dst(d)));
+    set_outer(d, take(d, find_beside(d, width)));
 }
 
 static bool is_near(int64_t step, int64_t bytes) { return bytes < 16 && step > bytes && step <= TG_NEAR_STEP; }

@@ -34,7 +34,7 @@ static inline bool goes_on(const tg_loop *a, const tg_loop *b) {
            a->chunks_of == TG_NO_LOOP && b->chunks_of == TG_NO_LOOP;
 }
 
-static void fuse(tg_draft *d) {
+static inline void fuse(tg_draft *d) {
     int32_t last = 0;
     for (int32_t i = 1; i < d->n; i++) {
         tg_loop       *high = &d->loop[last];

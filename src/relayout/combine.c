@@ -108,7 +108,8 @@ static bool can_be_combined(const tg_plan_private *p) {
 
 bool tg_shares_lines(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
-    if (!p->far || (pair->cpu & TG_CPU_CLAIMS) == 0 || p->dst_bits < 8 || p->src_bits < 8) return false;
+    if (nest->slabs.nloops > 0 || !p->far || (pair->cpu & TG_CPU_CLAIMS) == 0 || p->dst_bits < 8 || p->src_bits < 8)
+        return false;
     if (!is_covered(p, pair) || !has_parts(pair->dst)) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (box->family != TG_FAMILY_ROWS && box->route != TG_ROUTE_FILL && shares_lines(nest, p, box)) return true;

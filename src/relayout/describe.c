@@ -155,6 +155,24 @@ static void put_nest(tg_writer *w, const tg_nest *nest) {
     }
 }
 
+static void put_slabs(tg_writer *w, const tg_nest *nest) {
+    const tg_slabs *v = &nest->slabs;
+    tg_put_text(w, "  dst is made in a buffer, ");
+    tg_put_int(w, v->steps * v->dst_step);
+    tg_put_text(w, " bytes at a time with their padding, and written from end to end\n");
+    for (int32_t i = 0; i < v->nloops; i++) {
+        const tg_loop *l = &nest->loop[i];
+        put_loop(w, "    slab  ", l->n, l->dst, l->src);
+        if (i + 1 == v->nloops) {
+            tg_put_text(w, "; ");
+            tg_put_int(w, v->total);
+            tg_put_text(w, " in chunks of ");
+            tg_put_int(w, v->steps);
+        }
+        tg_put_char(w, '\n');
+    }
+}
+
 static void put_walk(tg_writer *w, const tg_plan_private *p) {
     const tg_walk *walk = &p->as.walk;
     tg_put_text(w, "  run by run, because ");
@@ -182,6 +200,7 @@ size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
                     : p->stream_turned ? "transposes store around the caches\n"
                                        : "stores into the caches\n");
     if (p->fill_first) tg_put_text(&w, "  first all of dst is filled with the padding\n");
+    if (p->way == TG_WAY_NEST && p->as.nest.slabs.nloops > 0) put_slabs(&w, &p->as.nest);
     if (p->way == TG_WAY_NEST) put_nest(&w, &p->as.nest);
     if (p->way == TG_WAY_WALK) put_walk(&w, p);
     return tg_writer_end(&w);

@@ -31,8 +31,9 @@
  * segments.inc.h  the segments of one dimension, and those of its padding
  * dims.inc.h      all dimensions, from the modes of both layouts
  * choices.inc.h   boxes of choices of segments
- * gaps.inc.h      boxes of gaps */
-#include "relayout/gaps.inc.h"
+ * gaps.inc.h      boxes of gaps
+ * slabs.inc.h    or no boxes of padding at all: dst is made in a buffer, piece by piece */
+#include "relayout/slabs.inc.h"
 
 /* Storage behind everything: XLA's tail padding. */
 static bool add_rest(refinement *r) {
@@ -47,28 +48,94 @@ static bool add_rest(refinement *r) {
     return draft_box(r, &d);
 }
 
+static inline void order_padding(refinement *r) {
+    put_tail_last(r);
+    if (TG_RARELY(r->wide > 0)) find_wide_tail(r);
+}
+
+static inline void begin_nest(refinement *r, tg_plan_private *plan, const tg_pair *pair) {
+    tg_nest *const nest = &plan->as.nest;
+    r->plan = plan;
+    r->pair = pair;
+    r->why = NULL;
+    r->wide = 0;
+    r->dims_end = r->dims;
+    r->dst_end = r->dst;
+    r->segments_end = r->segments;
+    r->loops_end = r->loops;
+    tg_draft_begin(&r->common, plan, pair, pair->dst->offset, pair->src->offset, false);
+    nest->nboxes = nest->nloops = nest->nmovers = 0;
+    nest->slabs.nloops = 0;
+    nest->single = true;
+    plan->why = NULL;
+}
+
+/* A large move may be planned once more: in slabs, whose boxes store into a buffer, or with blocks that can be
+ * combined. If that cannot be, as before. */
+typedef enum nest_phase { NEST_PLAIN, NEST_SLABS, NEST_COMBINED, NEST_AGAIN } nest_phase;
+
+typedef struct nest_try {
+    nest_phase phase;
+    bool       fill_first; /* as it was */
+    int64_t    blocks;     /* of the plain nest */
+    tg_pair    data;       /* of slabs: without padding */
+} nest_try;
+
+static bool begin_slabs(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
+    if (!wants_slabs(plan, pair)) return false;
+    t->phase = NEST_SLABS;
+    t->data = *pair;
+    t->data.pad = false;
+    plan->stream = plan->stream_turned = false;
+    return true;
+}
+
+static bool begin_combined(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
+    if (!tg_shares_lines(plan, pair)) return false;
+    t->phase = NEST_COMBINED;
+    t->blocks = tg_nest_blocks(&plan->as.nest);
+    plan->combines = true;
+    return true;
+}
+
+/* After a try: is there another one to be made? */
+TG_OUTLINE bool try_again(nest_try *t, tg_plan_private *plan, const tg_pair *pair, bool done) {
+    switch (t->phase) {
+    case NEST_PLAIN:
+        if (!done || (!begin_slabs(t, plan, pair) && !begin_combined(t, plan, pair))) return false;
+        break;
+    case NEST_SLABS:
+        plan->stream = plan->stream_turned = true;
+        plan->fill_first = t->fill_first && !done;
+        if (done) return false;
+        t->phase = NEST_AGAIN;
+        break;
+    case NEST_COMBINED:
+        if (done && tg_nest_combine(plan, t->blocks)) return false;
+        plan->combines = false;
+        t->phase = NEST_AGAIN;
+        break;
+    default: return false;
+    }
+    plan->work = plan->bytes;
+    return true;
+}
+
 /* False where the digits do not nest or there are too many boxes, with the reason. */
 static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
     refinement r;
-    r.plan = plan;
-    r.pair = pair;
-    r.why = NULL;
-    r.wide = 0;
-    r.dims_end = r.dims;
-    r.dst_end = r.dst;
-    r.segments_end = r.segments;
-    r.loops_end = r.loops;
-    tg_draft_begin(&r.common, plan, pair, pair->dst->offset, pair->src->offset, false);
-    plan->as.nest.nboxes = plan->as.nest.nloops = plan->as.nest.nmovers = 0;
-    plan->as.nest.single = true;
-    plan->why = NULL;
-    bool done = make_dims(&r);
-    if (TG_RARELY(pair->pad) && done) {
-        put_tail_last(&r);
-        if (TG_RARELY(r.wide > 0)) find_wide_tail(&r);
+    nest_try   t;
+    t.phase = NEST_PLAIN;
+    t.fill_first = plan->fill_first;
+    for (;;) { /* not by calls: what makes most plans is one piece of code */
+        const bool slabs = TG_RARELY(t.phase == NEST_SLABS);
+        begin_nest(&r, plan, slabs ? &t.data : pair);
+        bool done = make_dims(&r);
+        if (slabs) done = done && open_slabs(&r);
+        else if (TG_RARELY(pair->pad) && done) order_padding(&r);
+        done = done && make_boxes(&r) && (!r.pair->pad || add_rest(&r));
+        if (TG_RARELY(done && plan->fill_first && !slabs)) fill_gaps(&r);
+        plan->why = r.why;
+        if (TG_MOSTLY(!plan->stream && t.phase == NEST_PLAIN) || !try_again(&t, plan, pair, done)) return done;
     }
-    done = done && make_boxes(&r) && (!pair->pad || add_rest(&r));
-    if (TG_RARELY(done && plan->fill_first)) fill_gaps(&r);
-    plan->why = r.why;
-    return done;
 }

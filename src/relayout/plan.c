@@ -36,6 +36,7 @@ const tg_tuning tg_default_tuning = {
     .transpose_bytes = 512,
     .group_bytes = 512 << 10,
     .group_bytes_min = 64 << 10,
+    .slab_bytes = TG_SLAB_BYTES,
     .step_bytes = 64 << 20,
     .task_bytes = 128 << 10,
     .shared_bytes = 4 << 20,
@@ -228,7 +229,10 @@ static void make_groups(tg_plan_private *plan, const tg_tuning *t) {
     plan->shared_bytes = t->shared_bytes;
     plan->combined_bytes = t->combined_bytes;
     if (TG_MOSTLY(plan->work < 2 * t->group_bytes_min)) return;
-    const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units : INT64_MAX;
+    const bool    slabs = plan->way == TG_WAY_NEST && plan->as.nest.slabs.nloops > 0;
+    const int64_t most = TG_RARELY(plan->way == TG_WAY_WALK) ? plan->as.walk.units
+                         : TG_RARELY(slabs)                  ? plan->as.nest.slabs.count
+                                                             : INT64_MAX;
     const int64_t size = tg_max(tg_min(plan->work / GROUPS_WANTED, t->group_bytes), t->group_bytes_min);
     if (plan->work < 2 * size) return;
     plan->groups = tg_max(tg_min(plan->work / size, most), 1);
@@ -282,16 +286,6 @@ static void repeat_pad(uint8_t *pattern, const void *element, int32_t bits) {
     for (size_t i = 0; i < TG_PAD_PATTERN; i += sizeof sixteen) memcpy(pattern + i, sixteen, sizeof sixteen);
 }
 
-/* Once more, and if that is no better, as it was. */
-TG_OUTLINE void combine(tg_plan_private *plan, const tg_pair *p) {
-    const int64_t blocks = tg_nest_blocks(&plan->as.nest);
-    for (int i = 0; i < 2; i++) {
-        plan->work = plan->bytes;
-        plan->combines = i == 0;
-        if (make_nest(plan, p) && i == 0 && tg_nest_combine(plan, blocks)) return;
-    }
-}
-
 static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *err) {
     plan->why = NULL;
     plan->combines = false;
@@ -301,10 +295,7 @@ static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *e
     }
     const bool folds = p->dst->naxes != p->dst->ndim || p->src->naxes != p->src->ndim;
     plan->way = TG_WAY_NEST;
-    if (TG_MOSTLY(!folds && make_nest(plan, p))) {
-        if (TG_RARELY(plan->stream) && tg_shares_lines(plan, p)) combine(plan, p);
-        return TG_OK;
-    }
+    if (TG_MOSTLY(!folds && make_nest(plan, p))) return TG_OK;
     if (folds) plan->why = "digits are folded into each other";
     plan->way = TG_WAY_WALK;
     if (p->pad && !p->whole)

@@ -25,6 +25,7 @@ enum {
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
     TG_TURN_SIDE = 256, /* rows, or lines, of a tile of route turn */
+    TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10 /* of the one of route twice */
 };
@@ -125,8 +126,19 @@ static inline bool tg_takes_turns(const tg_box *box) {
     return box->family == TG_FAMILY_MIX || box->family == TG_FAMILY_PART || tg_is_of_eights(box->family);
 }
 
+/* Pieces of dst that are made in a buffer, padding and all (slabs.inc.h). Their loops are the nest's first ones,
+ * outermost first; the last one counts slabs of some steps each. */
+typedef struct tg_slabs {
+    int32_t nloops;       /* 0: boxes write dst itself */
+    int64_t count;        /* slabs */
+    int64_t steps, total; /* of the innermost loop: in a slab, in all */
+    int64_t dst_step, src_step; /* bytes, of one of them */
+    int64_t first;        /* of dst, bytes: where the first slab begins. Boxes are relative to a slab */
+} tg_slabs;
+
 typedef struct tg_nest {
     int32_t  nboxes, nloops, nmovers;
+    tg_slabs slabs;
     bool     single; /* each box is one block, of the same bits or of padding */
     tg_family family[TG_PLAN_MOVERS]; /* what mover was made for */
     int32_t  width[TG_PLAN_MOVERS];
@@ -226,6 +238,7 @@ typedef struct tg_tuning {
                               * streams at a time, and choose which */
     int64_t transpose_bytes; /* of a run of dst in a transposing block */
     int64_t group_bytes, group_bytes_min; /* of dst and src: a share of all boxes */
+    int64_t slab_bytes;      /* at most TG_SLAB_BYTES */
     int64_t step_bytes;
     int64_t task_bytes;      /* a task with less work than this costs more than it brings */
     int64_t shared_bytes;    /* from so much per thread on there are several tasks for each, so that threads end
@@ -260,6 +273,12 @@ typedef struct tg_pair {
 /* nest_run.c: blocks of groups [first, end); the place in src of an integer that does not fit, or NULL. */
 const uint8_t *tg_nest_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
 
+/* All blocks of a nest of slabs, of the one that begins at dst and src; as a mover. */
+const uint8_t *tg_nest_slab(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src);
+
+/* slabs_run.c: slabs [first, end), as tg_nest_run. */
+const uint8_t *tg_slabs_run(const tg_plan_private *plan, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end);
+
 /* Where group g begins among the blocks of a box: not where two threads would write one byte. */
 int64_t tg_nest_begin_of(const tg_plan_private *plan, const tg_box *box, int64_t g);
 
@@ -281,6 +300,11 @@ const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, u
                                const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
+
+/* Bytes of a run of src that a block of route tile reads; and asks for those of the first so many columns, before that
+ * block. Some may lie behind the end of src. */
+int64_t tg_tile_run(const tg_plan_private *plan, const tg_box *box);
+void    tg_tile_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src, int64_t cols);
 
 const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);

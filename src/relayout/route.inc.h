@@ -189,7 +189,7 @@ static bool choose_tile_movers(tg_draft *d) {
     } else if (!reads && !find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, p->far)) {
         return false;
     }
-    if (writes) return true;
+    if (writes) return claim_lines(d);
     return d->converts && !unpack ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, stream, false)
                                   : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }

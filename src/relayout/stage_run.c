@@ -13,6 +13,7 @@
  *           and then these, or units first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
+#include "kernels/target.h"
 #include "relayout/plan.h"
 
 enum { NARROW_COLS = 128 };
@@ -283,6 +284,36 @@ const uint8_t *tg_tile_block(const tg_plan_private *p, const tg_box *box, uint8_
     if (writes) return NULL;
     const runs out = runs_out(p, box, b);
     return move_runs(&out, s.out, dst, src) ? NULL : find_misfit_in_tile(p, box, src, b);
+}
+
+static const tg_loop *columns_of(const tg_plan_private *p, const tg_box *box) {
+    return &p->as.nest.loop[box->first + box->nloops];
+}
+
+static int64_t bytes_of_line(const tg_plan_private *p, const tg_box *box) {
+    return box->block.rows * unit_of(p, box) * p->src_bits / 8;
+}
+
+int64_t tg_tile_run(const tg_plan_private *p, const tg_box *box) {
+    const tg_loop *first = columns_of(p, box);
+    const int64_t  line = bytes_of_line(p, box);
+    return first->src == line ? first->n * line : line;
+}
+
+void tg_tile_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *src, int64_t cols) {
+    const tg_loop *loop = columns_of(p, box);
+    const int64_t  bytes = tg_tile_run(p, box), joined = loop->src == bytes_of_line(p, box);
+    int64_t        at[TG_BOX_LOOPS] = {0};
+    for (int64_t c = 0; c < cols; c += joined ? loop->n : 1) {
+        for (int64_t k = 0; k < bytes; k += TG_LINE_BYTES) TG_FETCH(src + k);
+        TG_FETCH(src + bytes - 1);
+        for (int64_t i = joined; i < box->ncols; i++) {
+            src += loop[i].src;
+            if (++at[i] < loop[i].n) break;
+            src -= at[i] * loop[i].src;
+            at[i] = 0;
+        }
+    }
 }
 
 /* ---- twice ---- */

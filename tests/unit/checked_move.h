@@ -86,6 +86,7 @@ static tg_tuning random_tuning(void) {
                          .transpose_bytes = 1 + random_below(256),
                          .group_bytes = 1 + random_below(2000),
                          .group_bytes_min = 1 + random_below(300),
+                         .slab_bytes = 1 + random_below(random_below(2) == 0 ? 300 : 3000),
                          .step_bytes = 1 + random_below(4000),
                          .task_bytes = 1 + random_below(2000),
                          .shared_bytes = random_below(2) == 0 ? 0 : INT64_MAX,

@@ -37,6 +37,8 @@ static void test_tiles_of_loops(void **state) {
         {"u8[66,2,300] strides=[1210,604,2]", "u8[66,2,300]{1,0,2}"}, /* near each other along loops of their own */
         {"f16[90,4,40]{2,1,0}", "f16[90,4,40] strides=[2,11201,277]"},
         {"u8[3,85,32,6] strides=[1020,2,3063,170]", "u8[3,85,32,6]{3,2,1,0}"},
+        {"u8[8,49,3,2,70] strides=[106,2,853,2561,5122]", "u8[8,49,3,2,70]{4,3,2,1,0}"}, /* or nearly go on */
+        {"u8[13,32,90] strides=[2976,1,33]", "u8[13,32,90]{0,2,1}"},
         {"u8[5,9,4,7,11]{0,1,2,3,4}", "u8[5,9,4,7,11]"},
         {"f64[3,9,5,6,10]{0,1,2,3,4}", "f64[3,9,5,6,10]"},
         {"f16[2,3,2,3,2,3,2,3,2,3]{0,1,2,3,4,5,6,7,8,9}", "f16[2,3,2,3,2,3,2,3,2,3]"},
@@ -83,10 +85,13 @@ static void test_tiles_of_loops(void **state) {
     }
 }
 
+/* Boxes as they are without slabs, which have none of padding. */
 static const tg_nest *hinted_nest(tg_plan *plan, const tg_layout *dst, const tg_layout *src, uint32_t hint) {
     static const uint64_t pad[2];
     const tg_plan_params  params = {.dst = dst, .src = src, .pad = pad, .hint = hint};
-    assert_int_equal(tg_plan_init(plan, &params, NULL), TG_OK);
+    tg_tuning             t = tg_default_tuning;
+    t.slab_bytes = 0;
+    assert_int_equal(tg_plan_tuned(plan, &params, &t, NULL), TG_OK);
     assert_int_equal(tg_plan_see(plan)->way, TG_WAY_NEST);
     return &tg_plan_see(plan)->as.nest;
 }
@@ -648,6 +653,69 @@ static void test_ragged_rows(void **state) {
     }
 }
 
+/* The third loop of a block that gathers whole lines of dst: from memory the one that goes on in lines of src. */
+static void test_gathers_go_on(void **state) {
+    (void)state;
+    const tg_layout s = layout_of("u8[8,49,3,2,70] strides=[106,2,853,2561,5122]"), d = layout_of("u8[8,49,3,2,70]");
+    tg_plan_params  params = {.dst = &d, .src = &s};
+    tg_tuning       t = tg_default_tuning;
+    tg_plan         p;
+    t.block_bytes_min = 1000;
+    t.far_bytes = 0;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(&p)->as.nest.box[0].block.src_row, 2);
+    assert_int_equal(tg_plan_see(&p)->as.nest.box[0].block.src_outer, 106);
+    t.far_bytes = INT64_MAX;
+    t.stream_bytes = INT64_MAX;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(&p)->as.nest.box[0].block.src_outer, 2561);
+}
+
+/* Does the plan make dst in a buffer, where stores go around the caches? */
+static bool is_in_slabs(const tg_layout *d, const tg_layout *s) {
+    const uint64_t pad[2] = {0, 0};
+    tg_plan        p;
+    tg_plan_params params = {.dst = d, .src = s, .pad = pad, .convert = true, .hint = TG_HINT_DEVICE};
+    tg_error       err;
+    if (tg_plan_init(&p, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    return tg_plan_see(&p)->as.nest.slabs.nloops > 0;
+}
+
+/* Short runs between gaps, or between padding: dst is made in a buffer, some steps at a time, of which the last ones
+ * may be fewer, and between which there may be padding alone. */
+static void test_slabs(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        bool        slabs;
+    } moves[] = {
+        {"u8[7,30,100]{1,2,0}", "u8[7,30,100] strides=[93,3,661]", true},
+        {"u8[7,30,101]{1,2,0}", "u8[7,30,101] strides=[93,3,651] offset=77", true},
+        {"u8[7,30,1000]{1,2,0}", "u8[7,30,1000] strides=[93,3,-651] offset=650349", true},
+        {"f64[17,5,8,8,8]{0,4,3,1,2}", "f64[17,5,8,8,8] strides=[1584,27086,3,24,197]", true},
+        {"f16[3,500]", "f16[3,500] strides=[2,7]", true},
+        {"f16[90,1500]", "f16[90,1500] strides=[1,91]", false},      /* lines of src come again after all rows */
+        {"f16[90,1500]", "f16[90,1500] strides=[3200,2]", true},
+        {"u8[7,4]", "u8[7,4] strides=[4,7]", false}, /* columns are between others */
+        {"u8[7,4,90]{1,0,2}", "u8[7,4,90] strides=[4,7,61]", true},
+        {"f32[9,14976] spyre", "f32[9,14976] strides=[30010,2]", true},
+        {"f32[9,15000] spyre", "f32[9,15000] strides=[30010,2]", false}, /* the last stick is shorter: another box */
+        {"c128[5,6,70]", "c128[5,6,70] strides=[2,11,70]", true},
+        {"u8[30,9,77]{1,0,2}", "u8[30,9,77]{1,0,2:T(8,128)(4,1)}", true},
+        {"bf16[5,3,77]", "bf16[5,3,77]{1,0,2:T(8,128)(2,1)}", true},
+        {"u8[30,9,7,7]{1,0,2,3}", "u8[30,9,7,7]{1,0,2,3:T(8,128)(4,1)}", true},
+        {"f32[700,9]{1,0}", "f32[700,9]{1,0:T(8,128)}", false}, /* padding follows data: one pass as it is */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i].src), d = layout_of(moves[i].dst);
+        if (is_in_slabs(&d, &s) != moves[i].slabs) fail_msg("%s: slabs: %d", moves[i].dst, !moves[i].slabs);
+        for (int k = 0; k < 10; k++) {
+            move_seed = random_state;
+            check_move(&d, &s);
+        }
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sticks),
@@ -658,6 +726,8 @@ int main(void) {
         cmocka_unit_test(test_copies_of_still_digits),
         cmocka_unit_test(test_ragged_rows),
         cmocka_unit_test(test_tiles_of_loops),
+        cmocka_unit_test(test_gathers_go_on),
+        cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_eights),
         cmocka_unit_test(test_wide_tails),
         cmocka_unit_test(test_random_wide_tails),
