@@ -56,23 +56,6 @@ static cursor *find_next(combiner *c, int64_t *limit) {
     return next;
 }
 
-/* Lines of src that lie apart, which no prefetcher expects: all of them at once. (TG_FETCH alone has no effect that gcc
- * sees, and it leaves out calls of functions that do nothing else.) */
-static void fetch_block(const tg_block *b, const uint8_t *src, int64_t width) {
-    enum { EXPECTED = 512 }; /* bytes that follow each other */
-    const bool    by_cols = tg_magnitude(b->src_col) > tg_magnitude(b->src_row) && b->cols > 1;
-    const int64_t apart = by_cols ? b->src_col : b->src_row, n = by_cols ? b->cols : b->rows;
-    const int64_t beside = by_cols ? b->src_row : b->src_col,
-                  bytes = ((by_cols ? b->rows : b->cols) - 1) * beside + width;
-    if (bytes < 0 || bytes > EXPECTED || tg_magnitude(apart) < TG_LINE_BYTES) return;
-    for (int64_t o = 0; o < b->outer; o++)
-        for (int64_t k = 0; k < n; k++) {
-            const uint8_t *const run = src + o * b->src_outer + k * apart;
-            for (int64_t i = 0; i < bytes; i += TG_LINE_BYTES) TG_FETCH_HERE(run + i, false);
-            TG_FETCH_HERE(run + bytes - 1, false);
-        }
-}
-
 /* May a block be taken row by row? It is padding, and all of it comes before the next block. */
 static bool can_be_cut(const cursor *k) {
     const tg_block *b = &k->box->block;
@@ -105,7 +88,7 @@ static void take_part(combiner *c, cursor *k) {
     p->end = p->dst + tg_block_reach(c->plan, p->box, &p->block);
     c->reach = tg_max(c->reach, p->end);
     if (k->box->route == TG_ROUTE_MOVE && k->box->family != TG_FAMILY_ROWS)
-        fetch_block(&p->block, c->src + p->src, k->box->width);
+        tg_block_fetch(&p->block, c->src + p->src, k->box->width);
     if (more) return;
     tg_odometer_next(&k->o, k->box, k->loop);
     k->at++;

@@ -290,6 +290,10 @@ const uint8_t *tg_combine_run(const tg_plan_private *plan, uint8_t *dst, const u
 const uint8_t *tg_box_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at,
                             const uint8_t *src, int64_t src_at, const tg_block *b);
 
+/* Lines of src that lie apart, which no prefetcher expects: all of the block's at once. (TG_FETCH alone has no effect
+ * that gcc sees, and it leaves out calls of functions that do nothing else.) */
+void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width);
+
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
