@@ -87,13 +87,12 @@ TG_NO_CHECKS TG_INLINE void put_short(const short_rows *r, uint8_t *d, V(vec) v)
 
 /* ---- strips ---- */
 
-/* 16 bytes of each line, or fewer: of lines that end where src does, by way of a copy. */
+/* 16 bytes of each line, or fewer: of lines that end where src does, by way of a copy, of which those of no column may
+ * be anything. */
 TG_NO_CHECKS TG_INLINE void short_strip(int width, bool many, const short_lines *l, const short_rows *r,
-                                        const uint8_t *s) {
-    enum { MOST = VEC };
+                                        const uint8_t *s, uint8_t *copy) {
     const int      n = 16 / width, lines = VEC / width;
     const int64_t  last = (lines - 1) * l->step;
-    uint8_t        copy[MOST * 16] __attribute__((aligned(64)));
     int64_t        step = l->step;
     uint8_t       *to = r->d;
     int64_t        before = r->in;
@@ -103,8 +102,6 @@ TG_NO_CHECKS TG_INLINE void short_strip(int width, bool many, const short_lines 
         const __mmask16 some = (__mmask16)V(first_bytes)(tg_min(r->n * width, 16));
         for (int64_t i = 0; i < r->valid / width; i++)
             _mm_store_si128((__m128i *)(void *)(copy + i * 16), _mm_maskz_loadu_epi8(some, s + i * step));
-        for (int64_t i = r->valid / width; i < lines; i++)
-            _mm_store_si128((__m128i *)(void *)(copy + i * 16), _mm_setzero_si128());
         s = copy;
         step = 16;
     }
@@ -123,7 +120,8 @@ TG_NO_CHECKS TG_INLINE void short_strip(int width, bool many, const short_lines 
 }
 
 /* All strips of a vector of columns. */
-TG_INLINE void short_columns(int width, bool many, const short_lines *l, const short_rows *all, const uint8_t *s) {
+TG_INLINE void short_columns(int width, bool many, const short_lines *l, const short_rows *all, const uint8_t *s,
+                             uint8_t *copy) {
     const int64_t most = 16 / width, n = all->n;
     short_rows    r = *all;
     for (int64_t first = 0; first < n; first += most) {
@@ -131,7 +129,7 @@ TG_INLINE void short_columns(int width, bool many, const short_lines *l, const s
         begin_short(many, &r, all, at);
         r.n = tg_min(n, most);
         r.done = first - at;
-        short_strip(width, many, l, &r, s + at * width);
+        short_strip(width, many, l, &r, s + at * width, copy);
     }
 }
 
@@ -198,8 +196,10 @@ TG_INLINE void short_block(int width, int n, bool many, const tg_mover *m, uint8
     const short_lines  l = short_lines_of(width, s, b);
     const short_places p = short_places_of(width, n);
     const int64_t      all = (b->cols + b->tail) * width, valid = b->cols * width;
+    uint8_t            copy[VEC * 16] __attribute__((aligned(64)));
     short_rows         r = {.row = b->dst_row, .n = b->rows, .pad = _mm512_setzero_si512()};
     if (b->tail > 0) r.pad = _mm512_loadu_si512(b->pad);
+    if (n == 0) memset(copy, 0, sizeof copy);
     r.stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
     const int64_t outer = many ? 1 : b->outer;
     if (many) join_short(&r, b);
@@ -216,7 +216,7 @@ TG_INLINE void short_block(int width, int n, bool many, const tg_mover *m, uint8
             } else if (n > 0) {
                 short_joined(width, n, &l, &r, &p, from);
             } else {
-                short_columns(width, many, &l, &r, from);
+                short_columns(width, many, &l, &r, from, copy);
             }
         }
     }
