@@ -187,7 +187,8 @@ static bool compare_table(const options *o) {
             all &= compare(o, name, src, dst, w.dst_offset);
         }
     }
-    if (none) fprintf(stderr, "bench_versions: no workload has this name and one of these sizes (%s)\n", size_letters);
+    if (none)
+        fprintf(stderr, "bench_versions: no workload of these sizes (%s) has '%s' in its name\n", o->sizes, o->filter);
     return all && !none;
 }
 
@@ -210,6 +211,7 @@ static bool compare_lines(const options *o) {
         *arrow = '\0';
         all &= compare(o, name, line, arrow + strlen(" -> "), 0);
     }
+    if (ferror(f)) perror(o->moves), all = false;
     if (f != stdin) fclose(f);
     return all;
 }
@@ -222,6 +224,12 @@ static const char **value_of(options *o, const char *name) {
                                             : NULL;
 }
 
+static bool are_sizes(const char *letters) {
+    const bool are = letters[0] != '\0' && strspn(letters, size_letters) == strlen(letters);
+    if (!are) fprintf(stderr, "bench_versions: --size: '%s' are not letters of %s\n", letters, size_letters);
+    return are;
+}
+
 static bool read_options(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char **const value = value_of(o, argv[i]);
@@ -231,7 +239,7 @@ static bool read_options(options *o, int argc, char **argv) {
         else if (argv[i][0] == '-' || o->nbuilds == MAX_BUILDS) return false;
         else build_open(&o->builds[o->nbuilds++], argv[i]);
     }
-    return o->nbuilds > 0 && (strcmp(o->threads, "1") == 0 || strcmp(o->threads, "2") == 0);
+    return o->nbuilds > 0 && are_sizes(o->sizes) && (strcmp(o->threads, "1") == 0 || strcmp(o->threads, "2") == 0);
 }
 
 /* Its threads end with the process. */
@@ -247,7 +255,7 @@ static tg_executor pool_of_two(void) {
 int main(int argc, char **argv) {
     static options o = {.sizes = size_letters, .threads = "1", .pool.threads = 1};
     if (!read_options(&o, argc, argv)) {
-        fprintf(stderr, "usage: bench_versions [--size LETTERS] [--filter NAME] [--moves FILE] [--plan]\n"
+        fprintf(stderr, "usage: bench_versions [--size LNMSHT] [--filter NAME] [--moves FILE] [--plan]\n"
                         "                      [--threads 1|2] LIB [LIB ...]\n"
                         "LIB: up to 6 files libtegula.so; FILE: lines 'SRC -> DST', - is standard input\n");
         return 2;

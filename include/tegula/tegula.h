@@ -557,9 +557,10 @@ TG_API tg_status tg_plan_init(tg_plan *out, const tg_plan_params *params, tg_err
  * take up to twice as long. executor == NULL runs on the calling thread; small moves do so in any case, and the
  * executor may be called twice in turn, each time to return when all tasks are done. Each task ends with a fence where
  * it has stored around the caches, so an executor needs no other fences than its own. dst and src may be NULL where
- * they hold 0 bytes. Needs less than 224 KiB of stack. Fails only with TG_ERR_OVERFLOW: an integer out of range of
- * dst's format (one of them is named; the rest of dst is then unspecified); and with TG_ERR_ARGUMENT, before anything
- * is moved: an executor of fewer than 1 threads, or of more without `run`. */
+ * they hold 0 bytes. Needs less than 96 KiB of stack on each thread that runs tasks, or 224 KiB where stores go around
+ * the caches (both sides together have 2.5 MiB or more, or hint is TG_HINT_DEVICE). Fails only with TG_ERR_OVERFLOW: an
+ * integer out of range of dst's format (one of them is named; the rest of dst is then unspecified); and with
+ * TG_ERR_ARGUMENT, before anything is moved: an executor of fewer than 1 threads, or of more without `run`. */
 TG_API tg_status tg_plan_run(const tg_plan *plan, void *dst, const void *src, const tg_executor *executor,
                              tg_error *err);
 

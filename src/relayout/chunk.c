@@ -11,13 +11,14 @@
 enum {
     BLOCKS_WANTED = 8, /* of a small move, src counted as well; twice as many if they are to be shared out */
     LINE_PAIR = 128,
-    MOST_CARRIED = 64 << 10, /* bytes of a row of dst that shares its lines with its neighbours */
+    MOST_CARRIED = 64 << 10,  /* bytes of a row of dst that shares its lines with its neighbours */
     SHARED_CARRIED = 8 << 10, /* where lines of src do so too */
-    SHARED_STEP = 64, /* bytes: elements so far apart share cache lines with their neighbours */
-    SHORT_ROW = 16,   /* bytes: of rows that are so near each other many are one vector */
-    LEAST_REACH = 64 << 10, /* bytes of dst */
-    LEAST_READ = 4096, /* bytes of src that go on: less takes longer to find than lines of dst that are shared */
-    STRIDED_TILE = 64 /* elements, of which some are farther apart */
+    SHARED_STEP = 64,         /* bytes: elements so far apart share cache lines with their neighbours */
+    SHORT_ROW = 16,           /* bytes: of rows that are so near each other many are one vector */
+    LEAST_REACH = 64 << 10,   /* bytes of dst */
+    LEAST_READ = 4096, /* bytes of src that go on: to begin anew after fewer takes longer than to fetch shared lines of
+                        * dst again */
+    STRIDED_TILE = 64  /* elements, of which some are farther apart */
 };
 
 /* Bytes of n steps, or of n packed elements. */
@@ -69,15 +70,17 @@ static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
     const int64_t reach = tg_max(span / tg_max(groups, 1), LEAST_REACH);
     if (dst > reach || !shares_lines(d, d->converts ? d->dst_width : d->box->width) || fills_steps(d, dst))
         return INT64_MAX;
-    return tg_max(reach / dst, LEAST_READ / tg_max(tg_magnitude(src), 1));
+    return tg_max(reach / dst, src == 0 ? 1 : LEAST_READ / tg_magnitude(src));
 }
 
-/* The same where boxes may be combined. A transpose needs both of its loops, and src should go on for a while. */
+/* The same where boxes are to be combined: no more steps than the buffer has room for. But a transpose needs both of
+ * its loops, and where lines of src follow each other fewer than LEAST_READ of them are worse than parts of lines of
+ * dst. */
 static int64_t within_buffer(const tg_draft *d, tg_block_loop which, int64_t dst, int64_t src, int64_t n,
                              int64_t wanted) {
     enum { LEAST_SIDE = 16 };
     if (wanted >= n && product(n, dst) <= TG_COMBINED_REACH) return wanted;
-    const int64_t most = tg_min(tg_even_chunk(d->plan, wanted), tg_combined_steps(d->plan, dst));
+    const int64_t most = tg_min(tg_power_of_two(d->plan, wanted), tg_combined_steps(d->plan, dst));
     const bool    needed = d->box->family == TG_FAMILY_TRANSPOSE && which != TG_BLOCK_OUTER;
     const int64_t step = tg_magnitude(src);
     const bool    reads = step >= TG_LINE_BYTES && step < LEAST_READ && product(most, step) < LEAST_READ;

@@ -7,7 +7,24 @@
 #include "relayout/box.h"
 #include "relayout/combine.h"
 
-enum { MOST_SMALLER = 2 }; /* blocks that are cut for it: with smaller ones it is slower */
+enum { MOST_BLOCKS = 2 }; /* times as many as before: with smaller ones it is slower */
+
+/* Are columns bytes, or elements, that follow each other? */
+static bool is_run(const tg_box *box) {
+    return box->family == TG_FAMILY_ROWS || box->route == TG_ROUTE_FILL || box->route == TG_ROUTE_CONVERT;
+}
+
+/* Bytes of what the block counts in dst. */
+static int64_t unit_of(const tg_plan_private *p, const tg_box *box) {
+    switch (box->route) {
+    case TG_ROUTE_FILL: return 1;
+    case TG_ROUTE_TWICE: return p->as.nest.width[box->mover];
+    case TG_ROUTE_CONVERT:
+    case TG_ROUTE_GATHER:
+    case TG_ROUTE_SCATTER: return p->dst_bits / 8;
+    default: return box->width;
+    }
+}
 
 static bool is_ragged(int64_t bytes) { return bytes % TG_LINE_BYTES != 0; }
 
@@ -24,18 +41,20 @@ static void add_step(steps *s, int64_t n, int64_t dst) {
 
 /* Loops that go on where runs end are a part of these. */
 static void join_steps(steps *s) {
-    for (int32_t i = 0; i < s->n; i++)
-        if (s->loop[i].dst == s->run) {
-            s->run *= s->loop[i].n;
-            s->loop[i] = s->loop[--s->n];
-            i = -1;
-        }
+    for (int32_t i = 0; i < s->n;) {
+        const tg_loop *l = &s->loop[i++];
+        if (l->dst != s->run) continue;
+        s->run *= l->n;
+        s->loop[i - 1] = s->loop[--s->n];
+        i = 0;
+    }
 }
 
-static bool shares_lines(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
+/* Are there lines of dst of which the box writes a part, and others the rest? */
+static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
     const tg_block *b = &box->block;
     const tg_loop  *loop = &nest->loop[box->first];
-    steps           s = {.run = tg_block_unit(p, box)};
+    steps           s = {.run = unit_of(p, box)};
     bool            shares = is_ragged(box->dst);
     if (tg_has_tiles(box)) {
         for (int32_t i = 0; i < box->nrows; i++)
@@ -44,11 +63,11 @@ static bool shares_lines(const tg_nest *nest, const tg_plan_private *p, const tg
     } else {
         add_step(&s, b->outer, b->dst_outer);
         add_step(&s, b->rows, b->dst_row);
-        if (tg_is_run(box)) s.run *= b->cols + b->tail;
+        if (is_run(box)) s.run *= b->cols + b->tail;
         else add_step(&s, b->cols, b->dst_col);
     }
     join_steps(&s);
-    if (s.n == 0) return false; /* a mover does that by itself */
+    if (s.n == 0) return false; /* one run: its mover joins lines */
     for (int32_t i = 0; i < s.n; i++) shares |= is_ragged(s.loop[i].dst);
     for (int32_t i = 0; i < box->nloops; i++) shares |= is_ragged(loop[i].dst);
     return shares || is_ragged(s.run);
@@ -68,7 +87,7 @@ static bool sort_loops(tg_loop *loop, int32_t n) {
     return true;
 }
 
-/* Does dst have rows that begin inside of lines? */
+/* Does dst have rows that begin inside of lines? Elements that share a line evenly, as pairs do, are no such rows. */
 static bool has_parts(const tg_layout *dst) {
     bool parts = false;
     for (int32_t i = 0; i < dst->nmodes; i++) {
@@ -85,12 +104,10 @@ static bool is_covered(const tg_plan_private *p, const tg_pair *pair) {
 /* Does all of a block lie behind its first element? Loops of tiles may walk downwards. */
 static bool goes_up(const tg_nest *nest, const tg_box *box) {
     const tg_block *b = &box->block;
-    const tg_loop  *loop = &nest->loop[box->first];
-    const int32_t   n = box->nloops + box->ncols + box->nrows;
-    bool            up = b->dst_outer >= 0 && b->dst_row >= 0 && b->dst_col >= 0;
-    if (tg_has_tiles(box)) up = true; /* what the block has for these is not steps */
-    for (int32_t i = 0; i < n; i++)
-        if (i < box->nloops || i >= box->nloops + box->ncols) up &= loop[i].dst >= 0;
+    const tg_loop  *loop = &nest->loop[box->first], *out = loop + box->nloops + box->ncols;
+    bool            up = tg_has_tiles(box) || (b->dst_outer >= 0 && b->dst_row >= 0 && b->dst_col >= 0);
+    for (int32_t i = 0; i < box->nloops; i++) up &= loop[i].dst >= 0;
+    for (int32_t i = 0; i < box->nrows; i++) up &= out[i].dst >= 0;
     return up;
 }
 
@@ -106,19 +123,20 @@ static bool can_be_combined(const tg_plan_private *p) {
     return true;
 }
 
-bool tg_shares_lines(const tg_plan_private *p, const tg_pair *pair) {
+bool tg_wants_combining(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
-    if (nest->slabs.nloops > 0 || !p->far || (pair->cpu & TG_CPU_CLAIMS) == 0 || p->dst_bits < 8 || p->src_bits < 8)
+    if (nest->slabs.nloops > 0 || !p->far || (!pair->tuning->combine && (pair->cpu & TG_CPU_CLAIMS) == 0) ||
+        p->dst_bits < 8 || p->src_bits < 8)
         return false;
     if (!is_covered(p, pair) || !has_parts(pair->dst)) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
-        if (box->family != TG_FAMILY_ROWS && box->route != TG_ROUTE_FILL && shares_lines(nest, p, box)) return true;
+        if (box->family != TG_FAMILY_ROWS && box->route != TG_ROUTE_FILL && leaves_parts(nest, p, box)) return true;
     return false;
 }
 
 int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
     const tg_loop *const out = &p->as.nest.loop[box->first] + box->nloops + box->ncols;
-    const int64_t        unit = tg_block_unit(p, box);
+    const int64_t        unit = unit_of(p, box);
     int64_t              reach = unit;
     if (box->route == TG_ROUTE_TWICE) {
         for (int32_t i = 0; i < box->nrows; i++)
@@ -130,7 +148,7 @@ int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_blo
         return reach + (b->cols + b->tail - 1) * unit;
     }
     reach += (b->outer - 1) * b->dst_outer + (b->rows - 1) * b->dst_row + b->tail * unit;
-    return reach + (b->cols - 1) * (tg_is_run(box) ? unit : b->dst_col);
+    return reach + (b->cols - 1) * (is_run(box) ? unit : b->dst_col);
 }
 
 int64_t tg_nest_blocks(const tg_nest *nest) {
@@ -142,7 +160,7 @@ int64_t tg_nest_blocks(const tg_nest *nest) {
 
 bool tg_nest_combine(tg_plan_private *p, int64_t blocks) {
     tg_nest *nest = &p->as.nest;
-    if (!can_be_combined(p) || tg_nest_blocks(nest) > MOST_SMALLER * blocks) return false;
+    if (!can_be_combined(p) || tg_nest_blocks(nest) > MOST_BLOCKS * blocks) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (!sort_loops(&nest->loop[box->first], box->nloops)) return false;
     for (int32_t i = 0; i < nest->nmovers; i++) nest->mover[i].stream = nest->mover[i].claims = false;

@@ -2,7 +2,7 @@
  * around the caches in whole lines.
  *
  *     rows of 255 bytes, of tiles of 128 columns      two boxes, of 128 and of 127 bytes of each row
- *     blocks of 40 rows                               of the first box and of the second one: 10200 bytes of dst
+ *     blocks of 8 rows                                one of the first box and one of the second: 2040 bytes of dst
  *
  * By themselves they would have to fetch each line of dst before they write a part of it, and from memory that takes
  * longer than all the rest. Blocks of each box begin in ascending order. Taken box by box, always the one that begins
@@ -15,7 +15,7 @@
 #include "relayout/combine.h"
 #include "relayout/odometer.h"
 
-enum { MOST_PARTS = 64 };
+enum { MOST_PARTS = 64 }; /* of 400 bytes they are what leaves together */
 
 /* The blocks of a box, one after the other. */
 typedef struct cursor {
@@ -23,7 +23,8 @@ typedef struct cursor {
     const tg_loop *loop;
     tg_odometer    o;
     int64_t        at, end;
-    int64_t        begin, rows; /* in dst, of what is left of the block: without so many rows of padding */
+    int64_t        begin;      /* of the block in dst, or of what is left of it */
+    int64_t        taken_rows; /* of a block of padding */
 } cursor;
 
 /* A block on its way: where it begins, and ends in dst. */
@@ -66,12 +67,12 @@ static bool can_be_cut(const cursor *k) {
 /* Padding that goes on goes no further than the parts do. */
 static bool cut_padding(const combiner *c, cursor *k, part *p) {
     tg_block *const b = &p->block;
-    b->rows -= k->rows;
+    b->rows -= k->taken_rows;
     if (!can_be_cut(k) || c->reach <= p->dst) return false;
     const int64_t rows = tg_ceil_div(c->reach - p->dst, tg_max(b->dst_row, 1));
     if (rows >= b->rows) return false;
     b->rows = rows;
-    k->rows += rows;
+    k->taken_rows += rows;
     k->begin += rows * b->dst_row;
     return true;
 }
@@ -93,10 +94,10 @@ static void take_part(combiner *c, cursor *k) {
     tg_odometer_next(&k->o, k->box, k->loop);
     k->at++;
     k->begin = k->o.dst;
-    k->rows = 0;
+    k->taken_rows = 0;
 }
 
-/* The first n parts, of which the one at `origin` begins at `to`. */
+/* The first n parts; byte `origin` of dst is at `to`. */
 static const uint8_t *run_parts(combiner *c, int32_t n, uint8_t *to, int64_t origin) {
     for (const part *p = c->part; p < c->part + n; p++) {
         const uint8_t *bad = tg_box_block(c->plan, p->box, to, p->dst - origin, c->src, p->src, &p->block);
@@ -137,7 +138,7 @@ static void begin_cursor(cursor *k, const tg_nest *nest, const tg_box *box, int6
     k->loop = &nest->loop[box->first];
     k->at = first;
     k->end = end;
-    k->begin = k->rows = 0;
+    k->begin = k->taken_rows = 0;
     if (first == box->blocks) return;
     tg_odometer_set(&k->o, box, k->loop, first);
     k->begin = k->o.dst;
@@ -168,19 +169,24 @@ static bool run_complete(combiner *c, int64_t begin, const uint8_t **bad) {
     return true;
 }
 
-const uint8_t *tg_combine_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
+static void begin_combiner(combiner *c, const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first,
+                           int64_t end) {
     const tg_nest *nest = &p->as.nest;
-    combiner       c;
-    c.plan = p;
-    c.dst = dst;
-    c.src = src;
-    c.ncursors = nest->nboxes;
-    c.nparts = 0;
-    c.room = tg_min(p->combined_bytes * (TG_COMBINED_BYTES / TG_COMBINED_ENOUGH), TG_COMBINED_BYTES);
-    c.reach = 0;
+    c->plan = p;
+    c->dst = dst;
+    c->src = src;
+    c->ncursors = nest->nboxes;
+    c->nparts = 0;
+    c->reach = 0;
+    c->room = tg_min(p->combined_bytes * (TG_COMBINED_BYTES / TG_COMBINED_ENOUGH), TG_COMBINED_BYTES); /* tests: less */
     for (int32_t i = 0; i < nest->nboxes; i++)
-        begin_cursor(&c.cursor[i], nest, &nest->box[i], tg_nest_begin_of(p, &nest->box[i], first),
+        begin_cursor(&c->cursor[i], nest, &nest->box[i], tg_nest_begin_of(p, &nest->box[i], first),
                      tg_nest_begin_of(p, &nest->box[i], end));
+}
+
+const uint8_t *tg_combine_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
+    combiner c;
+    begin_combiner(&c, p, dst, src, first, end);
     int64_t direct = others_end(&c); /* what begins before it is written to dst itself */
     for (;;) {
         int64_t        limit;

@@ -195,8 +195,8 @@ size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
     tg_put_int(&w, p->groups);
     tg_put_text(&w, p->groups == 1 ? " group, " : " groups, ");
     if (p->serial) tg_put_text(&w, "one thread because two could write the same byte, ");
-    tg_put_text(&w, p->combines        ? "blocks leave together, around the caches\n"
-                    : p->stream        ? "stores around the caches\n"
+    tg_put_text(&w, p->combines ? "blocks of all boxes are put together in a buffer, and stored around the caches\n"
+                    : p->stream ? "stores around the caches\n"
                     : p->stream_turned ? "transposes store around the caches\n"
                                        : "stores into the caches\n");
     if (p->fill_first) tg_put_text(&w, "  first all of dst is filled with the padding\n");

@@ -72,7 +72,7 @@ static inline void begin_nest(refinement *r, tg_plan_private *plan, const tg_pai
 
 /* A large move may be planned once more: in slabs, whose boxes store into a buffer, or with blocks that can be
  * combined. If that cannot be, as before. */
-typedef enum nest_phase { NEST_PLAIN, NEST_SLABS, NEST_COMBINED, NEST_AGAIN } nest_phase;
+typedef enum nest_phase { NEST_PLAIN, NEST_SLABS, NEST_NO_SLABS, NEST_COMBINED, NEST_PLAIN_AGAIN } nest_phase;
 
 typedef struct nest_try {
     nest_phase phase;
@@ -91,7 +91,7 @@ static bool begin_slabs(nest_try *t, tg_plan_private *plan, const tg_pair *pair)
 }
 
 static bool begin_combined(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
-    if (!tg_shares_lines(plan, pair)) return false;
+    if (!tg_wants_combining(plan, pair)) return false;
     t->phase = NEST_COMBINED;
     t->blocks = tg_nest_blocks(&plan->as.nest);
     plan->combines = true;
@@ -108,12 +108,15 @@ TG_OUTLINE bool try_again(nest_try *t, tg_plan_private *plan, const tg_pair *pai
         plan->stream = plan->stream_turned = true;
         plan->fill_first = t->fill_first && !done;
         if (done) return false;
-        t->phase = NEST_AGAIN;
+        t->phase = NEST_NO_SLABS;
+        break;
+    case NEST_NO_SLABS:
+        if (!done || !begin_combined(t, plan, pair)) return false;
         break;
     case NEST_COMBINED:
         if (done && tg_nest_combine(plan, t->blocks)) return false;
         plan->combines = false;
-        t->phase = NEST_AGAIN;
+        t->phase = NEST_PLAIN_AGAIN;
         break;
     default: return false;
     }

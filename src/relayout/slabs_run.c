@@ -49,9 +49,15 @@ static void put_bytes(outlet *o, const uint8_t *bytes, int64_t n) {
     o->to += n;
 }
 
-/* `pad` is some elements. */
+/* `pad` is TG_PAD_PATTERN bytes of elements. */
 static void put_padding(outlet *o, const uint8_t *pad, int64_t n) {
-    for (; n > 0; n -= tg_min(n, TG_PAD_PATTERN)) put_bytes(o, pad, tg_min(n, TG_PAD_PATTERN));
+    uint8_t       turned[TG_PAD_PATTERN];
+    const int64_t ended = end_line(o, pad, tg_min(n, TG_PAD_PATTERN)), left = n - ended;
+    const int64_t whole = left / TG_LINE_BYTES * TG_LINE_BYTES;
+    for (int64_t i = 0; i < TG_PAD_PATTERN; i++) turned[i] = pad[(i + ended) % TG_PAD_PATTERN];
+    tg_fill_bytes(o->to, whole, turned, true);
+    if (left > whole) memcpy(o->line, turned, (size_t)(left - whole));
+    o->to += left;
 }
 
 /* A slab: its bytes of dst that no other one has, where data begins in src, and the steps before these. */

@@ -91,7 +91,7 @@ static void add_others(const tg_draft *d, stage_loops *s, const stage_plan *p) {
         left &= ~((uint64_t)1 << i);
         const bool whole = chunk == d->loop[i].n;
         add_loop(s, i,
-                 tg_min(whole ? chunk : tg_even_chunk(d->plan, chunk), tg_combined_steps(d->plan, d->loop[i].dst)));
+                 tg_min(whole ? chunk : tg_power_of_two(d->plan, chunk), tg_combined_steps(d->plan, d->loop[i].dst)));
         if (is_cut(d, s, s->n - 1)) s->cut = s->n - 1;
     }
 }

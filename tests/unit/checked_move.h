@@ -90,6 +90,7 @@ static tg_tuning random_tuning(void) {
                          .step_bytes = 1 + random_below(4000),
                          .task_bytes = 1 + random_below(2000),
                          .shared_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
+                         .combine = random_below(2) == 0,
                          .combined_bytes = 1 + random_below(3000),
                          .stream_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
                          .far_bytes = random_below(2) == 0 ? 0 : INT64_MAX,
