@@ -24,16 +24,27 @@ static inline bool draft_segment(refinement *r, tg_draft *d, const segment *s) {
     return true;
 }
 
+/* Then boxes that have already been made have no tail either: no byte is written twice, since two threads could. */
+static void refuse_wide_tail(refinement *r) {
+    tg_nest *const nest = &r->plan->as.nest;
+    r->wide = 0;
+    for (uint32_t left = r->wide_boxes; left != 0; left &= left - 1) nest->box[__builtin_ctz(left)].block.tail = 0;
+}
+
 /* Of wide elements that are not whole there is no tail. If another box does not take it, it is padding for all. */
 static bool draft_wide_box(refinement *r, tg_draft *d) {
     const tg_loop *const run = &d->loop[d->n - 1];
+    const uint32_t       this = (uint32_t)1 << r->plan->as.nest.nboxes % TG_PLAN_BOXES;
     if (d->fill || run->dst != d->dst_unit || run->n != r->wide) d->wide_tail = 0;
     if (d->wide_tail > 0 && d->n > 1 && goes_on(run - 1, run)) { /* they are one run */
         d->tail = d->wide_tail * r->wide;
         d->wide_tail = 0;
+        r->wide_boxes |= this;
     }
+    const bool has_one = d->wide_tail > 0;
     if (!draft_box(r, d)) return false;
-    if (d->wide_tail > 0) r->wide = 0;
+    if (d->wide_tail > 0) refuse_wide_tail(r);
+    else if (has_one) r->wide_boxes |= this;
     return true;
 }
 
@@ -73,7 +84,7 @@ static bool add_boxes(refinement *r, tg_draft *draft, choice *c, choice *end) {
     }
     do {
         if (TG_RARELY(!add_box(r, draft, c, end))) return false;
-        if (last->at + 1 < last->end && add_twin(draft, last->at)) last->at++;
+        if (last->at + 1 < last->end && r->wide == 0 && add_twin(draft, last->at)) last->at++;
     } while (next_choice(c, end));
     return true;
 }
@@ -133,6 +144,7 @@ TG_OUTLINE void find_wide_tail(refinement *r) {
     if (d == r->dims_end) return;
     d->pads[-1].wide_tail = wide_tail_of(r, d, wide);
     r->wide = wide;
+    r->wide_boxes = 0;
     put_last(r, d);
     if (inner != NULL) put_last(r, inner > d ? inner - 1 : inner);
     r->inner = inner != NULL ? r->dims_end - 1 : NULL;

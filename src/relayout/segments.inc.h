@@ -43,6 +43,7 @@ typedef struct refinement {
     dim             *wide_dim, *inner; /* those of a wide tail, and of the runs inside, if that is no common loop */
     int64_t          wide;     /* elements of such a run; 0: there is no wide tail, or not all boxes take it; before it
                                 * is looked for, what they may be */
+    uint32_t         wide_boxes; /* bit i: box i has it */
     dim             *dims_end; /* behind the last one of dims, and so on */
     tg_both_digits  *dst_end;
     segment         *segments_end;

@@ -223,6 +223,59 @@ static void test_random_wide_tails(void **state) {
 }
 
 /* In a cache, less than a stick of them has none. */
+/* Runs one of the tasks. */
+typedef struct only {
+    size_t which, ntasks;
+} only;
+
+static void run_only(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    only *const o = context;
+    o->ntasks = ntasks;
+    if (o->which < ntasks) task(arg, o->which);
+}
+
+/* Threads write different bytes, also where tails of some boxes are padding for all. */
+static void test_no_byte_twice(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"f64[40,7,56]{2,1,0:T(4,1)}", "f64[40,7,56]{2,1,0:T(8,128)(2,1)}"},
+        {"bf16[60,13,70]{2,1,0:T(8,1)}", "bf16[60,13,70]{2,1,0:T(8,128)(2,1)}"},
+        {"f32[50,7,100]{2,1,0:T(4,1)}", "f32[50,7,100]{2,1,0:T(8,128)(2,1)}"},
+        {"u8[7,1,20,21]{3,0,1,2:T(4,16)}", "u8[7,1,20,21]{0,3,1,2:T(8,128)(4,1)}"},
+        {"bf16[90,34,72]", "bf16[90,34,72]{1,2,0:T(8,128)(2,1)}"},
+    };
+    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (uint32_t hint = 0; hint <= TG_HINT_DEVICE; hint++) {
+            const tg_layout      src = layout_of(cases[i][0]), dst = layout_of(cases[i][1]);
+            const tg_plan_params params = {.dst = &dst, .src = &src, .pad = pad, .threads = 4, .hint = hint};
+            tg_tuning            t = tg_default_tuning;
+            only                 o = {0, 1};
+            const tg_executor    e = {run_only, &o, 4};
+            const buffer         in = buffer_make(&src), want = buffer_make(&dst), got = buffer_make(&dst);
+            const size_t         bytes = want.size - 3 * MARGIN;
+            uint8_t *const       written = calloc(bytes, 1);
+            tg_plan              p;
+            t.task_bytes = t.group_bytes_min = 1000;
+            t.group_bytes = 20000;
+            t.slab_bytes = 0;
+            naive(want.data, in.data, &dst, &src, pad);
+            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+            for (; o.which < o.ntasks; o.which++) {
+                for (size_t k = 0; k < bytes; k++) got.data[k] = (uint8_t)~want.data[k];
+                assert_int_equal(tg_plan_run(&p, got.data, in.data, &e, NULL), TG_OK);
+                for (size_t k = 0; k < bytes; k++) written[k] = (uint8_t)(written[k] + (got.data[k] == want.data[k]));
+            }
+            assert_true(o.ntasks > 1);
+            for (size_t k = 0; k < bytes; k++)
+                if (written[k] != 1) fail_msg("%s: byte %zu is written %d times", cases[i][1], k, written[k]);
+            free(written);
+            free(in.memory);
+            free(want.memory);
+            free(got.memory);
+        }
+}
+
 static void test_wide_tails_in_caches(void **state) {
     (void)state;
     const tg_layout few = layout_of("bf16[31,72]{0,1:T(8,128)(2,1)}"), few_rows = layout_of("bf16[31,72]"),
@@ -731,6 +784,7 @@ int main(void) {
         cmocka_unit_test(test_eights),
         cmocka_unit_test(test_wide_tails),
         cmocka_unit_test(test_random_wide_tails),
+        cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
