@@ -25,6 +25,7 @@ typedef struct cursor {
     int64_t        at, end;
     int64_t        begin;      /* of the block in dst, or of what is left of it */
     int64_t        taken_rows; /* of a block of padding */
+    int64_t        from, to;   /* in dst: blocks before ours lie there */
 } cursor;
 
 /* A block on its way: where it begins, and ends in dst. */
@@ -41,6 +42,7 @@ typedef struct combiner {
     int32_t                ncursors, nparts;
     cursor                 cursor[TG_COMBINED_BOXES];
     part                   part[MOST_PARTS];
+    int64_t                begin; /* of what is to be complete */
     int64_t                room;  /* bytes of dst, in the buffer */
     int64_t                reach; /* all parts, and all blocks before them, end before it */
 } combiner;
@@ -50,6 +52,7 @@ static cursor *find_next(combiner *c, int64_t *limit) {
     cursor *next = NULL;
     *limit = INT64_MAX;
     for (cursor *k = c->cursor; k < c->cursor + c->ncursors; k++) {
+        if (k->from > c->begin) *limit = tg_min(*limit, k->from);
         if (k->at == k->box->blocks) continue;
         *limit = tg_min(*limit, k->begin);
         if (k->at < k->end && (next == NULL || k->begin < next->begin)) next = k;
@@ -128,32 +131,32 @@ static int32_t fill_parts(combiner *c, int64_t begin, int64_t *end) {
             if (*end - begin >= c->plan->combined_bytes) return complete;
         }
         if (k == NULL || k->begin > limit || c->nparts == MOST_PARTS) return complete;
-        if (limit + next_reach(c, k) - begin > c->room) return complete;
+        if (k->begin + next_reach(c, k) - begin > c->room) return complete;
         take_part(c, k);
     }
 }
 
-static void begin_cursor(cursor *k, const tg_nest *nest, const tg_box *box, int64_t first, int64_t end) {
+static void begin_cursor(const combiner *c, cursor *k, const tg_box *box, int64_t first, int64_t end) {
     k->box = box;
-    k->loop = &nest->loop[box->first];
+    k->loop = &c->plan->as.nest.loop[box->first];
     k->at = first;
     k->end = end;
-    k->begin = k->taken_rows = 0;
+    k->begin = k->taken_rows = k->from = k->to = 0;
+    if (first > 0) {
+        tg_odometer_set(&k->o, box, k->loop, first - 1);
+        k->from = box->dst;
+        k->to = k->o.dst + tg_block_reach(c->plan, box, &box->block);
+    }
     if (first == box->blocks) return;
     tg_odometer_set(&k->o, box, k->loop, first);
     k->begin = k->o.dst;
 }
 
-/* Where blocks of others may still end: behind the one before our first, of each box, and where that begins. */
-static int64_t others_end(const combiner *c) {
-    int64_t end = 0;
-    for (const cursor *k = c->cursor; k < c->cursor + c->ncursors; k++) {
-        tg_odometer before;
-        if (k->at == 0) continue;
-        if (k->at < k->box->blocks) end = tg_max(end, k->begin);
-        tg_odometer_set(&before, k->box, k->loop, k->at - 1);
-        end = tg_max(end, before.dst + tg_block_reach(c->plan, k->box, &k->box->block));
-    }
+/* Behind others' blocks that lie at a place, or may; the place itself if none do. */
+static int64_t others_end(const combiner *c, int64_t begin) {
+    int64_t end = begin;
+    for (const cursor *k = c->cursor; k < c->cursor + c->ncursors; k++)
+        if (k->from <= begin) end = tg_max(end, k->to);
     return end;
 }
 
@@ -177,23 +180,25 @@ static void begin_combiner(combiner *c, const tg_plan_private *p, uint8_t *dst, 
     c->src = src;
     c->ncursors = nest->nboxes;
     c->nparts = 0;
-    c->reach = 0;
+    c->begin = c->reach = 0;
     c->room = tg_min(p->combined_bytes * (TG_COMBINED_BYTES / TG_COMBINED_ENOUGH), TG_COMBINED_BYTES); /* tests: less */
     for (int32_t i = 0; i < nest->nboxes; i++)
-        begin_cursor(&c->cursor[i], nest, &nest->box[i], tg_nest_begin_of(p, &nest->box[i], first),
+        begin_cursor(c, &c->cursor[i], &nest->box[i], tg_nest_begin_of(p, &nest->box[i], first),
                      tg_nest_begin_of(p, &nest->box[i], end));
 }
 
 const uint8_t *tg_combine_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     combiner c;
     begin_combiner(&c, p, dst, src, first, end);
-    int64_t direct = others_end(&c); /* what begins before it is written to dst itself */
+    int64_t direct = 0; /* what begins before it is written to dst itself */
     for (;;) {
         int64_t        limit;
         cursor *const  k = find_next(&c, &limit);
         const uint8_t *bad = NULL;
         if (c.nparts == 0 && k == NULL) return NULL;
         const int64_t begin = c.nparts > 0 ? c.part[0].dst : k->begin;
+        c.begin = begin;
+        direct = tg_max(direct, others_end(&c, begin));
         if (begin < direct || !run_complete(&c, begin, &bad)) {
             if (c.nparts == 0) take_part(&c, k);
             direct = tg_max(direct, c.reach);
