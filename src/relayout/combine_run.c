@@ -28,10 +28,10 @@ typedef struct cursor {
     int64_t        from, to;   /* in dst: blocks before ours lie there */
 } cursor;
 
-/* A block on its way: where it begins, and ends in dst. */
+/* A block on its way, and where it begins. */
 typedef struct part {
     const tg_box *box;
-    int64_t       dst, src, end;
+    int64_t       dst, src;
     tg_block      block;
 } part;
 
@@ -89,8 +89,7 @@ static void take_part(combiner *c, cursor *k) {
     p->block.pad = c->plan->pad;
     if (k->box->nloops > 0) tg_clip(&p->block, k->box, k->loop, &k->o);
     const bool more = cut_padding(c, k, p);
-    p->end = p->dst + tg_block_reach(c->plan, p->box, &p->block);
-    c->reach = tg_max(c->reach, p->end);
+    c->reach = tg_max(c->reach, p->dst + tg_block_reach(c->plan, p->box, &p->block));
     if (k->box->route == TG_ROUTE_MOVE && k->box->family != TG_FAMILY_ROWS)
         tg_block_fetch(&p->block, c->src + p->src, k->box->width);
     if (more) return;

@@ -258,6 +258,17 @@ static void run_way(const way *w, const tg_plan *p, buffer dst, buffer src) {
         assert_int_equal(tg_plan_run_step(p, i == 0 ? 0 : n - i, dst.data, src.data, w->executor, &err), TG_OK);
 }
 
+/* Boxes as they are without slabs, which have none of padding. */
+static inline const tg_nest *hinted_nest(tg_plan *plan, const tg_layout *dst, const tg_layout *src, uint32_t hint) {
+    static const uint64_t pad[2];
+    const tg_plan_params  params = {.dst = dst, .src = src, .pad = pad, .hint = hint};
+    tg_tuning             t = tg_default_tuning;
+    t.slab_bytes = 0;
+    assert_int_equal(tg_plan_tuned(plan, &params, &t, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(plan)->way, TG_WAY_NEST);
+    return &tg_plan_see(plan)->as.nest;
+}
+
 static void check_move(const tg_layout *d, const tg_layout *s) {
     uint8_t        pad[16];
     const bool     padded = random_below(2) == 0;

@@ -8,8 +8,16 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
+
+/* From its notation. */
+static inline tg_layout layout_of(const char *text) {
+    tg_desc d;
+    assert_int_equal(tg_desc_parse(&d, text, strlen(text), NULL), TG_OK);
+    return d.layout;
+}
 
 static inline tg_layout dense(tg_dtype dtype, int32_t ndim, const int64_t *shape) {
     tg_layout l;

@@ -2,12 +2,6 @@
 #include "checked_move.h"
 #include "layouts.h"
 
-static tg_layout layout_of(const char *text) {
-    tg_desc d;
-    assert_int_equal(tg_desc_parse(&d, text, strlen(text), NULL), TG_OK);
-    return d.layout;
-}
-
 /* As if dst were in memory; so many bytes leave together. */
 static tg_tuning tuning_of(int64_t combined_bytes) {
     tg_tuning t = tg_default_tuning;

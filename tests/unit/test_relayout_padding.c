@@ -1,0 +1,199 @@
+/* Padding next to data: as tails, in boxes of its own, or made with the data in a buffer; each byte once. */
+#include "checked_move.h"
+#include "layouts.h"
+
+/* Bytes of padding that are boxes of their own. */
+static int64_t filled_apart(const tg_layout *dst, const tg_layout *src, uint32_t hint) {
+    tg_plan              plan;
+    const tg_nest *const nest = hinted_nest(&plan, dst, src, hint);
+    int64_t              bytes = 0;
+    for (int32_t i = 0; i < nest->nboxes; i++) {
+        const tg_box *const box = &nest->box[i];
+        int64_t             n = box->block.outer * box->block.rows * box->block.cols;
+        for (int32_t k = 0; k < box->nloops; k++) {
+            const tg_loop *const l = &nest->loop[box->first + k];
+            if (l->chunks_of == TG_BLOCK_ROWS) n /= box->block.rows;
+            if (l->chunks_of == TG_BLOCK_OUTER) n /= box->block.outer;
+            n *= l->chunks_of != TG_NO_LOOP ? box->total[l->chunks_of] : l->n;
+        }
+        if (box->route == TG_ROUTE_FILL) bytes += n;
+    }
+    return bytes;
+}
+
+/* Padding behind pairs of elements, and fours and so on, that move as one is their tail; where some of a pair are
+ * missing, it is not. */
+static void test_wide_tails(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        int64_t     apart;
+    } cases[] = {
+        {"bf16[7,1000]", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 0},
+        {"bf16[7,1001]", "bf16[7,1001]{0,1:T(8,128)(2,1)}", 484 + 3 * 512}, /* a pair lacks one, the tile 3 */
+        {"s8[7,1000]", "s8[7,1000]{0,1:T(8,128)(4,1)}", 0},
+        {"s8[7,1003]", "s8[7,1003]{0,1:T(8,128)(4,1)}", 484 + 512},
+        {"s4[7,1000]{1,0:E(4)}", "s4[7,1000]{0,1:T(8,128)(8,1)E(4)}", 0},
+        {"s4[7,1004]{1,0:E(4)}", "s4[7,1004]{0,1:T(8,128)(8,1)E(4)}", 484},
+        {"u2[7,1600]{1,0:E(2)}", "u2[7,1600]{0,1:T(16,128)(16,1)E(2)}", 0},
+        {"bf16[130,200]", "bf16[130,200]{0,1:T(8,128)(2,1)}", 0}, /* one box of whole tiles, one with a tail */
+        {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(8,128)(2,1)}", 0},
+        {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(2,8,128)(2,1)}", 72 * 256}, /* and of another dimension */
+        {"bf16[3,34,77]", "bf16[3,34,77]{1,2,0:T(2,8,128)(2,1)}", 80 * 256 + 3 * (376 + 512)},
+        {"f16[300,12]{0,1}", "f16[300,12]{1,0:T(8,16)(4,1)}", 128}, /* the last tile lacks a half */
+        {"bf16[1,200]", "bf16[1,200]{0,1:T(8,128)(2,1)}", 100 * 508}, /* single ones have none */
+        {"bf16[7,1000]{0,1}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 500 * 484}, /* no pairs in src */
+        {"bf16[7,1000]{0,1:T(4,128)(2,1)}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 0}, /* they are one run */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_layout dst = layout_of(cases[i].dst), src = layout_of(cases[i].src);
+        const int64_t   apart = filled_apart(&dst, &src, TG_HINT_DEVICE);
+        if (apart != cases[i].apart)
+            fail_msg("%s to %s: %d bytes of padding apart, not %d", cases[i].src, cases[i].dst, (int)apart,
+                     (int)cases[i].apart);
+        for (int k = 0; k < 8; k++) {
+            move_seed = random_state;
+            check_move(&dst, &src);
+            check_move(&src, &dst);
+        }
+    }
+}
+
+/* Of any sizes, with three dimensions of which two or three are tiled. */
+static void test_random_wide_tails(void **state) {
+    (void)state;
+    static const char *const types[][2] = {{"bf16", "(2,1)"}, {"s8", "(4,1)"}, {"s4", "(8,1)E(4)"}, {"f32", "(2,1)"}};
+    static const char *const orders[] = {"2,1,0", "1,2,0", "0,2,1", "2,0,1", "0,1,2"};
+    for (int i = 0; i < 400; i++) {
+        const char *const *const t = types[random_below(4)];
+        const int64_t            a = 1 + random_below(5), b = 1 + random_below(40), c = 1 + random_below(60);
+        char                     from[100], to[100];
+        move_seed = random_state;
+        (void)snprintf(from, sizeof from, "%s[%d,%d,%d]{%s%s}", t[0], (int)a, (int)b, (int)c, orders[random_below(5)],
+                       strcmp(t[0], "s4") == 0 ? ":E(4)" : "");
+        (void)snprintf(to, sizeof to, "%s[%d,%d,%d]{%s:T(%s8,%d)%s}", t[0], (int)a, (int)b, (int)c,
+                       orders[random_below(5)], random_below(4) == 0 ? "2," : "", 1 << (2 + random_below(4)), t[1]);
+        const tg_layout dst = layout_of(to), src = layout_of(from);
+        check_move(&dst, &src);
+    }
+}
+
+/* Runs one of the tasks. */
+typedef struct only {
+    size_t which, ntasks;
+} only;
+
+static void run_only(void *context, void (*task)(void *arg, size_t index), void *arg, size_t ntasks) {
+    only *const o = context;
+    o->ntasks = ntasks;
+    if (o->which < ntasks) task(arg, o->which);
+}
+
+/* Threads write different bytes, also where tails of some boxes are padding for all. */
+static void test_no_byte_twice(void **state) {
+    (void)state;
+    static const char *const cases[][2] = {
+        {"f64[40,7,56]{2,1,0:T(4,1)}", "f64[40,7,56]{2,1,0:T(8,128)(2,1)}"},
+        {"bf16[60,13,70]{2,1,0:T(8,1)}", "bf16[60,13,70]{2,1,0:T(8,128)(2,1)}"},
+        {"f32[50,7,100]{2,1,0:T(4,1)}", "f32[50,7,100]{2,1,0:T(8,128)(2,1)}"},
+        {"u8[7,1,20,21]{3,0,1,2:T(4,16)}", "u8[7,1,20,21]{0,3,1,2:T(8,128)(4,1)}"},
+        {"bf16[90,34,72]", "bf16[90,34,72]{1,2,0:T(8,128)(2,1)}"},
+    };
+    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        for (uint32_t hint = 0; hint <= TG_HINT_DEVICE; hint++) {
+            const tg_layout      src = layout_of(cases[i][0]), dst = layout_of(cases[i][1]);
+            const tg_plan_params params = {.dst = &dst, .src = &src, .pad = pad, .threads = 4, .hint = hint};
+            tg_tuning            t = tg_default_tuning;
+            only                 o = {0, 1};
+            const tg_executor    e = {run_only, &o, 4};
+            const buffer         in = buffer_make(&src), want = buffer_make(&dst), got = buffer_make(&dst);
+            const size_t         bytes = want.size - 3 * MARGIN;
+            uint8_t *const       written = calloc(bytes, 1);
+            tg_plan              p;
+            t.task_bytes = t.group_bytes_min = 1000;
+            t.group_bytes = 20000;
+            t.slab_bytes = 0;
+            naive(want.data, in.data, &dst, &src, pad);
+            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+            for (; o.which < o.ntasks; o.which++) {
+                for (size_t k = 0; k < bytes; k++) got.data[k] = (uint8_t)~want.data[k];
+                assert_int_equal(tg_plan_run(&p, got.data, in.data, &e, NULL), TG_OK);
+                for (size_t k = 0; k < bytes; k++) written[k] = (uint8_t)(written[k] + (got.data[k] == want.data[k]));
+            }
+            assert_true(o.ntasks > 1);
+            for (size_t k = 0; k < bytes; k++)
+                if (written[k] != 1) fail_msg("%s: byte %zu is written %d times", cases[i][1], k, written[k]);
+            free(written);
+            free(in.memory);
+            free(want.memory);
+            free(got.memory);
+        }
+}
+
+/* In a cache, less than a stick of them has none. */
+static void test_wide_tails_in_caches(void **state) {
+    (void)state;
+    const tg_layout few = layout_of("bf16[31,72]{0,1:T(8,128)(2,1)}"), few_rows = layout_of("bf16[31,72]"),
+                    more = layout_of("bf16[32,72]{0,1:T(8,128)(2,1)}"), more_rows = layout_of("bf16[32,72]");
+    assert_int_equal(filled_apart(&few, &few_rows, TG_HINT_CACHED), 36 * 4 * 97);
+    assert_int_equal(filled_apart(&few, &few_rows, TG_HINT_DEVICE), 0);
+    assert_int_equal(filled_apart(&more, &more_rows, TG_HINT_CACHED), 0);
+}
+
+/* Does the plan make dst in a buffer, where stores go around the caches? */
+static bool is_in_slabs(const tg_layout *d, const tg_layout *s) {
+    const uint64_t pad[2] = {0, 0};
+    tg_plan        p;
+    tg_plan_params params = {.dst = d, .src = s, .pad = pad, .convert = true, .hint = TG_HINT_DEVICE};
+    tg_error       err;
+    if (tg_plan_init(&p, &params, &err) != TG_OK) fail_msg("%s", err.message);
+    return tg_plan_see(&p)->as.nest.slabs.nloops > 0;
+}
+
+/* Short runs between gaps, or between padding: dst is made in a buffer, some steps at a time, of which the last ones
+ * may be fewer, and between which there may be padding alone. */
+static void test_slabs(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        bool        slabs;
+    } moves[] = {
+        {"u8[7,30,100]{1,2,0}", "u8[7,30,100] strides=[93,3,661]", true},
+        {"u8[7,30,101]{1,2,0}", "u8[7,30,101] strides=[93,3,651] offset=77", true},
+        {"u8[7,30,1000]{1,2,0}", "u8[7,30,1000] strides=[93,3,-651] offset=650349", true},
+        {"f64[17,5,8,8,8]{0,4,3,1,2}", "f64[17,5,8,8,8] strides=[1584,27086,3,24,197]", true},
+        {"f16[3,500]", "f16[3,500] strides=[2,7]", true},
+        {"f16[90,1500]", "f16[90,1500] strides=[1,91]", false},      /* lines of src come again after all rows */
+        {"f16[90,1500]", "f16[90,1500] strides=[3200,2]", true},
+        {"u8[7,4]", "u8[7,4] strides=[4,7]", false}, /* columns are between others */
+        {"u8[7,4,90]{1,0,2}", "u8[7,4,90] strides=[4,7,61]", true},
+        {"f32[9,14976] spyre", "f32[9,14976] strides=[30010,2]", true},
+        {"f32[9,15000] spyre", "f32[9,15000] strides=[30010,2]", false}, /* the last stick is shorter: another box */
+        {"c128[5,6,70]", "c128[5,6,70] strides=[2,11,70]", true},
+        {"u8[30,9,77]{1,0,2}", "u8[30,9,77]{1,0,2:T(8,128)(4,1)}", true},
+        {"bf16[5,3,77]", "bf16[5,3,77]{1,0,2:T(8,128)(2,1)}", true},
+        {"u8[30,9,7,7]{1,0,2,3}", "u8[30,9,7,7]{1,0,2,3:T(8,128)(4,1)}", true},
+        {"f32[700,9]{1,0}", "f32[700,9]{1,0:T(8,128)}", false}, /* padding follows data: one pass as it is */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i].src), d = layout_of(moves[i].dst);
+        if (is_in_slabs(&d, &s) != moves[i].slabs) fail_msg("%s: slabs: %d", moves[i].dst, !moves[i].slabs);
+        for (int k = 0; k < 10; k++) {
+            move_seed = random_state;
+            check_move(&d, &s);
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_wide_tails),
+        cmocka_unit_test(test_random_wide_tails),
+        cmocka_unit_test(test_wide_tails_in_caches),
+        cmocka_unit_test(test_no_byte_twice),
+        cmocka_unit_test(test_slabs),
+    };
+    random_state = 20261128;
+    return cmocka_run_group_tests_name("relayout_padding", tests, NULL, NULL);
+}
