@@ -47,7 +47,8 @@ static bool shares_lines(const tg_draft *d, int64_t width) {
     return (((uint64_t)b->dst_row | (uint64_t)b->dst_outer | (uint64_t)total) & (TG_LINE_BYTES - 1)) != 0;
 }
 
-/* Does the box fill what lies between steps of so many bytes in dst, or nearly? Then no other box writes there. */
+/* Does the box fill what lies between steps of so many bytes in dst, or nearly (of 18 bytes 16 are not: 256 MiB, 0.26
+ * and 0.28 of memcpy)? Then no other box writes there. */
 static bool fills_steps(const tg_draft *d, int64_t step) {
     const tg_block *b = &d->box->block;
     int64_t         filled = product(b->cols + b->tail, d->converts ? d->dst_width : d->box->width);
