@@ -5,6 +5,7 @@
  *
  * SEN143_FP8 is f8e4m3fn, so it is float32 converted or the same bits. SEN152_FP8 stays bits only: no
  * source says whether it has the bias and the single NaN of f8e5m2fnuz, the type that it stores. */
+#include "base/compiler.h"
 #include "kernels/kernels.h"
 
 #include <stddef.h>
@@ -57,13 +58,13 @@ static tg_kind native_kind(tg_dtype dtype) {
 
 /* Elements as wide as their type or packed; bool also in lanes of 16 and 32 bits. */
 static tg_kind kind_in_bits(tg_dtype dtype, int32_t bits, int32_t elem_bits) {
-    if (elem_bits == bits || elem_bits == (bits + 7) / 8 * 8) return native_kind(dtype);
+    if (TG_MOSTLY(elem_bits == bits) || elem_bits == (bits + 7) / 8 * 8) return native_kind(dtype);
     const bool lane = dtype == TG_PRED && (elem_bits == 16 || elem_bits == 32);
     return lane ? TG_KIND_BOOL : TG_KIND_NONE;
 }
 
 static bool is_stored(const format_row *row, tg_dtype dtype, int32_t elem_bits) {
-    return row->bits == elem_bits && (uint32_t)dtype < 64 && (row->dtypes >> dtype & 1) != 0;
+    return TG_MOSTLY(row->bits == elem_bits) && TG_MOSTLY((uint32_t)dtype < 64) && (row->dtypes >> dtype & 1) != 0;
 }
 
 void tg_encoding_find(tg_encoding *out, tg_dtype dtype, tg_format format, int32_t elem_bits) {

@@ -53,7 +53,7 @@ static inline tg_encoding tg_encoding_of(tg_dtype dtype, tg_format format, int32
 }
 
 static inline bool tg_encoding_same(tg_encoding a, tg_encoding b) {
-    return a.kind == b.kind && a.bits == b.bits && a.value_bits == b.value_bits;
+    return (((int32_t)a.kind ^ (int32_t)b.kind) | (a.bits ^ b.bits) | (a.value_bits ^ b.value_bits)) == 0;
 }
 
 static inline bool tg_is_float(tg_kind kind) { return kind >= TG_KIND_F16; }

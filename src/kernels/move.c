@@ -9,7 +9,7 @@
 enum { WIDTHS = 5 };
 
 static int32_t set_of(uint32_t cpu) {
-    return (cpu & TG_CPU_AVX512) != 0 ? 2 : (cpu & TG_CPU_AVX2) != 0 ? 1 : (cpu & TG_CPU_NEON) != 0 ? 3 : 0;
+    return TG_MOSTLY((cpu & TG_CPU_AVX512) != 0) ? 2 : (cpu & TG_CPU_AVX2) != 0 ? 1 : (cpu & TG_CPU_NEON) != 0 ? 3 : 0;
 }
 
 static int32_t width_index(int32_t width) {

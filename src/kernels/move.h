@@ -20,6 +20,7 @@
 #ifndef TG_KERNELS_MOVE_H
 #define TG_KERNELS_MOVE_H
 
+#include "kernels/cpu.h"
 #include "kernels/kernels.h"
 
 enum {
@@ -104,31 +105,6 @@ struct tg_mover {
 static inline const uint8_t *tg_mover_run(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     return mover->move(mover, dst, src, b);
 }
-
-/* Bits behind those of tegula.h: an instruction, and what a processor likes. */
-enum {
-    TG_CPU_BF16 = 1 << 8, /* makes bfloat16 of float32; counts where AVX-512 does */
-    /* Loads, fetches and stores around the caches share few places for lines on their way. Then fetches are spared, and
-     * what is stored is stored in whole runs, even by way of a stage (transpose.c) or another order (rows.c). */
-    TG_CPU_SPARING = 1 << 9,
-    /* Memory is read fastest in one long walk, wherever its pieces are to be written, or else with fetches into the
-     * first-level cache; and the second-level cache is written so, wherever the pieces come from. */
-    TG_CPU_FEW_STREAMS = 1 << 10,
-    /* Stores into the second-level cache wait for their lines, unless these were asked for before, to be written
-     * (TG_CLAIM). */
-    TG_CPU_CLAIMS = 1 << 11
-};
-
-/* What the processor can do and likes, as TG_CPU_* bits. */
-uint32_t tg_cpu_features(void);
-
-/* From how many bytes on, read and written together, stores around the caches win. */
-typedef struct tg_stream_bytes {
-    int64_t runs, turned; /* of transposes, whose stores are scattered over dst */
-} tg_stream_bytes;
-
-/* `alone`: of one thread. After tg_cpu_features. */
-tg_stream_bytes tg_cpu_stream_bytes(bool alone);
 
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */

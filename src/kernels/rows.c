@@ -211,7 +211,7 @@ TG_END
 
 tg_block_move *tg_rows_for(uint32_t cpu) {
 #if TG_HAVE_X86
-    if ((cpu & TG_CPU_AVX512) != 0) return rows_64;
+    if (TG_MOSTLY((cpu & TG_CPU_AVX512) != 0)) return rows_64;
     if ((cpu & TG_CPU_AVX2) != 0) return rows_32;
 #elif TG_HAVE_NEON
     if ((cpu & TG_CPU_NEON) != 0) return rows_16;

@@ -51,20 +51,6 @@
         TG_CLAIM(p);                          \
     } while (0)
 
-/* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#  define TG_SANITIZED 1
-#elif defined(__has_feature)
-#  if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#    define TG_SANITIZED 1
-#  endif
-#endif
-#if defined(TG_SANITIZED)
-#  define TG_INLINE __attribute__((unused)) static
-#else
-#  define TG_INLINE __attribute__((always_inline)) static inline
-#endif
-
 /* In front of a loop of few steps that must not remain one. */
 #if defined(TG_SANITIZED)
 #  define TG_UNROLL

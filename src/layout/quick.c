@@ -32,12 +32,14 @@ static inline bool meet(reach *r, const tg_mode *m) {
 /* Is the digit's count what is below `bound` divided by its weight, rounded up? */
 static inline bool counts_right(const tg_mode *m, int64_t bound) {
     int64_t end;
-    return tg_mul(&end, m->count, m->weight) && end >= bound && end - m->weight < bound;
+    return TG_MOSTLY(tg_mul(&end, m->count, m->weight)) && TG_MOSTLY(end >= bound) &&
+           TG_MOSTLY(end - m->weight < bound);
 }
 
-/* Is dimension d this mode alone, as it should be? */
+/* Is dimension d this mode alone, as it should be? Asked at once: each jump costs as much as five of these steps. */
 static inline bool is_single(const tg_mode *m, int32_t d, int64_t size) {
-    return m->axis == d && m->weight == 1 && m->count == size && m->size >= size && m->into == TG_TO_MEMORY;
+    const int64_t differs = (m->axis ^ d) | (m->into ^ TG_TO_MEMORY) | (m->weight ^ 1) | (m->count ^ size);
+    return TG_MOSTLY(differs == 0) && TG_MOSTLY(m->size >= size);
 }
 
 /* The digits of dimension d, from chain position *at on, down to that of weight 1. None is met twice: they decrease. */
@@ -49,7 +51,7 @@ static inline bool check_digits(const tg_layout *l, int32_t d, int32_t *at, reac
         const tg_mode *m = &l->mode[number];
         if (TG_RARELY(m->axis != d)) break;
         if (TG_RARELY(m->into != TG_TO_MEMORY || m->count > m->size)) return false;
-        if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound) && meet(r, m);
+        if (m->weight == 1) return *at = i + 1, TG_MOSTLY(m->count == bound) && TG_MOSTLY(meet(r, m));
         if (TG_RARELY(m->weight < 1 || m->weight >= before || !counts_right(m, bound))) return false;
         if (TG_RARELY(!meet(r, m))) return false; /* its count is right */
         before = m->weight;
@@ -79,13 +81,11 @@ static inline bool check_others(int64_t *copies, const tg_layout *l, int32_t at,
  * need not be valid: sizes below 0 are for others to find. */
 static inline bool is_dense_in_order(int64_t *span, const tg_layout *l) {
     int64_t end = 1;
-    for (int32_t i = l->nmodes; i-- > 0;) {
-        const tg_mode *m = &l->mode[i];
-        if (TG_MOSTLY(m->stride == end)) {
-            if (!tg_mul(&end, end, m->size)) return false;
-        } else if (m->size != 1 || m->stride == INT64_MIN) {
-            return false;
-        }
+    const tg_mode *m = l->mode + l->nmodes;
+    while (m > l->mode) {
+        m--;
+        if (TG_RARELY(m->stride != end) && (m->size != 1 || m->stride == INT64_MIN)) return false;
+        if (TG_RARELY(!tg_mul(&end, end, m->size))) return false;
     }
     *span = end;
     if (TG_RARELY(l->offset != 0)) return false;
@@ -114,7 +114,7 @@ static inline bool walk_chain(tg_extent *out, const tg_layout *l, reach *r) {
     out->single = single;
     out->numel = numel;
     out->copies = 1;
-    return at == l->nmodes || TG_MOSTLY(check_others(&out->copies, l, at, r));
+    return TG_MOSTLY(at == l->nmodes) || TG_MOSTLY(check_others(&out->copies, l, at, r));
 }
 
 /* Apart from the common case, which needs no place for it. */

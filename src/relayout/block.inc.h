@@ -209,7 +209,7 @@ static void take_wide(tg_draft *d, int32_t cols, int32_t rows, int32_t bytes) {
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
-    if (d->converts || d->tail > 0 || bytes >= TG_RUN_BYTES || !is_element(bytes)) return false;
+    if (TG_MOSTLY(bytes >= TG_RUN_BYTES) || d->converts || d->tail > 0 || !is_element(bytes)) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);

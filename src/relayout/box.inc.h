@@ -218,11 +218,12 @@ static bool make_box(tg_draft *d) {
     d->box->loose = d->loose;
     if (TG_MOSTLY(!d->by_bytes)) choose_block(d);
     if (TG_RARELY(!choose_route(d))) return false;
-    if (!tg_stays_near(d) || d->plan->threads > 1) tg_draft_chunks(d);
+    if (TG_RARELY(!tg_stays_near(d)) || TG_RARELY(d->plan->threads > 1)) tg_draft_chunks(d);
     if (TG_RARELY(!keep_loops(d))) return false;
     d->box->together = 0;
     if (TG_RARELY(d->shares)) tg_draft_together(d);
-    if (TG_RARELY(d->box->nloops > 0) || d->loose || (d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
+    if (TG_RARELY(d->box->nloops > 0) || TG_RARELY(d->loose) ||
+        TG_RARELY(d->box->route != TG_ROUTE_MOVE && !d->fill)) nest->single = false;
     nest->nboxes++;
     return true;
 }

@@ -4,10 +4,11 @@
  * moving them. So the common case is checked in one pass (tg_layout_quick), and only what that cannot say is asked
  * again, slowly and with an error text.
  *
- * A plan is 1500 to 3000 instructions, each of them once. What they cost is fetching them, 0.06 ns each (an Emerald
- * Rapids): hints (TG_RARELY) keep what most plans do in a line, here and in the files that make boxes, and that alone
- * takes a quarter of the time away. They stand where a condition nearly always goes one way, as a profile of the
- * workloads of bench/ says. And all of it is compiled as one file, nest.inc.h and what that includes: the code that
+ * A plan is 1400 to 2700 instructions, each of them once. What they cost is fetching them, 0.05 ns each (an Emerald
+ * Rapids), and 0.4 ns more where a jump is taken: hints (TG_RARELY) keep what most plans do in a line, here and in the
+ * files that make boxes, and that alone takes a quarter of the time away. They stand where a condition nearly always
+ * goes one way, as a trace of the workloads of bench/ says; and several conditions that nearly always hold are one,
+ * by | and ^. And all of it is compiled as one file, nest.inc.h and what that includes: the code that
  * makes a plan then lies in one place, which is 8 % and, above all, does not change with every line that is written
  * elsewhere (12 % more, measured, when two functions moved). */
 #include "base/compiler.h"
@@ -90,13 +91,13 @@ TG_COLD static tg_status fail_copies(const tg_layout *dst, tg_error *err) {
 }
 
 static tg_status check_pair(const tg_layout *dst, int64_t copies, const tg_layout *src, bool convert, tg_error *err) {
-    bool same = dst->ndim == src->ndim;
-    for (int32_t d = 0; same && d < dst->ndim; d++) same = dst->shape[d] == src->shape[d];
-    if (!same)
+    int64_t differs = dst->ndim ^ src->ndim;
+    for (int32_t d = 0; d < dst->ndim; d++) differs |= dst->shape[d] ^ src->shape[d];
+    if (TG_RARELY(differs != 0))
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the shapes differ: dst %v, src %v", dst->shape, (int)dst->ndim,
                        src->shape, (int)src->ndim);
-    if (copies == 0) return fail_copies(dst, err);
-    if (dst->dtype != src->dtype && !convert)
+    if (TG_RARELY(copies == 0)) return fail_copies(dst, err);
+    if (TG_RARELY(dst->dtype != src->dtype) && !convert)
         return tg_fail(err, TG_ERR_ARGUMENT, "plan: the element types differ, and `convert` is not set: dst %s, src %s",
                        tg_dtype_name(dst->dtype), tg_dtype_name(src->dtype));
     return TG_OK;
@@ -181,7 +182,7 @@ static tg_status choose_conversion(tg_plan_private *plan, const tg_pair *p, tg_e
     tg_encoding to, from;
     tg_encoding_find(&to, d->dtype, d->format, d->elem_bits);
     tg_encoding_find(&from, s->dtype, s->format, s->elem_bits);
-    const bool bits = d->dtype != s->dtype && (to.kind == TG_KIND_BITS || from.kind == TG_KIND_BITS);
+    const bool bits = TG_RARELY(d->dtype != s->dtype) && (to.kind == TG_KIND_BITS || from.kind == TG_KIND_BITS);
     if (TG_MOSTLY(!bits && tg_encoding_same(to, from) && tg_bits_movable(d->elem_bits) && to.kind != TG_KIND_NONE))
         return TG_OK;
     tg_kernel kernel;
@@ -213,7 +214,7 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     tg_stream_bytes  limit = {t->stream_bytes, t->stream_bytes};
     int64_t          far = t->far_bytes;
     if (TG_MOSTLY(t->stream_bytes < 0)) {
-        limit = tg_cpu_stream_bytes(plan->threads <= 1);
+        limit = tg_cpu_stream_bytes(p->cpu, plan->threads <= 1);
         far = tg_min(far, limit.runs);
     }
     plan->stream = plan->bytes >= limit.runs;
@@ -293,7 +294,7 @@ static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *e
         plan->way = TG_WAY_NOTHING;
         return TG_OK;
     }
-    const bool folds = p->dst->naxes != p->dst->ndim || p->src->naxes != p->src->ndim;
+    const bool folds = TG_RARELY(p->dst->naxes != p->dst->ndim) || TG_RARELY(p->src->naxes != p->src->ndim);
     plan->way = TG_WAY_NEST;
     if (TG_MOSTLY(!folds && make_nest(plan, p))) return TG_OK;
     if (folds) plan->why = "digits are folded into each other";
@@ -304,7 +305,8 @@ static tg_status choose_way(tg_plan_private *plan, const tg_pair *p, tg_error *e
     return tg_walk_make(plan, p, err);
 }
 
-static tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, const tg_tuning *tuning, tg_error *err) {
+TG_INLINE tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params, const tg_tuning *tuning,
+                            tg_error *err) {
     tg_pair   p;
     tg_extent dst, src;
     tg_status s = check_layout(&dst, params->dst, "dst", err);

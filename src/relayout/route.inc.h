@@ -43,7 +43,7 @@ static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t 
  * reads so many lines side by side that no cache's prefetchers follow. What its third-level cache holds such a one
  * fetches by itself: with more fetches conversions, packed elements, and transposes outside of the pipeline are 0.8 to
  * 0.95 times as fast (an Emerald Rapids). */
-static void keep_mover(tg_draft *d, tg_family family, int32_t width) {
+TG_INLINE void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     tg_nest        *nest = &d->plan->as.nest;
     const int32_t   i = nest->nmovers++;
     tg_mover *const m = &nest->mover[i];
@@ -67,7 +67,7 @@ static bool find_mover(tg_draft *d, int32_t *out, tg_family family, int32_t widt
     *out = i;
     if (i < nest->nmovers) return true;
     if (TG_RARELY(i == TG_PLAN_MOVERS)) return false;
-    if (!make_mover(&nest->mover[i], family, width, d->pair->cpu, stream, far)) return false;
+    if (TG_RARELY(!make_mover(&nest->mover[i], family, width, d->pair->cpu, stream, far))) return false;
     keep_mover(d, family, width);
     return true;
 }
@@ -115,13 +115,13 @@ static bool find_lines(tg_draft *d, int32_t *out, tg_family family) {
 
 /* Elements that lie apart come with the lines that they lie in: of few bytes, much may be far. */
 static bool is_far(const tg_draft *d) {
-    if (TG_MOSTLY(d->plan->far || d->box->family != TG_FAMILY_STRIDED)) return d->plan->far;
+    if (TG_MOSTLY(d->box->family != TG_FAMILY_STRIDED) || d->plan->far) return d->plan->far;
     const int64_t each = tg_touched_bytes(&d->box->block); /* 0 of a broadcast */
     return each > d->box->width && d->pair->numel >= d->pair->tuning->far_bytes / each;
 }
 
 /* The one of the box's own family. */
-static bool find_own(tg_draft *d, int32_t *out, bool stream) {
+TG_INLINE bool find_own(tg_draft *d, int32_t *out, bool stream) {
     const int32_t width = d->box->family == TG_FAMILY_PACKED ? d->plan->dst_bits : d->box->width;
     return find_mover(d, out, d->box->family, width, stream, is_far(d));
 }
@@ -269,14 +269,14 @@ static bool choose_bytes_movers(tg_draft *d) {
 static bool choose_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
-    const bool             turned = box->family == TG_FAMILY_TRANSPOSE || box->family == TG_FAMILY_PACKED;
-    const bool             around = turned ? p->stream_turned : p->stream;
+    const bool             turned = (box->family == TG_FAMILY_TRANSPOSE) | (box->family == TG_FAMILY_PACKED);
+    const bool             around = (turned & p->stream_turned) | (!turned & p->stream);
     box->mover = box->in = box->out = TG_NO_MOVER;
     if (TG_RARELY(d->by_bytes)) return choose_bytes_movers(d);
     if (TG_RARELY(d->ncols > 0)) return choose_tiles(d);
     box->route = TG_RARELY(d->fill) ? TG_ROUTE_FILL : TG_RARELY(d->loose) ? TG_ROUTE_SHIFT : route_of(d);
+    if (TG_MOSTLY(box->route == TG_ROUTE_MOVE)) return TG_MOSTLY(find_own(d, &box->mover, around)) && claim_lines(d);
     switch (box->route) {
-    case TG_ROUTE_MOVE: return find_own(d, &box->mover, around) && claim_lines(d);
     case TG_ROUTE_CONVERT:
         return find_convert(d, &box->mover, p->dst_encoding, p->src_encoding, p->stream, p->far) && claim_lines(d);
     case TG_ROUTE_NARROW:

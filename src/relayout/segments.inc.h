@@ -141,10 +141,10 @@ static inline bool cut_all(refinement *r, const tg_both_digits *g, int64_t end) 
     int64_t                    dst = 0, src = 0;
     for (const tg_both_digit *at = g->at; end > 0; at++) {
         const int64_t n = tg_div(end, at->weight);
-        if (n == 0) continue;
+        if (TG_RARELY(n == 0)) continue;
         if (TG_RARELY(!add_data(r, at, stop, n, dst, src))) return false;
         end -= n * at->weight;
-        if (end == 0) break;
+        if (TG_MOSTLY(end == 0)) break;
         dst += n * at->dst; /* fits: these are offsets of coordinates */
         src += n * at->src;
     }
@@ -197,7 +197,7 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
 
 /* How many positions of padding follow the last run of data in dst, if they do so without a gap; of such that are
  * `step` elements each. */
-static int64_t tail_of(const refinement *r, const dim *d, int64_t step) {
+TG_INLINE int64_t tail_of(const refinement *r, const dim *d, int64_t step) {
     const tg_both_digits *dst = d->dst;
     if (TG_RARELY(dst->n == 0 || d->data == d->pads)) return 0;
     const tg_both_digit *g = &dst->at[dst->n - 1];
