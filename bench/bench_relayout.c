@@ -2,6 +2,7 @@
  *
  *   bench_relayout [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N] [--cpu MASK] [--lines]
  *                  [--json FILE] [--quick]
+ *   bench_relayout --moves FILE [--threads 1,2] [--rounds N] [--cpu MASK] [--lines] [--json FILE] [--quick]
  *   bench_relayout --list | --help
  *
  * GB/s counts bytes read once and written once, padding included. memcpy moves (in + out) / 2 bytes between the
@@ -23,12 +24,16 @@
  * --quick moves and verifies everything, at S and T if no sizes are given, and times one call of each contender: it
  * shows that all of them work. Nothing that it measures is printed; the JSON has it, marked as quick.
  *
+ * --moves FILE measures others instead of the workloads, one a line, "SRC -> DST" (- is standard input), each as the
+ * size whose bytes its larger side comes near to. With --lines: how near is any move to what the machine allows?
+ *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
 #include "copies.h"
 #include "limits.h"
 #include "listing.h"
 #include "machine.h"
+#include "moves.h"
 #include "onednn.h"
 #include "pinning.h"
 #include "rounds.h"
@@ -47,7 +52,7 @@ static const uint32_t ALL_CPU = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
 
 typedef struct options {
     bool        quick, list, lines, help;
-    const char *sizes, *filter, *json;
+    const char *sizes, *filter, *json, *moves;
     bool        threads[3]; /* by number */
     int         rounds;     /* 0: by size */
     uint32_t    cpu;        /* bits of tg_cpu that may be used */
@@ -249,17 +254,21 @@ static void json_seconds(FILE *f, const row *x) {
     fprintf(f, "}");
 }
 
+static void json_shape(FILE *f, const tg_layout *l) {
+    for (int32_t d = 0; d < l->ndim; d++) fprintf(f, "%s%lld", d == 0 ? "" : ",", (long long)l->shape[d]);
+}
+
 static void json_row(FILE *f, const row *x, bool first) {
-    char shape[WORKLOAD_TEXT], src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
-    workload_shape(shape, sizeof shape, x->w, x->size);
+    char src[WORKLOAD_TEXT], dst[WORKLOAD_TEXT];
     workload_text(src, sizeof src, x->w->src, x->w, x->size);
     workload_text(dst, sizeof dst, x->w->dst, x->w, x->size);
-    fprintf(f,
-            "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [%s], \"threads\": %d,\n"
-            "   \"src\": \"%s\", \"dst\": \"%s\", \"bytes_src\": %lld, \"bytes_dst\": %lld, \"dst_offset\": %d,\n"
-            "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f,\n",
-            first ? "" : ",", x->w->name, x->w->type, size_letters[x->size], shape, (int)x->threads, src, dst,
-            (long long)x->tegula.src_bytes, (long long)x->tegula.dst_bytes, (int)x->w->dst_offset,
+    fprintf(f, "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [", first ? "" : ",",
+            x->w->name, x->w->type, size_letters[x->size]);
+    json_shape(f, &x->tegula.src_layout);
+    fprintf(f, "], \"threads\": %d,\n   \"src\": \"%s\", \"dst\": \"%s\", ", (int)x->threads, src, dst);
+    fprintf(f, "\"bytes_src\": %lld, \"bytes_dst\": %lld, \"dst_offset\": %d,\n", (long long)x->tegula.src_bytes,
+            (long long)x->tegula.dst_bytes, (int)x->w->dst_offset);
+    fprintf(f, "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f,\n",
             x->verified ? "true" : "false", x->r.count, x->r.noisy, x->r.others);
     json_limits(f, x);
     json_seconds(f, x);
@@ -320,12 +329,77 @@ static size_t largest_side(const options *opt) {
     return most;
 }
 
-static void run_all(stage *st) {
+static void make_buffers(stage *st, size_t most, bool cold) {
+    st->side = most + EDGE_BYTES;
+    st->src = buffer_make(st->side);
+    st->dst = buffer_make(st->side);
+    if (!cold || st->opt.quick || st->flush != NULL) return;
+    st->flush_bytes = FLUSH_BYTES;
+    st->flush = buffer_make(FLUSH_BYTES);
+}
+
+static void free_buffers(stage *st) {
+    free(st->src);
+    free(st->dst);
+    st->src = st->dst = NULL;
+}
+
+static void print_start(const stage *st) {
+    machine_print(stdout);
+    print_head(&st->opt);
+}
+
+/* false: there is none of that name and size. */
+static bool run_workloads(stage *st) {
+    const size_t most = largest_side(&st->opt);
+    if (most == 0)
+        return fprintf(stderr, "bench_relayout: no workload of such a name has such sizes and threads\n"), false;
+    make_buffers(st, most, strpbrk(st->opt.sizes, "LN") != NULL);
+    print_start(st);
     for (int size = 0; size < SIZES; size++)
         for (int32_t i = 0; i < workload_count(); i++) {
             const workload w = workload_at(i);
             if (is_chosen(&st->opt, &w, size)) run_case(st, &w, size);
         }
+    free_buffers(st);
+    return true;
+}
+
+/* ---- other moves ---- */
+
+/* The size that so many bytes on the larger side come near to. */
+static int size_near(int64_t bytes) {
+    static const int64_t least[SIZES] = {128 << 20, 24 << 20, 2 << 20, 384 << 10, 64 << 10, 0};
+    int                  size = 0;
+    while (bytes < least[size]) size++;
+    return size;
+}
+
+static bool run_line(void *context, int number, const char *text, const char *src, const char *dst) {
+    stage *const st = context;
+    char         name[32], type[32];
+    subject      s;
+    if (strlen(src) >= WORKLOAD_TEXT || strlen(dst) >= WORKLOAD_TEXT)
+        return fprintf(stderr, "bench_relayout: line %d: a layout has more than %d characters\n", number,
+                       WORKLOAD_TEXT - 1), false;
+    if (!subject_can(&s, src, dst, ALL_CPU & ~st->opt.cpu, text)) return false;
+    const char *const from = tg_dtype_name(s.src_layout.dtype), *const to = tg_dtype_name(s.dst_layout.dtype);
+    const int64_t     most = s.src_bytes > s.dst_bytes ? s.src_bytes : s.dst_bytes;
+    const workload    w = {.name = name, .type = type, .src = src, .dst = dst};
+    const int         size = size_near(most);
+    if (!buffers_fit("bench_relayout", text, most)) return false;
+    snprintf(name, sizeof name, "line %d", number);
+    snprintf(type, sizeof type, strcmp(from, to) == 0 ? "%s" : "%s > %s", from, to);
+    printf("%s\n", text);
+    make_buffers(st, (size_t)most, size <= SIZE_N);
+    run_case(st, &w, size);
+    free_buffers(st);
+    return true;
+}
+
+static bool run_moves(stage *st) {
+    print_start(st);
+    return moves_read("bench_relayout", st->opt.moves, run_line, st);
 }
 
 /* ---- command line ---- */
@@ -333,6 +407,8 @@ static void run_all(stage *st) {
 static void print_usage(void) {
     printf("usage: bench_relayout [--size LNMSHT] [--threads 1,2] [--filter TEXT] [--rounds N]\n"
            "                      [--cpu MASK] [--lines] [--json FILE] [--quick]\n"
+           "       bench_relayout --moves FILE [--threads 1,2] [--rounds N] [--cpu MASK] [--lines]\n"
+           "                      [--json FILE] [--quick]\n"
            "       bench_relayout --list | --help\n"
            "sizes: L 256 MiB, N 64 MiB, M 8 MiB, S 512 KiB, H 256 KiB,\n"
            "  T 4 KiB (one thread only); --filter: part of the name\n"
@@ -340,6 +416,7 @@ static void print_usage(void) {
            "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
            "--lines: also copy the lines that a move touches, without work on elements, do the\n"
            "  work on elements alone, and for transposes and sticks inside of lines both in a loop\n"
+           "--moves: instead of workloads, lines 'SRC -> DST' of FILE; - is standard input\n"
            "--quick: does everything work? One call of each, at S and T unless --size is given;\n"
            "  no times and no ratios, since those of one call stand for nothing\n",
            MAX_ROUNDS);
@@ -386,6 +463,11 @@ static bool set_cpu(options *o, const char *value) {
     return true;
 }
 
+static bool set_moves(options *o, const char *value) {
+    o->moves = value;
+    return value[0] != '\0';
+}
+
 static bool set_json(options *o, const char *value) {
     o->json = value;
     return value[0] != '\0';
@@ -404,6 +486,7 @@ static const valued_option valued_options[] = {
     {"--rounds", "a number from 0, which is by size, to 64", set_rounds},
     {"--cpu", "a number from 0 to 7, the sum of 1 AVX2, 2 AVX-512 and 4 NEON", set_cpu},
     {"--json", "the name of a file", set_json},
+    {"--moves", "the name of a file", set_moves},
 };
 
 /* value: NULL at the end of the command line. */
@@ -437,6 +520,10 @@ static bool read_options(options *o, int argc, char **argv) {
         else if (!set_option(o, argv[i], argv[i + 1])) return false;
         else i++;
     }
+    if (o->moves != NULL && (o->sizes != NULL || o->filter != NULL || o->list))
+        return fprintf(stderr,
+                       "bench_relayout: --size, --filter and --list are for workloads, and --moves reads others\n"),
+               false;
     if (o->sizes == NULL) o->sizes = o->quick ? "ST" : size_letters;
     return true;
 }
@@ -464,15 +551,6 @@ static bool close_json(stage *st) {
     return false;
 }
 
-static void make_buffers(stage *st, size_t most) {
-    const bool cold = strpbrk(st->opt.sizes, "LN") != NULL && !st->opt.quick;
-    st->side = most + EDGE_BYTES;
-    st->src = buffer_make(st->side);
-    st->dst = buffer_make(st->side);
-    st->flush_bytes = cold ? FLUSH_BYTES : 0;
-    st->flush = cold ? buffer_make(FLUSH_BYTES) : NULL;
-}
-
 int main(int argc, char **argv) {
     stage st = {.rows = 0};
     if (!read_options(&st.opt, argc, argv)) return 2;
@@ -482,22 +560,15 @@ int main(int argc, char **argv) {
         fprintf(stderr, "bench_relayout: there is one CPU to use; rows of two threads are left out\n");
         st.opt.threads[2] = false;
     }
-    const size_t most = largest_side(&st.opt);
-    if (most == 0) return fprintf(stderr, "bench_relayout: no workload of such a name has such sizes and threads\n"), 2;
     tg_threads *threads = NULL;
     tg_error    err;
     need(tg_threads_create(&threads, 2, &err), &err);
     const tg_executor pool = tg_threads_executor(threads);
     st.executor = &pool;
-    make_buffers(&st, most);
     if (!open_json(&st)) return 4;
-    machine_print(stdout);
-    print_head(&st.opt);
-    run_all(&st);
+    const bool all = st.opt.moves != NULL ? run_moves(&st) : run_workloads(&st);
     const bool written = close_json(&st);
     tg_threads_destroy(&threads);
-    free(st.src);
-    free(st.dst);
     free(st.flush);
-    return st.wrong > 0 ? 1 : written ? 0 : 4;
+    return st.wrong > 0 ? 1 : !all ? 2 : written ? 0 : 4;
 }

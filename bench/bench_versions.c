@@ -11,6 +11,7 @@
  * those of the first build, not with the definition: that is the tests' work. Builds must have the same header. */
 #define _GNU_SOURCE
 #include "copies.h"
+#include "moves.h"
 #include "pinning.h"
 #include "rounds.h"
 #include "workloads.h"
@@ -19,9 +20,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-enum { MAX_BUILDS = 6, LINE_TEXT = 1024, ROUNDS = 15, LARGE_ROUNDS = 7, LARGE_SIDE = 32 << 20, FLUSH_SIDE = 256 << 20 };
+_Static_assert(SIZES == 6, "a sentence below names them");
+enum { MAX_BUILDS = 6, ROUNDS = 15, LARGE_ROUNDS = 7, LARGE_SIDE = 32 << 20, FLUSH_SIDE = 256 << 20 };
 
 typedef struct build {
     const char *path;
@@ -117,14 +118,6 @@ static bool same_bytes(move *moves, int n) {
     return true;
 }
 
-/* Half of the machine's memory holds both sides. false: it does not, which is said. */
-static bool fits(const char *name, int64_t each_side) {
-    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
-    if (each_side <= memory / 4) return true;
-    return fprintf(stderr, "bench_versions: %s: twice %lld bytes do not fit into half of this machine's memory\n", name,
-                   (long long)each_side), false;
-}
-
 /* The first contender is the one that the others are compared with. */
 static void print_row(const options *o, const rounds *r, const char *name, int64_t bytes) {
     printf("%-44s %9.1f", name, o->plan ? 0.0 : (double)(2 * bytes) / contender_median(&r->c[0], r->count) * 1e-9);
@@ -146,7 +139,7 @@ static bool compare(const options *o, const char *name, const char *src_text, co
     const int64_t src_bytes = moves[0].src_bytes, dst_bytes = moves[0].dst_bytes;
     const int64_t most = src_bytes > dst_bytes ? src_bytes : dst_bytes;
     const bool    large = most >= LARGE_SIDE && !o->plan;
-    if (!fits(name, most)) return false;
+    if (!buffers_fit("bench_versions", name, most)) return false;
     if (large && flush == NULL) flush = buffer_make(FLUSH_SIDE);
     void *const src = buffer_make((size_t)most), *const dst = buffer_make((size_t)(most + offset));
     buffer_fill(src, (size_t)src_bytes, moves[0].params.src->dtype);
@@ -192,28 +185,9 @@ static bool compare_table(const options *o) {
     return all && !none;
 }
 
-/* Lines "SRC -> DST"; empty ones and comments (#) are passed over. */
-static bool compare_lines(const options *o) {
-    FILE *const f = strcmp(o->moves, "-") == 0 ? stdin : fopen(o->moves, "r");
-    char        line[LINE_TEXT];
-    bool        all = true;
-    if (f == NULL) return perror(o->moves), false;
-    while (fgets(line, sizeof line, f) != NULL) {
-        char name[LINE_TEXT];
-        if (strchr(line, '\n') == NULL && !feof(f))
-            return fprintf(stderr, "bench_versions: a line has more than %d characters: '%.60s...'\n", LINE_TEXT - 2,
-                           line), false;
-        line[strcspn(line, "\n")] = '\0';
-        char *const arrow = strstr(line, " -> ");
-        if (line[0] == '\0' || line[0] == '#') continue;
-        if (arrow == NULL) return fprintf(stderr, "bench_versions: no ' -> ' in '%s'\n", line), false;
-        memcpy(name, line, sizeof name);
-        *arrow = '\0';
-        all &= compare(o, name, line, arrow + strlen(" -> "), 0);
-    }
-    if (ferror(f)) perror(o->moves), all = false;
-    if (f != stdin) fclose(f);
-    return all;
+static bool compare_line(void *context, int number, const char *text, const char *src, const char *dst) {
+    (void)number;
+    return compare(context, text, src, dst, 0);
 }
 
 static const char **value_of(options *o, const char *name) {
@@ -224,22 +198,33 @@ static const char **value_of(options *o, const char *name) {
                                             : NULL;
 }
 
-static bool are_sizes(const char *letters) {
-    const bool are = letters[0] != '\0' && strspn(letters, size_letters) == strlen(letters);
-    if (!are) fprintf(stderr, "bench_versions: --size: '%s' are not letters of %s\n", letters, size_letters);
-    return are;
+static bool wrong(const char *option, const char *why, const char *value) {
+    fprintf(stderr, "bench_versions: %s %s: '%s'\n", option, why, value);
+    return false;
+}
+
+static bool check_options(const options *o) {
+    if (o->nbuilds == 0) return fprintf(stderr, "bench_versions: no LIB is given\n"), false;
+    if (o->sizes[0] == '\0' || strspn(o->sizes, size_letters) != strlen(o->sizes))
+        return wrong("--size", "wants some of the letters LNMSHT", o->sizes);
+    if (strcmp(o->threads, "1") != 0 && strcmp(o->threads, "2") != 0)
+        return wrong("--threads", "wants 1 or 2", o->threads);
+    if (o->moves != NULL && (o->sizes != size_letters || o->filter != NULL))
+        return wrong("--size and --filter", "choose workloads, and --moves reads others", o->moves);
+    return true;
 }
 
 static bool read_options(options *o, int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char **const value = value_of(o, argv[i]);
-        if (value != NULL && argv[i + 1] == NULL) return false;
+        if (value != NULL && argv[i + 1] == NULL) return wrong("a value", "is missing behind", argv[i]);
         if (value != NULL) *value = argv[++i];
         else if (strcmp(argv[i], "--plan") == 0) o->plan = true;
-        else if (argv[i][0] == '-' || o->nbuilds == MAX_BUILDS) return false;
+        else if (argv[i][0] == '-') return wrong("there", "is no such option", argv[i]);
+        else if (o->nbuilds == MAX_BUILDS) return wrong("up to 6 LIBs", "are compared, this is one more", argv[i]);
         else build_open(&o->builds[o->nbuilds++], argv[i]);
     }
-    return o->nbuilds > 0 && are_sizes(o->sizes) && (strcmp(o->threads, "1") == 0 || strcmp(o->threads, "2") == 0);
+    return check_options(o);
 }
 
 /* Its threads end with the process. */
@@ -264,5 +249,6 @@ int main(int argc, char **argv) {
     printf("%-44s %9s", "move", o.plan ? "" : "memcpy GB/s");
     for (int i = 0; i < o.nbuilds; i++) printf(" %8.8s", o.plan ? "ns" : "x memcpy");
     printf("   last x first\n");
-    return (o.moves != NULL ? compare_lines(&o) : compare_table(&o)) ? 0 : 1;
+    const bool all = o.moves != NULL ? moves_read("bench_versions", o.moves, compare_line, &o) : compare_table(&o);
+    return all ? 0 : 1;
 }

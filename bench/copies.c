@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #if defined(__x86_64__)
 #  include <immintrin.h>
@@ -23,6 +24,14 @@ void *buffer_make(size_t size) {
     (void)madvise(p, rounded, MADV_HUGEPAGE);
     memset(p, 1, rounded);
     return p;
+}
+
+bool buffers_fit(const char *program, const char *move, int64_t each_side) {
+    const int64_t memory = (int64_t)sysconf(_SC_PHYS_PAGES) * (int64_t)sysconf(_SC_PAGESIZE);
+    if (each_side <= memory / 4) return true;
+    fprintf(stderr, "%s: %s: twice %lld bytes do not fit into half of this machine's memory\n", program, move,
+            (long long)each_side);
+    return false;
 }
 
 /* Bits that are cleared and set: exponents stay clear of both ends. For f16 that is 8 .. 15 without those

@@ -10,6 +10,9 @@
 /* Bytes on 2 MiB boundaries, in huge pages where the system gives them, touched. Exits if there are none. */
 void *buffer_make(size_t size);
 
+/* Does half of the machine's memory hold both sides of a move? If not, a sentence on standard error says so. */
+bool buffers_fit(const char *program, const char *move, int64_t each_side);
+
 /* Random bits that are finite normal numbers as f16, f32, f64, bf16 and DLFloat16, and fit every other integer type as
  * s8, s16, s32, u32 and s64. */
 void buffer_fill(void *p, size_t size, tg_dtype dtype);

@@ -10,24 +10,39 @@ void need(tg_status status, const tg_error *err) {
     exit(1);
 }
 
-static void layout_of(tg_layout *out, int64_t *bytes, const char *text) {
-    tg_desc  desc;
-    tg_error err;
-    need(tg_desc_parse(&desc, text, strlen(text), &err), &err);
+static tg_status layout_of(tg_layout *out, int64_t *bytes, const char *text, tg_error *err) {
+    tg_desc         desc;
+    const tg_status s = tg_desc_parse(&desc, text, strlen(text), err);
+    if (s != TG_OK) return s;
     *out = desc.layout;
-    need(tg_layout_nbytes(bytes, out, &err), &err);
+    return tg_layout_nbytes(bytes, out, err);
 }
 
-void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without) {
+static tg_status set_layouts(subject *s, const char *src, const char *dst, uint32_t without, tg_error *err) {
     static const uint64_t zero[2];
-    layout_of(&s->src_layout, &s->src_bytes, src);
-    layout_of(&s->dst_layout, &s->dst_bytes, dst);
+    tg_status             status = layout_of(&s->src_layout, &s->src_bytes, src, err);
+    if (status == TG_OK) status = layout_of(&s->dst_layout, &s->dst_bytes, dst, err);
+    if (status != TG_OK) return status;
     memset(&s->params, 0, sizeof s->params);
     s->params.dst = &s->dst_layout;
     s->params.src = &s->src_layout;
     s->params.pad = zero;
     s->params.without = without;
     s->params.convert = true;
+    return TG_OK;
+}
+
+void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without) {
+    tg_error err;
+    need(set_layouts(s, src, dst, without, &err), &err);
+}
+
+bool subject_can(subject *s, const char *src, const char *dst, uint32_t without, const char *move) {
+    tg_error  err;
+    tg_status status = set_layouts(s, src, dst, without, &err);
+    if (status == TG_OK) status = tg_plan_init(&s->plan, &s->params, &err);
+    if (status != TG_OK) fprintf(stderr, "bench_relayout: %s: %s\n", move, err.message);
+    return status == TG_OK;
 }
 
 void subject_plan(void *context) {

@@ -74,8 +74,9 @@ static void find_conversion(work *w, const subject *s, const workload *of) {
 bool work_find(work *w, const touched *t, const subject *s, const workload *of) {
     memset(w, 0, sizeof *w);
     w->executor = s->executor;
-    if (tg_layout_stored_format(&s->src_layout) != tg_layout_stored_format(&s->dst_layout)) find_conversion(w, s, of);
-    else find_shuffles(w, t, s);
+    const bool converts = tg_layout_stored_format(&s->src_layout) != tg_layout_stored_format(&s->dst_layout);
+    if (!converts) find_shuffles(w, t, s);
+    else if (of->ndim > 0) find_conversion(w, s, of);
     return w->name != NULL;
 }
 

@@ -22,7 +22,8 @@ typedef struct work {
     subject            small[2]; /* the conversion, for each thread */
 } work;
 
-/* False where elements need no work, or where it is not known. One thread, or two: executor, as in *s. */
+/* False where elements need no work, or where it is not known, as that of a conversion whose shape is not $. One
+ * thread, or two: executor, as in *s. */
 bool work_find(work *w, const touched *t, const subject *s, const workload *of);
 
 /* The argument is a work *. */

@@ -172,6 +172,7 @@ bool workload_chosen(const workload *w, int size, const char *sizes, const char 
 
 void workload_shape(char *buf, size_t cap, const workload *w, int size) {
     size_t used = 0;
+    buf[0] = '\0';
     for (int32_t d = 0; d < w->ndim && used < cap; d++)
         used += (size_t)snprintf(buf + used, cap - used, "%s%lld", d == 0 ? "" : ",", (long long)w->shape[size][d]);
 }

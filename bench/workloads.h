@@ -20,7 +20,7 @@
 enum { SIZE_L, SIZE_N, SIZE_M, SIZE_S, SIZE_H, SIZE_T, SIZES };
 extern const char size_letters[SIZES + 1]; /* "LNMSHT" */
 
-enum { WORKLOAD_NUMBERS = 11, WORKLOAD_TEXT = 96 };
+enum { WORKLOAD_NUMBERS = 11, WORKLOAD_TEXT = 256 };
 
 typedef struct workload {
     const char *name;
@@ -41,7 +41,8 @@ void workload_shape(char *buf, size_t cap, const workload *w, int size);
 /* sizes: letters. filter: part of the name, or NULL. */
 bool workload_chosen(const workload *w, int size, const char *sizes, const char *filter);
 
-/* One of w's two texts with the shape filled in; WORKLOAD_TEXT is enough for any of ours. */
+/* One of w's two texts with the shape filled in; WORKLOAD_TEXT is enough for any of ours. Text without a $ is as it
+ * is. */
 void workload_text(char *buf, size_t cap, const char *text, const workload *w, int size);
 
 #endif /* BENCH_WORKLOADS_H */

@@ -218,12 +218,53 @@ def test_quick_verifies_and_prints_no_numbers(cases, tmp_path):
 def test_bench_help_tells_all_options(cases):
     assert cases
     text = subprocess.run([BENCH, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
-    for option in ("--size", "--threads", "--filter", "--rounds", "--cpu", "--lines", "--json", "--quick", "--list"):
+    for option in ("--size", "--threads", "--filter", "--rounds", "--cpu", "--lines", "--json", "--quick", "--list",
+                   "--moves"):
         assert option in text
     assert "no times and no ratios" in text
 
 
 # ---- moves that nobody chose -------------------------------------------------------------------------
+
+
+def run_lines(text, *words):
+    return subprocess.run([BENCH, "--moves", "-", "--quick", *words], input=text, text=True, capture_output=True,
+                          check=False)
+
+
+def test_moves_of_a_file_take_the_place_of_workloads(cases, tmp_path):
+    assert cases
+    turned, converted = "f16[64,77] -> f16[64,77]{0,1}", "f32[64,128] -> bf16[64,128]{1,0:T(8,128)(2,1)}"
+    run = run_lines(f"# of a test\n\n{turned}\n{converted}", "--lines", "--json", tmp_path / "a.json")
+    assert run.returncode == 0 and run.stderr == ""
+    rows = run.stdout[run.stdout.index("\nworkload"):].splitlines()[2:]
+    assert rows[0] == turned and rows[2] == converted
+    assert re.fullmatch(r"line 3 +f16 +T +1 verified", rows[1]) and re.fullmatch(r"line 4 +f32 > bf16 +T +1 verified",
+                                                                                 rows[3])
+    written = json.loads((tmp_path / "a.json").read_text())["rows"]
+    assert [f"{row['src']} -> {row['dst']}" for row in written] == [turned, converted]
+    assert [row["shape"] for row in written] == [[64, 77], [64, 128]]
+
+
+@pytest.mark.parametrize("line, complaint", [
+    ("f16[64,77]", "line 2 has no ' -> ': 'f16[64,77]'"),
+    ("f16[64,77] -> f16[64,78]", "f16[64,77] -> f16[64,78]: plan: the shapes differ: dst [64,78], src [64,77]"),
+    ("f16[64,77] -> q16[64,77]", "f16[64,77] -> q16[64,77]: "),
+    ("f16[64,77] -> " + "f16[64,77]" * 40, "line 2: a layout has more than 255 characters"),
+    ("f16[99999999999] -> f16[99999999999]", "twice 199999999998 bytes do not fit into half of this machine's memory"),
+    ("f" * 2000, "line 2 has more than 1022 characters"),
+])
+def test_moves_that_are_none_are_told_and_others_measured(cases, line, complaint):
+    assert cases
+    run = run_lines(f"f16[8,9] -> f16[8,9]\n{line}\n")
+    assert run.returncode == 2 and complaint in run.stderr and run.stderr.count("\n") == 1
+    assert "line 1 " in run.stdout and "verified" in run.stdout
+
+
+def test_moves_and_workloads_are_not_mixed(cases):
+    assert cases
+    run = run_lines("", "--filter", "a.stick")
+    assert run.returncode == 2 and "--moves reads others" in run.stderr
 
 
 TEGULA = pathlib.Path(os.environ.get("TEGULA", ROOT / "build/tegula"))

@@ -1,0 +1,14 @@
+/* Moves that are no workloads: lines of a file. */
+#ifndef BENCH_MOVES_H
+#define BENCH_MOVES_H
+
+#include <stdbool.h>
+
+/* One of them. text: the line; number: from 1. Returns whether all went well; the next line is read in any case. */
+typedef bool each_move(void *context, int number, const char *text, const char *src, const char *dst);
+
+/* Lines "SRC -> DST" of a file, or of standard input if its name is "-"; empty ones and comments (#) are passed over.
+ * False if one of them went wrong, or the file cannot be read, which is said on standard error in `program`'s name. */
+bool moves_read(const char *program, const char *path, each_move *each, void *context);
+
+#endif /* BENCH_MOVES_H */
