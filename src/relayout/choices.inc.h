@@ -136,9 +136,8 @@ static int64_t wide_tail_of(const refinement *r, const dim *d, int64_t wide) {
 
 /* Is there padding that can be a tail? Then its dimension goes last, but for that of the runs inside. */
 TG_OUTLINE void find_wide_tail(refinement *r) {
-    const int64_t wide = r->wide;
+    const int64_t wide = r->wide_step;
     dim          *inner, *d = r->dims;
-    r->wide = 0;
     if (!r->pair->whole || r->plan->dst_encoding.kind != TG_KIND_NONE || find_inner(r, &inner) != wide) return;
     while (d < r->dims_end && (d == inner || d->pads == d->tail || wide_tail_of(r, d, wide) == 0)) d++;
     if (d == r->dims_end) return;

@@ -90,49 +90,36 @@ static void put_eights(tg_writer *w, const tg_box *box) {
     put_loop(w, "    block ", b->cols, part ? 1 : b->dst_col, mix ? 1 : b->src_col);
 }
 
-static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
-    const tg_block *b = &box->block;
-    for (int32_t i = 0; i < box->nloops; i++) {
-        const tg_loop *l = &nest->loop[box->first + i];
+static void put_chunks(tg_writer *w, int64_t total, int64_t most) {
+    tg_put_text(w, "; ");
+    tg_put_int(w, total);
+    tg_put_text(w, " in chunks of ");
+    tg_put_int(w, most);
+}
+
+/* Around the blocks. */
+static void put_outer_loops(tg_writer *w, const tg_loop *loop, const tg_box *box) {
+    const int64_t most[TG_BLOCK_LOOPS] = {box->block.outer, box->block.rows, box->block.cols};
+    for (const tg_loop *l = loop, *const end = l + box->nloops; l < end; l++) {
         put_loop(w, "    loop  ", l->n, l->dst, l->src);
-        if (l->chunks_of != TG_NO_LOOP) {
-            const int64_t most[TG_BLOCK_LOOPS] = {b->outer, b->rows, b->cols};
-            tg_put_text(w, "; ");
-            tg_put_int(w, box->total[l->chunks_of]);
-            tg_put_text(w, " in chunks of ");
-            tg_put_int(w, most[l->chunks_of]);
-        }
+        if (l->chunks_of != TG_NO_LOOP) put_chunks(w, box->total[l->chunks_of], most[l->chunks_of]);
         tg_put_char(w, '\n');
     }
-    if ((b->outer > 1 && box->route != TG_ROUTE_BYTES) || b->ragged == TG_RAGGED_OUTER) {
-        put_loop(w, "    block ", b->outer, b->dst_outer, b->src_outer);
-        put_last(w, b, TG_RAGGED_OUTER);
-    }
-    if (box->route == TG_ROUTE_BYTES) {
-        for (int32_t i = box->ncols; i-- > 0;) {
-            const tg_loop *l = &nest->loop[box->first + box->nloops + i];
-            put_loop(w, "    block ", l->n, l->dst, l->src);
-            if (i == 0) put_tail(w, b->tail);
-            tg_put_char(w, '\n');
-        }
-        return;
-    }
-    if (box->ncols > 0) {
-        const tg_loop *cols = &nest->loop[box->first + box->nloops];
-        const bool     twice = box->route == TG_ROUTE_TWICE;
-        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
-        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
-                       twice ? tg_missing_elements(nest, box) * nest->width[box->in] : 0);
-        return;
-    }
-    if (b->rows > 1 || b->ragged == TG_RAGGED_ROWS) {
-        put_loop(w, "    block ", b->rows, b->dst_row, b->src_row);
-        put_last(w, b, TG_RAGGED_ROWS);
-    }
+}
+
+/* One with a last step of shorter rows is told even if that is the only one. */
+static void put_block_loop(tg_writer *w, const tg_block *b, tg_ragged which, int64_t n, int64_t dst, int64_t src) {
+    if (n == 1 && b->ragged != which) return;
+    put_loop(w, "    block ", n, dst, src);
+    put_last(w, b, which);
+}
+
+static void put_cols(tg_writer *w, const tg_box *box) {
+    const tg_block *const b = &box->block;
+    const bool            back = box->family == TG_FAMILY_PART;
     if (tg_is_of_eights(box->family)) {
         put_eights(w, box);
     } else if (tg_takes_turns(box)) {
-        const bool back = box->family == TG_FAMILY_PART;
         put_loop(w, "    block ", box->width, back ? b->dst_col : TG_PACKED_STEP, back ? TG_PACKED_STEP : b->src_col);
         tg_put_char(w, '\n');
         put_loop(w, "    block ", b->cols, back ? 1 : box->width, back ? box->width : 1);
@@ -141,6 +128,27 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
     if (b->ragged == TG_RAGGED_NOT) put_tail(w, b->tail);
     tg_put_char(w, '\n');
+}
+
+/* `loop`: those of the box, and behind them, of a tile, of its columns and then its rows. */
+static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
+    const tg_block *const b = &box->block;
+    const tg_loop *const  loop = &nest->loop[box->first], *const cols = loop + box->nloops;
+    put_outer_loops(w, loop, box);
+    if (box->route == TG_ROUTE_BYTES) {
+        put_tile_loops(w, "    block ", cols, box->ncols, box->ncols == 1 ? cols->n : 0, b->tail);
+        return;
+    }
+    put_block_loop(w, b, TG_RAGGED_OUTER, b->outer, b->dst_outer, b->src_outer);
+    if (box->ncols > 0) {
+        const bool twice = box->route == TG_ROUTE_TWICE;
+        put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
+        put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
+                       twice ? tg_missing_elements(nest, box) * nest->width[box->in] : 0);
+        return;
+    }
+    put_block_loop(w, b, TG_RAGGED_ROWS, b->rows, b->dst_row, b->src_row);
+    put_cols(w, box);
 }
 
 static void put_nest(tg_writer *w, const tg_nest *nest) {
@@ -163,12 +171,7 @@ static void put_slabs(tg_writer *w, const tg_nest *nest) {
     for (int32_t i = 0; i < v->nloops; i++) {
         const tg_loop *l = &nest->loop[i];
         put_loop(w, "    slab  ", l->n, l->dst, l->src);
-        if (i + 1 == v->nloops) {
-            tg_put_text(w, "; ");
-            tg_put_int(w, v->total);
-            tg_put_text(w, " in chunks of ");
-            tg_put_int(w, v->steps);
-        }
+        if (i + 1 == v->nloops) put_chunks(w, v->total, v->steps);
         tg_put_char(w, '\n');
     }
 }

@@ -50,7 +50,7 @@ static bool add_rest(refinement *r) {
 
 static inline void order_padding(refinement *r) {
     put_tail_last(r);
-    if (TG_RARELY(r->wide > 0)) find_wide_tail(r);
+    if (TG_RARELY(r->wide_step > 0)) find_wide_tail(r);
 }
 
 static inline void begin_nest(refinement *r, tg_plan_private *plan, const tg_pair *pair) {
@@ -58,7 +58,7 @@ static inline void begin_nest(refinement *r, tg_plan_private *plan, const tg_pai
     r->plan = plan;
     r->pair = pair;
     r->why = NULL;
-    r->wide = 0;
+    r->wide = r->wide_step = 0;
     r->dims_end = r->dims;
     r->dst_end = r->dst;
     r->segments_end = r->segments;

@@ -41,9 +41,9 @@ typedef struct refinement {
     const char      *why;    /* it cannot be done */
     tg_draft         common; /* what all boxes have: the dimensions of one segment */
     dim             *wide_dim, *inner; /* those of a wide tail, and of the runs inside, if that is no common loop */
-    int64_t          wide;     /* elements of such a run; 0: there is no wide tail, or not all boxes take it; before it
-                                * is looked for, what they may be */
+    int64_t          wide;     /* elements of such a run; 0: there is no wide tail, or not all boxes take it */
     uint32_t         wide_boxes; /* bit i: box i has it */
+    int32_t          wide_step;  /* of padding, where it may be behind wide elements (find_wide_tail looks) */
     dim             *dims_end; /* behind the last one of dims, and so on */
     tg_both_digits  *dst_end;
     segment         *segments_end;
@@ -224,7 +224,7 @@ static void note_wide_steps(refinement *r, const dim *d) {
     const int64_t step = d->dst->n > 0 ? d->dst->at[d->dst->n - 1].dst : 0;
     if (step < 2 || step > MOST_BITS) return;
     const int64_t bits = step * r->plan->dst_bits;
-    if (bits >= LEAST_BITS && bits <= MOST_BITS && (bits & (bits - 1)) == 0) r->wide = step;
+    if (bits >= LEAST_BITS && bits <= MOST_BITS && (bits & (bits - 1)) == 0) r->wide_step = (int32_t)step;
 }
 
 static bool make_padding(refinement *r, dim *d) {
