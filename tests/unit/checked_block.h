@@ -156,6 +156,7 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
         for (int kind = 0; kind <= 32; kind++) {
             tg_mover m;
             if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+            if (SAMPLED > 1 && random_below(SAMPLED) != 0) continue;
             assert_true(make_mover(&m, f, width, masks[i], (kind & 1) != 0, (kind & 2) != 0));
             m.sparing = m.staged = (kind & 4) != 0; /* whatever this processor is */
             m.few_streams = (kind & 8) != 0;

@@ -119,7 +119,7 @@ static void test_random_blocks(void **state) {
     const uint64_t    seed = given != NULL ? (uint64_t)strtoull(given, NULL, 0) : 20261124;
     print_message("TG_SEED=%llu\n", (unsigned long long)seed);
     random_state = seed;
-    for (int i = 0; i < 1500; i++) {
+    for (int i = 0; i < 1500 / SAMPLED; i++) {
         const int      bits = 1 << random_below(3);
         const tg_block b = random_block(8 / bits);
         check(&b, bits);
@@ -145,7 +145,7 @@ static void test_blocks_of_planners(void **state) {
              .src_outer = 8 * 4096 / e, .src_col = 8 / e},
         };
         for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
-            for (int k = 0; k < 10; k++) check(&blocks[i], bits);
+            for (int k = 0; k < 10 / SAMPLED; k++) check(&blocks[i], bits);
     }
 }
 
