@@ -24,18 +24,19 @@ enum {
     /* Its third-level cache takes stores as fast as a core makes them, or not; of others nothing is known. */
     TG_CPU_STORES_FAST = 1 << 12,
     TG_CPU_STORES_SLOWLY = 1 << 13,
-    TG_CPU_ASKED = 1 << 14
+    TG_CPU_ASKED = 1 << 14 /* in tg_cpu_known alone */
 };
 
-/* 0 until asked. */
+/* 0 until asked; then TG_CPU_ASKED at least. */
 extern _Atomic uint32_t tg_cpu_known;
 
+/* Asks, and returns what is known from then on. */
 uint32_t tg_cpu_ask(void);
 
 /* What the processor can do and likes, as TG_CPU_* bits. */
 static inline uint32_t tg_cpu_features(void) {
     const uint32_t known = atomic_load_explicit(&tg_cpu_known, memory_order_relaxed);
-    return TG_MOSTLY(known != 0) ? known : tg_cpu_ask();
+    return (TG_MOSTLY(known != 0) ? known : tg_cpu_ask()) & ~(uint32_t)TG_CPU_ASKED;
 }
 
 /* From how many bytes on, read and written together, stores around the caches win. */
