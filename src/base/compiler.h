@@ -22,7 +22,8 @@
 #define TG_ALIGN_FUNCTIONS_END
 #endif
 
-/* Where a sanitizer looks, templates are functions: it sees the same loads and stores, and gets a fifth of the code. */
+/* Where a sanitizer looks, or nothing is optimised, templates are functions: these are the same loads and stores in a
+ * fifth of the code (kernels/transpose.c without optimisation: 106 -> 1.3 seconds). */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define TG_SANITIZED 1
 #elif defined(__has_feature)
@@ -30,7 +31,7 @@
 #    define TG_SANITIZED 1
 #  endif
 #endif
-#if defined(TG_SANITIZED)
+#if defined(TG_SANITIZED) || !defined(__OPTIMIZE__)
 #  define TG_INLINE __attribute__((unused)) static
 #else
 #  define TG_INLINE __attribute__((always_inline)) static inline
