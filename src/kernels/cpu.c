@@ -28,7 +28,7 @@ static uint32_t likes_x86(void) {
 }
 #endif
 
-_Atomic uint32_t tg_cpu_known;
+uint32_t tg_cpu_known;
 
 uint32_t tg_cpu_ask(void) {
     uint32_t cpu = TG_CPU_ASKED;
@@ -38,6 +38,6 @@ uint32_t tg_cpu_ask(void) {
 #elif TG_HAVE_NEON
     cpu |= TG_CPU_NEON;
 #endif
-    atomic_store_explicit(&tg_cpu_known, cpu, memory_order_relaxed);
+    __atomic_store_n(&tg_cpu_known, cpu, __ATOMIC_RELAXED);
     return cpu;
 }

@@ -7,8 +7,6 @@
 
 #include <tegula/tegula.h>
 
-#include <stdatomic.h>
-
 /* Bits behind those of tegula.h: an instruction, and what a processor likes. */
 enum {
     TG_CPU_BF16 = 1 << 8, /* makes bfloat16 of float32; counts where AVX-512 does */
@@ -27,15 +25,15 @@ enum {
     TG_CPU_ASKED = 1 << 14 /* in tg_cpu_known alone */
 };
 
-/* 0 until asked; then TG_CPU_ASKED at least. */
-extern _Atomic uint32_t tg_cpu_known;
+/* 0 until asked; then TG_CPU_ASKED at least. Read and written by all threads, each of which finds the same. */
+extern uint32_t tg_cpu_known;
 
 /* Asks, and returns what is known from then on. */
 uint32_t tg_cpu_ask(void);
 
 /* What the processor can do and likes, as TG_CPU_* bits. */
 static inline uint32_t tg_cpu_features(void) {
-    const uint32_t known = atomic_load_explicit(&tg_cpu_known, memory_order_relaxed);
+    const uint32_t known = __atomic_load_n(&tg_cpu_known, __ATOMIC_RELAXED);
     return (TG_MOSTLY(known != 0) ? known : tg_cpu_ask()) & ~(uint32_t)TG_CPU_ASKED;
 }
 
