@@ -144,7 +144,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         const bool twice = box->route == TG_ROUTE_TWICE;
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
-                       twice ? tg_missing_elements(nest, box) * nest->width[box->in] : 0);
+                       twice ? tg_missing_elements(nest, box) * nest->width[box->in] : b->tail);
         return;
     }
     put_block_loop(w, b, TG_RAGGED_ROWS, b->rows, b->dst_row, b->src_row);

@@ -173,7 +173,7 @@ static bool choose_tile_movers(tg_draft *d) {
     const bool memory = p->bytes >= d->pair->tuning->memory_bytes;
     const bool reads = !unpack && d->ncols == 1 && (!memory || one_walk || few);
     const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
-    const bool whole = tg_bytes_for(box->block.cols * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
+    const bool whole = tg_bytes_for((box->block.cols + box->block.tail) * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
     const bool stream = p->stream && whole; /* lines */
     if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, writes && p->stream_turned,
                     reads && p->far && few))
