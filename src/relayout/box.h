@@ -11,6 +11,7 @@
 #ifndef TG_RELAYOUT_BOX_H
 #define TG_RELAYOUT_BOX_H
 
+#include "kernels/stream.h"
 #include "relayout/plan.h"
 
 enum {
@@ -156,6 +157,9 @@ static inline int64_t tg_element_step(int32_t width) { return TG_RARELY(width ==
 
 /* Elements on either side of a tile, so that it fits into the stage. */
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
+
+/* Route lines: so many rows, of so many bytes, are whole sticks of dst, or more of them. */
+static inline int64_t tg_lines_grain(int64_t row) { return TG_STICK_BYTES / (row & -row); }
 
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }

@@ -223,6 +223,15 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
 /* Of a row of a transpose, columns or padding, whatever is more: short rows of long tails are mostly these. */
 static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); }
 
+/* Of route lines: steps that are whole sticks of dst together, or more of them, as many as there is room for. */
+static void cut_lines(tg_draft *d) {
+    const tg_block *b = &d->box->block;
+    const int64_t   width = d->box->width, row = b->dst_outer, lines = row / width, grain = tg_lines_grain(row);
+    cut(d, TG_BLOCK_ROWS, fitting(TG_LINES_ROOM / (grain * lines) - LINE_PAIR, b->rows, width, LINE_PAIR / width));
+    const int64_t most = TG_LINES_ROOM / (tg_lines_pitch(b->rows * width) * lines);
+    cut(d, TG_BLOCK_OUTER, tg_max(most / grain * grain, 1));
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -236,6 +245,10 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));
         cut(d, TG_BLOCK_ROWS, tg_min(rows_at_once(d, width, room), share_of(d, b->rows, b->dst_row, b->dst_outer)));
     } else if (box->family == TG_FAMILY_TRANSPOSE) {
+        if (box->route == TG_ROUTE_LINES) {
+            cut_lines(d);
+            return;
+        }
         cut(d, TG_BLOCK_COLS, columns_at_once(d, width, room));
         const bool    goes_on = b->tail == 0 && b->dst_outer == b->cols * width; /* rows are several runs of columns */
         const int64_t row = product(written_of(b) * width, goes_on ? b->outer : 1);

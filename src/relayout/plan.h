@@ -27,7 +27,8 @@ enum {
     TG_TURN_SIDE = 256, /* rows, or lines, of a tile of route turn */
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
-    TG_TWICE_BYTES = 32 << 10 /* of the one of route twice */
+    TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */
+    TG_LINES_ROOM = 32 << 10 /* of the one of route lines */
 };
 
 /* How a block gets from src to dst: straight by one mover, or through a stage on the stack. */
@@ -43,6 +44,7 @@ typedef enum tg_route {
                         * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
+    TG_ROUTE_LINES,    /* lines gathered, with others of padding between them, then transposed */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
                         * tiles) */
 } tg_route;
@@ -120,6 +122,10 @@ static inline uint8_t tg_counted_loops(int32_t by_rows, int32_t by_cols) { retur
 static inline bool tg_is_of_eights(tg_family family) {
     return family >= TG_FAMILY_MIX_EIGHTS && family <= TG_FAMILY_PAD_EIGHTS;
 }
+
+/* Route lines: bytes between lines in the buffer; not a power of two, for of lines in places that repeat every 4 KiB few
+ * stay in the first-level cache. */
+static inline int64_t tg_lines_pitch(int64_t bytes) { return (tg_ceil_div(bytes, 64) | 1) * 64; }
 
 /* Is it of packed rows that take turns? Its width is how many. */
 static inline bool tg_takes_turns(const tg_box *box) {
@@ -298,13 +304,16 @@ void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width);
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
-/* stage_run.c: blocks of routes gather and scatter, narrow, tile, and twice; as a mover. */
+/* stage_run.c: blocks of routes gather and scatter, narrow, tile, lines, and twice; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
+
+void tg_lines_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                    const tg_block *block);
 
 /* Bytes of a run of src that a block of route tile reads; and asks for those of the first so many columns, before that
  * block. Some may lie behind the end of src. */

@@ -14,6 +14,8 @@
  *     transposed, short runs on both     transposed to lines of a long loop, and once more    twice
  *       sides; units with missing
  *       elements
+ *     transposed to short rows that go   lines gathered, with others of padding between them,   lines
+ *       on behind padding                  transposed
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
  *       of bytes                           by one mover
  *     long runs of these                 shifted                                              shift
@@ -265,6 +267,34 @@ static bool choose_bytes_movers(tg_draft *d) {
            (!joins || find_lines(d, &box->out, TG_FAMILY_JOIN));
 }
 
+/* Has a transpose rows of less than a stick, padding and all, that go on in the next step of the outer loop? Each is a
+ * part of a line in another place of memory; with lines of padding between those of src some steps are one long row.
+ * (256 MiB, an Emerald Rapids: rows of nine elements of two bytes and seven of padding 0.20 -> 0.50 of memcpy.) Blocks
+ * must be cut (chunk.c), so that there is room for lines of two cache lines. */
+static bool leaves_in_lines(const tg_draft *d) {
+    const tg_box   *box = d->box;
+    const tg_block *b = &box->block;
+    const int64_t   n = b->cols + b->tail, row = n * box->width;
+    if (!d->plan->far || d->plan->combines || d->converts || box->family != TG_FAMILY_TRANSPOSE) return false;
+    if (!d->pair->tuning->combine && (d->pair->cpu & TG_CPU_CLAIMS) == 0) return false;
+    if (b->tail == 0 || row >= TG_STICK_BYTES || row % TG_LINE_BYTES == 0 || b->dst_outer != row) return false;
+    return b->outer > 1 && !tg_stays_near(d) &&
+           tg_lines_grain(row) * n * tg_lines_pitch(TG_STICK_BYTES) <= TG_LINES_ROOM;
+}
+
+/* False if the box goes another way. */
+TG_OUTLINE bool choose_lines_movers(tg_draft *d) {
+    tg_box *const box = d->box;
+    if (!leaves_in_lines(d)) return false;
+    if (!find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, true, false) ||
+        !find_mover(d, &box->in, TG_FAMILY_ROWS, 1, false, true)) {
+        box->mover = box->in = TG_NO_MOVER;
+        return false;
+    }
+    box->route = TG_ROUTE_LINES;
+    return claim_lines(d);
+}
+
 /* False if there are too many movers, or none. */
 static bool choose_route(tg_draft *d) {
     const tg_plan_private *p = d->plan;
@@ -275,6 +305,7 @@ static bool choose_route(tg_draft *d) {
     if (TG_RARELY(d->by_bytes)) return choose_bytes_movers(d);
     if (TG_RARELY(d->ncols > 0)) return choose_tiles(d);
     box->route = TG_RARELY(d->fill) ? TG_ROUTE_FILL : TG_RARELY(d->loose) ? TG_ROUTE_SHIFT : route_of(d);
+    if (TG_RARELY(turned & around) && choose_lines_movers(d)) return true;
     if (TG_MOSTLY(box->route == TG_ROUTE_MOVE)) return TG_MOSTLY(find_own(d, &box->mover, around)) && claim_lines(d);
     switch (box->route) {
     case TG_ROUTE_CONVERT:

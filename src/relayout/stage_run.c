@@ -316,6 +316,22 @@ void tg_tile_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *s
     }
 }
 
+/* ---- lines, and padding between them ---- */
+
+void tg_lines_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                    const tg_block *b) {
+    _Alignas(64) uint8_t gathered[TG_LINES_ROOM];
+    const int64_t width = box->width, bytes = b->rows * width, line = tg_lines_pitch(bytes), n = b->cols + b->tail;
+    const tg_block in = {.outer = b->outer, .rows = b->cols, .cols = bytes, .dst_outer = n * line, .dst_row = line,
+                         .dst_col = 1, .src_outer = b->src_outer, .src_row = b->src_col, .src_col = 1};
+    const tg_block turn = {.outer = 1, .rows = b->rows, .cols = b->outer * n, .dst_row = b->dst_row, .dst_col = width,
+                           .src_row = width, .src_col = line};
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t k = b->cols; k < n; k++) tg_fill_bytes(gathered + (o * n + k) * line, bytes, b->pad, false);
+    (void)tg_mover_run(&p->as.nest.mover[box->in], gathered, src, &in);
+    (void)tg_mover_run(&p->as.nest.mover[box->mover], dst, gathered, &turn);
+}
+
 /* ---- twice ---- */
 
 /* One of the two transposes. */
