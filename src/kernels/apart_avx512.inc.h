@@ -14,8 +14,8 @@ enum {
     APART_RUN = 256,        /* bytes of dst that are good, if there is room for lines of src as well */
     APART_ROWS = 2,         /* elements: masked stores that write less of a vector are as slow as single ones */
     APART_WIDTH = 2,        /* bytes: wider elements are moved as fast one by one */
-    APART_LINE = 16,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
-    APART_ELEMENTS = 1024   /* and matrices of 35 x 6 half as fast */
+    APART_LINE = 12,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
+    APART_ELEMENTS = 768   /* and matrices of 35 x 6 half as fast */
 };
 
 typedef struct axis {
@@ -25,7 +25,9 @@ typedef struct axis {
 /* Lines of src go along x and go on along x2, rows of dst along y and y2; z is what is left. Two of x2, y2 and z are
  * of one step. */
 typedef struct apart {
-    axis x, x2, y, y2, z;
+    axis           x, x2, y, y2, z;
+    int64_t        tail; /* elements, behind rows */
+    const uint8_t *pad;
 } apart;
 
 static const axis no_axis = {1, 0, 0};
@@ -59,7 +61,7 @@ static inline bool apart_of(apart *a, const tg_block *b, int64_t width) {
     const axis *const third = &of[3 - x - y];
     const bool on_src = third->src == of[x].n * of[x].src, on_dst = !on_src && third->dst == of[y].n * of[y].dst;
     *a = (apart){of[x], on_src ? *third : no_axis, of[y], on_dst ? *third : no_axis,
-                 on_src || on_dst ? no_axis : *third};
+                 on_src || on_dst ? no_axis : *third, b->tail, b->pad};
     return a->x.n * a->x2.n >= APART_LINE && b->cols * b->rows * b->outer / a->z.n >= APART_ELEMENTS;
 }
 
@@ -110,6 +112,13 @@ static apart_tile largest_tile(const apart *a, int64_t width) {
     return t;
 }
 
+/* Does the transpose write the tails of rows as well? All columns have room in the stage. */
+static inline bool takes_tail(const tg_block *b, int64_t width) {
+    apart a;
+    if (width > APART_WIDTH || b->dst_col != width || !apart_of(&a, b, width) || a.y.dst != width) return false;
+    return largest_tile(&a, width).y.n == b->cols;
+}
+
 /* From step p of a and a2 on, so many. */
 static inline void part_of_axis(axis *part, axis *part2, const axis *a, const axis *a2, int64_t p, int64_t most) {
     const int64_t left = most < a->n ? a->n - p % a->n : a->n * a2->n - p;
@@ -125,8 +134,8 @@ static inline int64_t src_of_step(const axis *a, const axis *a2, int64_t p) {
     return p / a->n * a2->src + p % a->n * a->src;
 }
 
-TG_INLINE void move_apart_tile(int width, const tg_mover *turn, uint8_t *d, const uint8_t *s, const apart_tile *t,
-                               uint8_t *in, uint8_t *out) {
+TG_INLINE void move_apart_tile(int width, const tg_mover *turn, uint8_t *d, const uint8_t *s, const apart *a,
+                               const apart_tile *t, uint8_t *in, uint8_t *out) {
     const bool     gathers = t->x.src != width, scatters = t->y.dst != width;
     const int64_t  w = t->x.n * t->x2.n, h = t->y.n * t->y2.n;
     const tg_block lines = {.outer = t->y2.n, .rows = t->y.n, .cols = w, .dst_outer = t->y.n * t->line,
@@ -135,7 +144,7 @@ TG_INLINE void move_apart_tile(int width, const tg_mover *turn, uint8_t *d, cons
     const tg_block rows = {.outer = t->x2.n, .rows = t->x.n, .cols = h, .dst_outer = t->x2.dst, .dst_row = t->x.dst,
                            .dst_col = t->y.dst, .src_outer = t->x.n * t->row, .src_row = t->row, .src_col = width};
     tg_block       b = {.outer = t->x2.n, .rows = t->x.n, .cols = h, .dst_col = width, .src_outer = t->x.n * width,
-                        .src_row = width, .src_col = t->line};
+                        .src_row = width, .src_col = t->line, .tail = a->tail, .pad = a->pad};
     b.dst_row = t->x.dst;
     b.dst_outer = t->x2.dst;
     if (scatters) {
@@ -174,8 +183,8 @@ TG_OUTLINE void move_apart(int width, const tg_mover *m, uint8_t *d, const uint8
                 part_of_axis(&t.x, &t.x2, &a.x, &a.x2, x, w);
                 move_apart_tile(width, &turn,
                                 d + z * a.z.dst + dst_of_step(&a.y, &a.y2, y) + dst_of_step(&a.x, &a.x2, x),
-                                s + z * a.z.src + src_of_step(&a.y, &a.y2, y) + src_of_step(&a.x, &a.x2, x), &t, in,
-                                out);
+                                s + z * a.z.src + src_of_step(&a.y, &a.y2, y) + src_of_step(&a.x, &a.x2, x), &a, &t,
+                                in, out);
             }
         }
 }

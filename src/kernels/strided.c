@@ -126,6 +126,16 @@ DEFINE_ALL_VECTORS
 #  undef VEC
 #endif
 
+bool tg_strided_takes_tail(const tg_mover *m, const tg_block *b) {
+#if TG_HAVE_X86
+    const bool avx512 = m->apart && m->move == tg_strided_for(TG_CPU_AVX512, m->dst_width);
+    return avx512 && b->src_col != 0 && !is_gather(b, m->dst_width) && !is_scatter(b, m->dst_width) && takes_tail(b, m->dst_width);
+#else
+    (void)m, (void)b;
+    return false;
+#endif
+}
+
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width) {
     static tg_block_move *const plain[] = {strided_unit8, strided_unit16, strided_unit32, strided_unit64,
                                            strided_unit128};

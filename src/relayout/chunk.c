@@ -202,6 +202,19 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     return each;
 }
 
+/* Of single elements from memory, no more steps than read half of a group's bytes, with all of the lines that they lie
+ * in: other boxes, as those of the last rows of tiles, read the same ones, and find them in a cache then (256 MiB, an
+ * Emerald Rapids: 16 rows of two bytes, 4 apart, to tiles of 7 rows 0.32 -> 0.40 of memcpy). */
+static int64_t read_at_once(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    if (TG_MOSTLY(!d->plan->far) || d->box->family != TG_FAMILY_STRIDED) return INT64_MAX;
+    const int64_t along = product(b->cols - 1, tg_magnitude(b->src_col));
+    const int64_t across = product(b->rows - 1, tg_magnitude(b->src_row));
+    const int64_t lines = product(product(b->rows, b->cols), TG_LINE_BYTES);
+    const int64_t reach = across > INT64_MAX - along - width ? INT64_MAX : along + across + width;
+    return tg_max(d->pair->tuning->group_bytes / 2 / tg_min(reach, lines), 1);
+}
+
 /* Of a block of single elements: runs of dst that go on where the ones before end are written together. */
 static int64_t columns_together(const tg_block *b) {
     const bool go_on = b->rows > 1 && b->cols * b->outer <= STRIDED_TILE * 4 && b->dst_outer == b->cols * b->dst_col;
@@ -273,5 +286,5 @@ void tg_draft_chunks(tg_draft *d) {
     int64_t       outer = fitting(room, b->outer, product(product(b->rows, cols), each), 1);
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
-    cut(d, TG_BLOCK_OUTER, outer);
+    cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));
 }
