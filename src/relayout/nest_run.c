@@ -59,7 +59,7 @@ static void fill_block(const tg_plan_private *p, const tg_block *b, uint8_t *dst
             tg_fill_bytes(dst + o * b->dst_outer + r * b->dst_row, b->cols, b->pad, p->stream);
 }
 
-/* A mover of family strided knows no tails. */
+/* Most movers of family strided know no tails. */
 static void fill_tails(const tg_block *b, uint8_t *dst, int32_t width) {
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
@@ -69,7 +69,7 @@ static void fill_tails(const tg_block *b, uint8_t *dst, int32_t width) {
 
 static void move_block(const tg_nest *nest, const tg_box *box, uint8_t *dst, const uint8_t *src, const tg_block *b) {
     const tg_mover *mover = &nest->mover[box->mover];
-    if (box->family != TG_FAMILY_STRIDED || b->tail == 0) {
+    if (box->family != TG_FAMILY_STRIDED || b->tail == 0 || tg_strided_takes_tail(mover, b)) {
         (void)tg_mover_run(mover, dst, src, b); /* movers that do not convert never fail */
         return;
     }
