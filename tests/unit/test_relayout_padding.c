@@ -186,6 +186,59 @@ static void test_slabs(void **state) {
     }
 }
 
+/* As if both sides were in memory. */
+static tg_tuning far_tuning(void) {
+    tg_tuning t = tg_default_tuning;
+    t.group_bytes = 5000 + random_below(60000);
+    t.group_bytes_min = 1 + random_below(20000);
+    t.block_bytes = 1 + random_below(20000);
+    t.block_bytes_min = 1 + random_below(4000);
+    t.step_bytes = 1 + random_below(100000);
+    t.task_bytes = 1 + random_below(20000);
+    t.stream_bytes = t.far_bytes = 0;
+    t.combine = true;
+    return t;
+}
+
+static bool has_route(const tg_plan *p, tg_route route) {
+    const tg_nest *nest = &tg_plan_see(p)->as.nest;
+    for (int32_t i = 0; i < nest->nboxes; i++)
+        if (nest->box[i].route == route) return true;
+    return false;
+}
+
+/* Short rows with padding behind them that go on: lines of src go to a buffer, with lines of padding between them. */
+static void test_lines_of_padding(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"bf16[110,131,9]{0,1,2:T(8,128)}", "bf16[110,131,9]{2,1,0:T(7,16)}"},
+        {"u8[300,133,25]{0,1,2}", "u8[300,133,25]{2,1,0:T(8,32)}"},
+        {"f32[1170,40,5]{0,1,2}", "f32[1170,40,5]{2,1,0:T(4,8)}"},
+        {"f64[70,61,3]{0,1,2}", "f64[70,61,3]{2,1,0:T(4,4)}"},
+    };
+    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i][0]), d = layout_of(moves[i][1]);
+        const buffer    src = buffer_make(&s), blank = buffer_make(&d), want = buffer_copy(blank);
+        naive(want.data, src.data, &d, &s, pad);
+        for (int k = 1; k < WAYS; k++) {
+            const tg_tuning      t = far_tuning();
+            const tg_plan_params params = {.dst = &d, .src = &s, .pad = pad, .threads = (int32_t)random_below(4)};
+            const buffer         dst = buffer_copy(blank);
+            tg_plan              p;
+            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+            if (!has_route(&p, TG_ROUTE_LINES)) fail_msg("%s: another route", moves[i][1]);
+            run_way(&ways[k], &p, dst, src);
+            expect_same(ways[k].name, &params, &p, dst, want);
+            free(dst.memory);
+        }
+        free(src.memory);
+        free(blank.memory);
+        free(want.memory);
+        check_move(&d, &s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wide_tails),
@@ -193,6 +246,7 @@ int main(void) {
         cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_lines_of_padding),
     };
     random_state = 20261128;
     return cmocka_run_group_tests_name("relayout_padding", tests, NULL, NULL);
