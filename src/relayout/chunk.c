@@ -202,17 +202,28 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     return each;
 }
 
-/* Of single elements from memory, no more steps than read half of a group's bytes, with all of the lines that they lie
- * in: other boxes, as those of the last rows of tiles, read the same ones, and find them in a cache then (256 MiB, an
- * Emerald Rapids: 16 rows of two bytes, 4 apart, to tiles of 7 rows 0.32 -> 0.40 of memcpy). */
+/* Bytes of src that one step of a block's outer loop reads, with all of the lines that they lie in. */
+static int64_t step_reads(const tg_block *b, int64_t width) {
+    const int64_t n[] = {b->cols, b->rows}, step[] = {tg_magnitude(b->src_col), tg_magnitude(b->src_row)};
+    int64_t       lines = 1, near = width + TG_LINE_BYTES, reach = width;
+    for (int i = 0; i < 2; i++) {
+        const int64_t bytes = product(n[i] - 1, step[i]);
+        reach = bytes > INT64_MAX - reach ? INT64_MAX : reach + bytes;
+        if (step[i] < TG_LINE_BYTES) near += bytes;
+        else lines = product(lines, n[i]);
+    }
+    return tg_min(reach, product(lines, near));
+}
+
+/* Of single elements from memory, no more steps than read half of a group's bytes: boxes before, of which this one has
+ * the last rows of tiles, read the same lines, and they are in a cache then (256 MiB, an Emerald Rapids: 16 rows of two bytes,
+ * 4 apart, to tiles of 7 rows 0.32 -> 0.40 of memcpy). But a few steps may be what makes use of whole lines. */
 static int64_t read_at_once(const tg_draft *d, int64_t width) {
-    const tg_block *b = &d->box->block;
-    if (TG_MOSTLY(!d->plan->far) || d->box->family != TG_FAMILY_STRIDED) return INT64_MAX;
-    const int64_t along = product(b->cols - 1, tg_magnitude(b->src_col));
-    const int64_t across = product(b->rows - 1, tg_magnitude(b->src_row));
-    const int64_t lines = product(product(b->rows, b->cols), TG_LINE_BYTES);
-    const int64_t reach = across > INT64_MAX - along - width ? INT64_MAX : along + across + width;
-    return tg_max(d->pair->tuning->group_bytes / 2 / tg_min(reach, lines), 1);
+    enum { FEW_STEPS = 16 };
+    if (TG_MOSTLY(!d->plan->far) || d->plan->as.nest.nboxes == 0 || d->box->family != TG_FAMILY_STRIDED)
+        return INT64_MAX;
+    const int64_t most = d->pair->tuning->group_bytes / 2 / step_reads(&d->box->block, width);
+    return d->box->block.outer <= FEW_STEPS || most < FEW_STEPS ? INT64_MAX : most;
 }
 
 /* Of a block of single elements: runs of dst that go on where the ones before end are written together. */
