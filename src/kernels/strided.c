@@ -128,8 +128,9 @@ DEFINE_ALL_VECTORS
 
 bool tg_strided_takes_tail(const tg_mover *m, const tg_block *b) {
 #if TG_HAVE_X86
-    const bool avx512 = m->apart && m->move == tg_strided_for(TG_CPU_AVX512, m->dst_width);
-    return avx512 && b->src_col != 0 && !is_gather(b, m->dst_width) && !is_scatter(b, m->dst_width) && takes_tail(b, m->dst_width);
+    const int32_t width = m->dst_width;
+    if (!m->apart || m->move != tg_strided_for(TG_CPU_AVX512, width)) return false;
+    return b->src_col != 0 && !is_gather(b, width) && !is_scatter(b, width) && takes_tail(b, width);
 #else
     (void)m, (void)b;
     return false;

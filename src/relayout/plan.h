@@ -123,8 +123,8 @@ static inline bool tg_is_of_eights(tg_family family) {
     return family >= TG_FAMILY_MIX_EIGHTS && family <= TG_FAMILY_PAD_EIGHTS;
 }
 
-/* Route lines: bytes between lines in the buffer; not a power of two, for of lines in places that repeat every 4 KiB few
- * stay in the first-level cache. */
+/* Route lines: bytes between lines in the buffer; not a power of two, for of lines in places that repeat every 4 KiB
+ * few stay in the first-level cache. */
 static inline int64_t tg_lines_pitch(int64_t bytes) { return (tg_ceil_div(bytes, 64) | 1) * 64; }
 
 /* Is it of packed rows that take turns? Its width is how many. */
