@@ -148,11 +148,11 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
 
 enum { TG_MOST_TOGETHER = 4 }; /* columns of a block */
 
-/* n blocks of family transpose whose rows take turns, so many bytes apart, that together are one run of dst which
- * begins inside of a line. False where one block after the other is as good, or better: nothing is written. */
 /* Can a mover of family strided write the tails of this block as well? Else it has none. */
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 
+/* n blocks of family transpose whose rows take turns, so many bytes apart, that together are one run of dst which
+ * begins inside of a line. False where one block after the other is as good, or better: nothing is written. */
 bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
                            int64_t dst_step, int64_t src_step);
 
