@@ -186,12 +186,12 @@ static void test_slabs(void **state) {
     }
 }
 
-/* As if both sides were in memory. */
-static tg_tuning far_tuning(void) {
+/* As if both sides were in memory, with blocks of at least so many bytes. */
+static tg_tuning far_tuning(int64_t block_bytes) {
     tg_tuning t = tg_default_tuning;
     t.group_bytes = 5000 + random_below(60000);
     t.group_bytes_min = 1 + random_below(20000);
-    t.block_bytes = 1 + random_below(20000);
+    t.block_bytes = block_bytes + random_below(20000);
     t.block_bytes_min = 1 + random_below(4000);
     t.step_bytes = 1 + random_below(100000);
     t.task_bytes = 1 + random_below(20000);
@@ -200,43 +200,65 @@ static tg_tuning far_tuning(void) {
     return t;
 }
 
-static bool has_route(const tg_plan *p, tg_route route) {
+/* Is any box so? */
+typedef bool box_is(const tg_nest *nest, const tg_box *box);
+
+static bool has_box(const tg_plan *p, box_is *is) {
     const tg_nest *nest = &tg_plan_see(p)->as.nest;
     for (int32_t i = 0; i < nest->nboxes; i++)
-        if (nest->box[i].route == route) return true;
+        if (is(nest, &nest->box[i])) return true;
     return false;
+}
+
+/* A padded move as if both sides were in memory, in all ways, each with such a box; and with any plan. */
+static void check_padded(const char *from, const char *to, int64_t block_bytes, box_is *is) {
+    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
+    const tg_layout      s = layout_of(from), d = layout_of(to);
+    const buffer         src = buffer_make(&s), blank = buffer_make(&d), want = buffer_copy(blank);
+    naive(want.data, src.data, &d, &s, pad);
+    for (int k = 0; k < 3 * WAYS; k++) {
+        const tg_tuning      t = far_tuning(block_bytes);
+        const tg_plan_params params = {.dst = &d, .src = &s, .pad = pad, .threads = (int32_t)random_below(4)};
+        const buffer         dst = buffer_copy(blank);
+        tg_plan              p;
+        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+        if (!has_box(&p, is)) fail_msg("%s: another way", to);
+        run_way(&ways[k % WAYS], &p, dst, src);
+        expect_same(ways[k % WAYS].name, &params, &p, dst, want);
+        free(dst.memory);
+    }
+    free(src.memory);
+    free(blank.memory);
+    free(want.memory);
+    check_move(&d, &s);
+}
+
+static bool goes_in_lines(const tg_nest *nest, const tg_box *box) {
+    (void)nest;
+    return box->route == TG_ROUTE_LINES;
 }
 
 /* Short rows with padding behind them that go on: lines of src go to a buffer, with lines of padding between them. */
 static void test_lines_of_padding(void **state) {
     (void)state;
-    static const char *const moves[][2] = {
-        {"bf16[110,131,9]{0,1,2:T(8,128)}", "bf16[110,131,9]{2,1,0:T(7,16)}"},
-        {"u8[300,133,25]{0,1,2}", "u8[300,133,25]{2,1,0:T(8,32)}"},
-        {"f32[1170,40,5]{0,1,2}", "f32[1170,40,5]{2,1,0:T(4,8)}"},
-        {"f64[70,61,3]{0,1,2}", "f64[70,61,3]{2,1,0:T(4,4)}"},
-    };
-    static const uint8_t pad[16] = {0x5a, 0xc3, 7};
-    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
-        const tg_layout s = layout_of(moves[i][0]), d = layout_of(moves[i][1]);
-        const buffer    src = buffer_make(&s), blank = buffer_make(&d), want = buffer_copy(blank);
-        naive(want.data, src.data, &d, &s, pad);
-        for (int k = 1; k < WAYS; k++) {
-            const tg_tuning      t = far_tuning();
-            const tg_plan_params params = {.dst = &d, .src = &s, .pad = pad, .threads = (int32_t)random_below(4)};
-            const buffer         dst = buffer_copy(blank);
-            tg_plan              p;
-            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
-            if (!has_route(&p, TG_ROUTE_LINES)) fail_msg("%s: another route", moves[i][1]);
-            run_way(&ways[k], &p, dst, src);
-            expect_same(ways[k].name, &params, &p, dst, want);
-            free(dst.memory);
-        }
-        free(src.memory);
-        free(blank.memory);
-        free(want.memory);
-        check_move(&d, &s);
-    }
+    check_padded("bf16[110,131,9]{0,1,2:T(8,128)}", "bf16[110,131,9]{2,1,0:T(7,16)}", 1, goes_in_lines);
+    check_padded("u8[300,133,25]{0,1,2}", "u8[300,133,25]{2,1,0:T(8,32)}", 1, goes_in_lines);
+    check_padded("f32[1170,40,5]{0,1,2}", "f32[1170,40,5]{2,1,0:T(4,8)}", 1, goes_in_lines);
+    check_padded("f64[70,61,3]{0,1,2}", "f64[70,61,3]{2,1,0:T(4,4)}", 1, goes_in_lines);
+}
+
+static bool takes_its_tail(const tg_nest *nest, const tg_box *box) {
+    return box->family == TG_FAMILY_STRIDED && box->block.tail > 0 &&
+           tg_strided_takes_tail(&nest->mover[box->mover], &box->block);
+}
+
+/* Single elements, near each other in src along another loop than that of rows: a transpose writes what is behind rows
+ * as well. */
+static void test_tails_of_elements_apart(void **state) {
+    (void)state;
+    if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
+    check_padded("u8[32,21,399] strides=[16780,799,2]", "u8[32,21,399]{0,2,1:T(8,128)}", 16000, takes_its_tail);
+    check_padded("f16[16,21,399] strides=[16780,799,2]", "f16[16,21,399]{0,2,1:T(8,64)}", 16000, takes_its_tail);
 }
 
 int main(void) {
@@ -247,6 +269,7 @@ int main(void) {
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_lines_of_padding),
+        cmocka_unit_test(test_tails_of_elements_apart),
     };
     random_state = 20261128;
     return cmocka_run_group_tests_name("relayout_padding", tests, NULL, NULL);
