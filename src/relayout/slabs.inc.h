@@ -22,14 +22,16 @@ enum {
     LEAST_LINE = 16    /* bytes of elements that are side by side in a line of src, in one slab */
 };
 
-/* From the first byte of dst in a box to the last one, at most, without the loops in common. */
+/* From the first byte of dst in a box to the last one, at most, without the loops in common. Sizes count padding, of
+ * which there may be any number outside of the storage: false if that does not fit. */
 static bool extent_of_dims(int64_t *out, const refinement *r) {
     *out = r->common.dst_unit;
     for (const dim *d = r->dims; d < r->dims_end; d++)
         for (int32_t i = 0; i < d->dst->n; i++) {
             const tg_both_digit *g = &d->dst->at[i];
-            if (g->dst < 0) return false;
-            *out += (g->size - 1) * g->dst * r->common.dst_unit; /* fits: these are offsets of dst */
+            int64_t              step;
+            if (g->dst < 0 || !tg_mul(&step, g->dst, r->common.dst_unit)) return false;
+            if (!tg_muladd(out, *out, g->size - 1, step)) return false;
         }
     return true;
 }
@@ -41,7 +43,8 @@ static int32_t find_slabs(const refinement *r, int64_t room) {
     const tg_draft *d = &r->common;
     int64_t         extent;
     if (!extent_of_dims(&extent, r)) return TG_NO_LOOP;
-    for (int32_t i = 0; i < d->n; i++) extent += (d->loop[i].n - 1) * d->loop[i].dst;
+    for (int32_t i = 0; i < d->n; i++)
+        if (!tg_muladd(&extent, extent, d->loop[i].n - 1, d->loop[i].dst)) return TG_NO_LOOP;
     for (int32_t i = 0; i < d->n; i++) {
         const tg_loop *l = &d->loop[i];
         extent -= (l->n - 1) * l->dst;
