@@ -15,7 +15,7 @@ enum {
     APART_ROWS = 2,         /* elements: masked stores that write less of a vector are as slow as single ones */
     APART_WIDTH = 2,        /* bytes: wider elements are moved as fast one by one */
     APART_LINE = 12,        /* elements: lines of 7 were 0.55 times as fast as single elements, */
-    APART_ELEMENTS = 768   /* and matrices of 35 x 6 half as fast */
+    APART_ELEMENTS = 768    /* and matrices of 624 elements 0.7 times; of 896 they gain */
 };
 
 typedef struct axis {

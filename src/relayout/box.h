@@ -159,7 +159,7 @@ static inline int64_t tg_element_step(int32_t width) { return TG_RARELY(width ==
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
 
 /* Route lines: so many rows, of so many bytes, are whole sticks of dst, or more of them. */
-static inline int64_t tg_lines_grain(int64_t row) { return TG_STICK_BYTES / (row & -row); }
+static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (row & -row); }
 
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }

@@ -250,9 +250,9 @@ static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); 
 /* Of route lines: steps that are whole sticks of dst together, or more of them, as many as there is room for. */
 static void cut_lines(tg_draft *d) {
     const tg_block *b = &d->box->block;
-    const int64_t   width = d->box->width, row = b->dst_outer, lines = row / width, grain = tg_lines_grain(row);
-    cut(d, TG_BLOCK_ROWS, fitting(TG_LINES_ROOM / (grain * lines) - LINE_PAIR, b->rows, width, LINE_PAIR / width));
-    const int64_t most = TG_LINES_ROOM / (tg_lines_pitch(b->rows * width) * lines);
+    const int64_t   width = d->box->width, row = b->dst_outer, lines = row / width, grain = tg_spaced_grain(row);
+    cut(d, TG_BLOCK_ROWS, fitting(TG_SPACED_BYTES / (grain * lines) - LINE_PAIR, b->rows, width, LINE_PAIR / width));
+    const int64_t most = TG_SPACED_BYTES / (tg_spaced_pitch(b->rows * width) * lines);
     cut(d, TG_BLOCK_OUTER, tg_max(most / grain * grain, 1));
 }
 

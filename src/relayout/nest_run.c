@@ -88,7 +88,7 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
     case TG_ROUTE_NARROW: return tg_narrow_block(p, box, dst, src, b);
     case TG_ROUTE_TWICE: return tg_twice_block(p, box, dst, src, b);
     case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b);
-    case TG_ROUTE_LINES: tg_lines_block(p, box, dst, src, b); return NULL;
+    case TG_ROUTE_LINES: tg_spaced_block(p, box, dst, src, b); return NULL;
     default: return tg_stage_block(p, box, dst, src, b);
     }
 }

@@ -17,6 +17,7 @@
 #include "base/checked.h"
 #include "kernels/kernels.h"
 #include "kernels/move.h"
+#include "kernels/stream.h"
 #include "relayout/side.h"
 
 enum {
@@ -28,7 +29,7 @@ enum {
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */
-    TG_LINES_ROOM = 32 << 10 /* of the one of route lines */
+    TG_SPACED_BYTES = 32 << 10 /* of the one of route lines */
 };
 
 /* How a block gets from src to dst: straight by one mover, or through a stage on the stack. */
@@ -123,9 +124,11 @@ static inline bool tg_is_of_eights(tg_family family) {
     return family >= TG_FAMILY_MIX_EIGHTS && family <= TG_FAMILY_PAD_EIGHTS;
 }
 
-/* Route lines: bytes between lines in the buffer; not a power of two, for of lines in places that repeat every 4 KiB
- * few stay in the first-level cache. */
-static inline int64_t tg_lines_pitch(int64_t bytes) { return (tg_ceil_div(bytes, 64) | 1) * 64; }
+/* Route lines: bytes between lines in the buffer, an odd number of cache lines: lines whose places are the same in
+ * 4 KiB push each other out of the first-level cache. */
+static inline int64_t tg_spaced_pitch(int64_t bytes) {
+    return (tg_ceil_div(bytes, TG_LINE_BYTES) | 1) * TG_LINE_BYTES;
+}
 
 /* Is it of packed rows that take turns? Its width is how many. */
 static inline bool tg_takes_turns(const tg_box *box) {
@@ -312,7 +315,8 @@ const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, u
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
 
-void tg_lines_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+/* Of route lines; never fails. */
+void tg_spaced_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                     const tg_block *block);
 
 /* Bytes of a run of src that a block of route tile reads; and asks for those of the first so many columns, before that

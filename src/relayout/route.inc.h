@@ -279,7 +279,7 @@ static bool leaves_in_lines(const tg_draft *d) {
     if (!d->pair->tuning->combine && (d->pair->cpu & TG_CPU_CLAIMS) == 0) return false;
     if (b->tail == 0 || row >= TG_STICK_BYTES || row % TG_LINE_BYTES == 0 || b->dst_outer != row) return false;
     return b->outer > 1 && !tg_stays_near(d) &&
-           tg_lines_grain(row) * n * tg_lines_pitch(TG_STICK_BYTES) <= TG_LINES_ROOM;
+           tg_spaced_grain(row) * n * tg_spaced_pitch(TG_STICK_BYTES) <= TG_SPACED_BYTES;
 }
 
 /* False if the box goes another way. */

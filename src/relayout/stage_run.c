@@ -318,10 +318,10 @@ void tg_tile_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *s
 
 /* ---- lines, and padding between them ---- */
 
-void tg_lines_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+void tg_spaced_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                     const tg_block *b) {
-    _Alignas(64) uint8_t gathered[TG_LINES_ROOM];
-    const int64_t width = box->width, bytes = b->rows * width, line = tg_lines_pitch(bytes), n = b->cols + b->tail;
+    _Alignas(64) uint8_t gathered[TG_SPACED_BYTES];
+    const int64_t width = box->width, bytes = b->rows * width, line = tg_spaced_pitch(bytes), n = b->cols + b->tail;
     const tg_block in = {.outer = b->outer, .rows = b->cols, .cols = bytes, .dst_outer = n * line, .dst_row = line,
                          .dst_col = 1, .src_outer = b->src_outer, .src_row = b->src_col, .src_col = 1};
     const tg_block turn = {.outer = 1, .rows = b->rows, .cols = b->outer * n, .dst_row = b->dst_row, .dst_col = width,

@@ -186,6 +186,34 @@ static void test_slabs(void **state) {
     }
 }
 
+/* Digits with more positions of padding than bytes fit 63 bits: their steps are no extent of a slab. Sizes wrapped
+ * around, and blocks were larger than the buffer. */
+static void test_slabs_beside_far_padding(void **state) {
+    (void)state;
+    static const int64_t sizes[] = {3, ((int64_t)1 << 62) - 400, ((int64_t)1 << 62) - 199, (int64_t)1 << 62};
+    static const uint8_t pad[16] = {1, 2, 3, 4};
+    const tg_layout      s = layout_of("f32[7,1000,5]");
+    for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+        tg_layout d = layout_of("f32[7,1000,5] strides=[32,56,1]");
+        d.mode[2] = (tg_mode){.size = 2, .count = 2, .weight = 3, .stride = 4, .axis = 2, .into = TG_TO_MEMORY};
+        d.mode[3] = (tg_mode){.size = sizes[i], .count = 3, .weight = 1, .stride = 1, .axis = 2, .into = TG_TO_MEMORY};
+        d.chain[3] = 3;
+        d.nmodes = 4;
+        d.span += 10;
+        assert_int_equal(tg_layout_validate(&d, NULL), TG_OK);
+        const tg_plan_params params = {.dst = &d, .src = &s, .pad = pad, .hint = TG_HINT_DEVICE};
+        const buffer         src = buffer_make(&s), dst = buffer_make(&d), want = buffer_copy(dst);
+        tg_plan              p;
+        naive(want.data, src.data, &d, &s, pad);
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        assert_int_equal(tg_plan_run(&p, dst.data, src.data, NULL, NULL), TG_OK);
+        expect_same("beside far padding", &params, &p, dst, want);
+        free(src.memory);
+        free(dst.memory);
+        free(want.memory);
+    }
+}
+
 /* As if both sides were in memory, with blocks of at least so many bytes. */
 static tg_tuning far_tuning(int64_t block_bytes) {
     tg_tuning t = tg_default_tuning;
@@ -268,6 +296,7 @@ int main(void) {
         cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_slabs_beside_far_padding),
         cmocka_unit_test(test_lines_of_padding),
         cmocka_unit_test(test_tails_of_elements_apart),
     };
