@@ -5,7 +5,7 @@
  * again, slowly and with an error text.
  *
  * A plan is 1400 to 2700 instructions, each of them once. What they cost is fetching them, 0.05 ns each (an Emerald
- * Rapids), and 0.4 ns more where a jump is taken: hints (TG_RARELY) keep what most plans do in a line, here and in the
+ * Rapids), and 0.35 ns more where a jump is taken: hints (TG_RARELY) keep what most plans do in a line, here and in the
  * files that make boxes, and that alone takes a quarter of the time away. They stand where a condition nearly always
  * goes one way, as a trace of the workloads of bench/ says; and several conditions that nearly always hold are one,
  * by | and ^. And all of it is compiled as one file, nest.inc.h and what that includes: the code that
@@ -347,7 +347,8 @@ TG_INLINE tg_status fill_in(tg_plan_private *plan, const tg_plan_params *params,
 static void be_nothing(tg_plan_private *plan) {
     plan->way = TG_WAY_NOTHING;
     plan->why = NULL;
-    plan->direct = plan->fill_first = plan->stream_turned = plan->combines = false;
+    plan->direct = plan->fill_first = plan->stream = plan->stream_turned = plan->combines = plan->serial = false;
+    plan->bytes = plan->work = 0;
     plan->groups = plan->groups_per_step = plan->steps = 1;
 }
 

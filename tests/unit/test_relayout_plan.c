@@ -291,7 +291,10 @@ static void test_refusals(void **state) {
     uint8_t             bytes[16] = {1};
     const int64_t       beyond[] = {2, 4};
     const tg_plan_params box = {.dst = &l, .src = &l, .end = beyond};
-    for (int i = 0; i < 2; i++) { /* what was refused moves nothing */
+    for (int i = 0; i < 2; i++) { /* what was refused moves nothing, and says so */
+        char text[200];
+        (void)tg_plan_describe(text, sizeof text, &p);
+        assert_string_equal(text, "nothing to move: 0 bytes in and out, 1 group, stores into the caches\n");
         assert_int_equal(tg_plan_steps(&p), 1);
         assert_int_equal(tg_plan_run(&p, bytes, bytes, NULL, NULL), TG_OK);
         assert_int_equal(tg_plan_run_step(&p, 0, bytes, bytes, NULL, NULL), TG_OK);
