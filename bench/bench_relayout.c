@@ -24,8 +24,9 @@
  * --quick moves and verifies everything, at S and T if no sizes are given, and times one call of each contender: it
  * shows that all of them work. Nothing that it measures is printed; the JSON has it, marked as quick.
  *
- * --moves FILE measures others instead of the workloads, one a line, "SRC -> DST" (- is standard input), each as the
- * size whose bytes its larger side comes near to. With --lines: how near is any move to what the machine allows?
+ * --moves FILE measures others instead of the workloads, one a line, "SRC -> DST" (- is standard input, # begins a
+ * comment), each as the size whose bytes its larger side comes near to. With --lines: how near is any move to what the
+ * machine allows?
  *
  * --list prints every case as JSON for bench_peers.py, which does the same with NumPy and PyTorch. */
 #define _DEFAULT_SOURCE
@@ -254,6 +255,17 @@ static void json_seconds(FILE *f, const row *x) {
     fprintf(f, "}");
 }
 
+/* Notation text may have comments, with any characters. */
+static void json_text(FILE *f, const char *text) {
+    fputc('"', f);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+        else if ((unsigned char)*text < ' ') fprintf(f, "\\u%04x", (unsigned)*text);
+        else fputc(*text, f);
+    }
+    fputc('"', f);
+}
+
 static void json_shape(FILE *f, const tg_layout *l) {
     for (int32_t d = 0; d < l->ndim; d++) fprintf(f, "%s%lld", d == 0 ? "" : ",", (long long)l->shape[d]);
 }
@@ -265,7 +277,11 @@ static void json_row(FILE *f, const row *x, bool first) {
     fprintf(f, "%s\n  {\"workload\": \"%s\", \"type\": \"%s\", \"size\": \"%c\", \"shape\": [", first ? "" : ",",
             x->w->name, x->w->type, size_letters[x->size]);
     json_shape(f, &x->tegula.src_layout);
-    fprintf(f, "], \"threads\": %d,\n   \"src\": \"%s\", \"dst\": \"%s\", ", (int)x->threads, src, dst);
+    fprintf(f, "], \"threads\": %d,\n   \"src\": ", (int)x->threads);
+    json_text(f, src);
+    fprintf(f, ", \"dst\": ");
+    json_text(f, dst);
+    fprintf(f, ", ");
     fprintf(f, "\"bytes_src\": %lld, \"bytes_dst\": %lld, \"dst_offset\": %d,\n", (long long)x->tegula.src_bytes,
             (long long)x->tegula.dst_bytes, (int)x->w->dst_offset);
     fprintf(f, "   \"verified\": %s, \"rounds\": %d, \"noisy_rounds\": %d, \"others\": %.3f,\n",
@@ -287,10 +303,14 @@ static void report_row(stage *st, const row *x) {
 
 static int32_t most_threads(int size) { return size == SIZE_T ? 1 : 2; }
 
+/* Is there a row of this size with the threads that were asked for? */
+static bool has_threads(const options *opt, int size) {
+    return opt->threads[1] || (opt->threads[2] && most_threads(size) == 2);
+}
+
 /* Whether w has a row at this size among those that were asked for. */
 static bool is_chosen(const options *opt, const workload *w, int size) {
-    const bool has_threads = opt->threads[1] || (opt->threads[2] && most_threads(size) == 2);
-    return has_threads && workload_chosen(w, size, opt->sizes, opt->filter);
+    return has_threads(opt, size) && workload_chosen(w, size, opt->sizes, opt->filter);
 }
 
 static void run_case(stage *st, const workload *w, int size) {
@@ -367,7 +387,7 @@ static bool run_workloads(stage *st) {
 
 /* ---- other moves ---- */
 
-/* The size that so many bytes on the larger side come near to. */
+/* The size that so many bytes on the larger side come near to; below 64 KiB planning matters, as at T. */
 static int size_near(int64_t bytes) {
     static const int64_t least[SIZES] = {128 << 20, 24 << 20, 2 << 20, 384 << 10, 64 << 10, 0};
     int                  size = 0;
@@ -382,13 +402,15 @@ static bool run_line(void *context, int number, const char *text, const char *sr
     if (strlen(src) >= WORKLOAD_TEXT || strlen(dst) >= WORKLOAD_TEXT)
         return fprintf(stderr, "bench_relayout: line %d: a layout has more than %d characters\n", number,
                        WORKLOAD_TEXT - 1), false;
-    if (!subject_can(&s, src, dst, ALL_CPU & ~st->opt.cpu, text)) return false;
+    snprintf(name, sizeof name, "line %d", number);
+    if (!subject_can(&s, src, dst, ALL_CPU & ~st->opt.cpu, name)) return false;
     const char *const from = tg_dtype_name(s.src_layout.dtype), *const to = tg_dtype_name(s.dst_layout.dtype);
     const int64_t     most = s.src_bytes > s.dst_bytes ? s.src_bytes : s.dst_bytes;
     const workload    w = {.name = name, .type = type, .src = src, .dst = dst};
     const int         size = size_near(most);
     if (!buffers_fit("bench_relayout", text, most)) return false;
-    snprintf(name, sizeof name, "line %d", number);
+    if (!has_threads(&st->opt, size))
+        return fprintf(stderr, "bench_relayout: line %d: so small a move is timed on one thread only\n", number), false;
     snprintf(type, sizeof type, strcmp(from, to) == 0 ? "%s" : "%s > %s", from, to);
     printf("%s\n", text);
     make_buffers(st, (size_t)most, size <= SIZE_N);
@@ -416,7 +438,8 @@ static void print_usage(void) {
            "--cpu: sum of instruction sets that may be used: 0 none, 1 AVX2, 2 AVX-512, 4 NEON\n"
            "--lines: also copy the lines that a move touches, without work on elements, do the\n"
            "  work on elements alone, and for transposes and sticks inside of lines both in a loop\n"
-           "--moves: instead of workloads, lines 'SRC -> DST' of FILE; - is standard input\n"
+           "--moves: instead of workloads, lines 'SRC -> DST' of FILE, but for comments (#); - is\n"
+           "  standard input\n"
            "--quick: does everything work? One call of each, at S and T unless --size is given;\n"
            "  no times and no ratios, since those of one call stand for nothing\n",
            MAX_ROUNDS);
@@ -565,6 +588,7 @@ int main(int argc, char **argv) {
     need(tg_threads_create(&threads, 2, &err), &err);
     const tg_executor pool = tg_threads_executor(threads);
     st.executor = &pool;
+    if (st.opt.moves != NULL && !moves_can_read("bench_relayout", st.opt.moves)) return 2;
     if (!open_json(&st)) return 4;
     const bool all = st.opt.moves != NULL ? run_moves(&st) : run_workloads(&st);
     const bool written = close_json(&st);

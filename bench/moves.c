@@ -1,39 +1,97 @@
 #include "moves.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { LINE_TEXT = 1024 };
 
-static const char ARROW[] = " -> ";
+static const char ARROW[] = " -> ", BLANKS[] = " \t\r\n";
 
-static bool complain(const char *program, int number, const char *what, const char *line) {
-    fprintf(stderr, "%s: line %d %s: '%.60s'\n", program, number, what, line);
+typedef struct reader {
+    const char *program;
+    each_move  *each;
+    void       *context;
+    int         number, moves; /* of lines, and how many are moves */
+    bool        all;           /* went well */
+} reader;
+
+static void complain(reader *r, const char *what, const char *line) {
+    fprintf(stderr, "%s: line %d %s: '", r->program, r->number, what);
+    for (int i = 0; i < 60 && line[i] != '\0'; i++) fputc(line[i] >= ' ' && line[i] <= '~' ? line[i] : '?', stderr);
+    fprintf(stderr, "'\n");
+    r->all = false;
+}
+
+/* Without the blanks around it. */
+static char *trimmed(char *text) {
+    text += strspn(text, BLANKS);
+    size_t n = strlen(text);
+    while (n > 0 && strchr(BLANKS, text[n - 1]) != NULL) n--;
+    text[n] = '\0';
+    return text;
+}
+
+static void read_line(reader *r, char *line) {
+    char        text[LINE_TEXT];
+    char *const src = trimmed(line), *const arrow = strstr(src, ARROW);
+    if (src[0] == '\0' || src[0] == '#') return;
+    r->moves++;
+    if (arrow == NULL) {
+        complain(r, "has no ' -> '", src);
+        return;
+    }
+    memcpy(text, src, strlen(src) + 1);
+    *arrow = '\0';
+    r->all &= r->each(r->context, r->number, text, trimmed(src), trimmed(arrow + strlen(ARROW)));
+}
+
+/* The rest of a line that was not read as a whole. */
+static void skip_line(FILE *f) {
+    for (int c = 0; c != EOF && c != '\n';) c = fgetc(f);
+}
+
+static void read_all(reader *r, FILE *f) {
+    char line[LINE_TEXT];
+    for (r->number = 1; fgets(line, sizeof line, f) != NULL; r->number++) {
+        const size_t n = strlen(line);
+        if (n + 1 < sizeof line && (n == 0 || line[n - 1] != '\n') && !feof(f)) {
+            complain(r, "has a byte 0", line);
+            r->moves++;
+        } else if (n + 1 == sizeof line && line[n - 1] != '\n') {
+            complain(r, "has more than 1022 characters", line);
+            r->moves++;
+            skip_line(f);
+        } else {
+            read_line(r, line);
+        }
+    }
+}
+
+static bool told(const char *program, const char *path) {
+    fprintf(stderr, "%s: %s: %s\n", program, path, strerror(errno));
     return false;
 }
 
-static bool read_from(FILE *f, const char *program, each_move *each, void *context) {
-    char line[LINE_TEXT], text[LINE_TEXT];
-    bool all = true;
-    for (int number = 1; fgets(line, sizeof line, f) != NULL; number++) {
-        if (strchr(line, '\n') == NULL && !feof(f))
-            return complain(program, number, "has more than 1022 characters", line);
-        line[strcspn(line, "\n")] = '\0';
-        if (line[0] == '\0' || line[0] == '#') continue;
-        memcpy(text, line, sizeof text);
-        char *const arrow = strstr(line, ARROW);
-        if (arrow == NULL) return complain(program, number, "has no ' -> '", line);
-        *arrow = '\0';
-        all &= each(context, number, text, line, arrow + strlen(ARROW));
-    }
-    return all;
+static bool is_standard_input(const char *path) { return strcmp(path, "-") == 0; }
+
+bool moves_can_read(const char *program, const char *path) {
+    FILE *const f = is_standard_input(path) ? NULL : fopen(path, "r");
+    if (f == NULL) return is_standard_input(path) || told(program, path);
+    fclose(f);
+    return true;
 }
 
 bool moves_read(const char *program, const char *path, each_move *each, void *context) {
-    FILE *const f = strcmp(path, "-") == 0 ? stdin : fopen(path, "r");
-    if (f == NULL) return perror(path), false;
-    bool all = read_from(f, program, each, context);
-    if (ferror(f)) perror(path), all = false;
+    reader      r = {program, each, context, 0, 0, true};
+    FILE *const f = is_standard_input(path) ? stdin : fopen(path, "r");
+    if (f == NULL) return told(program, path);
+    read_all(&r, f);
+    if (ferror(f)) r.all = told(program, path);
+    else if (r.moves == 0) {
+        fprintf(stderr, "%s: %s: there is no move in it\n", program, path);
+        r.all = false;
+    }
     if (f != stdin) fclose(f);
-    return all;
+    return r.all;
 }

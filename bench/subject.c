@@ -18,11 +18,17 @@ static tg_status layout_of(tg_layout *out, int64_t *bytes, const char *text, tg_
     return tg_layout_nbytes(bytes, out, err);
 }
 
-static tg_status set_layouts(subject *s, const char *src, const char *dst, uint32_t without, tg_error *err) {
+/* side: out, of which text is what is wrong; "" if it is both. */
+static tg_status set_layouts(subject *s, const char *src, const char *dst, uint32_t without, const char **side,
+                             tg_error *err) {
     static const uint64_t zero[2];
     tg_status             status = layout_of(&s->src_layout, &s->src_bytes, src, err);
-    if (status == TG_OK) status = layout_of(&s->dst_layout, &s->dst_bytes, dst, err);
+    *side = "src: ";
     if (status != TG_OK) return status;
+    status = layout_of(&s->dst_layout, &s->dst_bytes, dst, err);
+    *side = "dst: ";
+    if (status != TG_OK) return status;
+    *side = "";
     memset(&s->params, 0, sizeof s->params);
     s->params.dst = &s->dst_layout;
     s->params.src = &s->src_layout;
@@ -33,15 +39,17 @@ static tg_status set_layouts(subject *s, const char *src, const char *dst, uint3
 }
 
 void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without) {
-    tg_error err;
-    need(set_layouts(s, src, dst, without, &err), &err);
+    const char *side;
+    tg_error    err;
+    need(set_layouts(s, src, dst, without, &side, &err), &err);
 }
 
-bool subject_can(subject *s, const char *src, const char *dst, uint32_t without, const char *move) {
-    tg_error  err;
-    tg_status status = set_layouts(s, src, dst, without, &err);
+bool subject_can(subject *s, const char *src, const char *dst, uint32_t without, const char *place) {
+    const char *side;
+    tg_error    err;
+    tg_status   status = set_layouts(s, src, dst, without, &side, &err);
     if (status == TG_OK) status = tg_plan_init(&s->plan, &s->params, &err);
-    if (status != TG_OK) fprintf(stderr, "bench_relayout: %s: %s\n", move, err.message);
+    if (status != TG_OK) fprintf(stderr, "bench_relayout: %s: %s%s\n", place, side, err.message);
     return status == TG_OK;
 }
 

@@ -21,9 +21,9 @@ void need(tg_status status, const tg_error *err);
  * used. */
 void subject_layouts(subject *s, const char *src, const char *dst, uint32_t without);
 
-/* The same, where it is not known that they are right: false, with a sentence on standard error that names the move, if
- * they are not, or there is no plan. */
-bool subject_can(subject *s, const char *src, const char *dst, uint32_t without, const char *move);
+/* The same, where it is not known that they are right: false, with a sentence on standard error that names the side and
+ * `place`, where they are from, if they are not, or there is no plan. */
+bool subject_can(subject *s, const char *src, const char *dst, uint32_t without, const char *place);
 
 /* These are what the clock sees; the argument is a subject *. */
 void subject_plan(void *s);

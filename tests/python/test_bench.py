@@ -228,14 +228,14 @@ def test_bench_help_tells_all_options(cases):
 
 
 def run_lines(text, *words):
-    return subprocess.run([BENCH, "--moves", "-", "--quick", *words], input=text, text=True, capture_output=True,
-                          check=False)
+    return subprocess.run([BENCH, "--moves", "-", "--quick", "--threads", "1", *words], input=text, text=True,
+                          capture_output=True, check=False)
 
 
 def test_moves_of_a_file_take_the_place_of_workloads(cases, tmp_path):
     assert cases
-    turned, converted = "f16[64,77] -> f16[64,77]{0,1}", "f32[64,128] -> bf16[64,128]{1,0:T(8,128)(2,1)}"
-    run = run_lines(f"# of a test\n\n{turned}\n{converted}", "--lines", "--json", tmp_path / "a.json")
+    turned, converted = "f16[64,77] -> f16[64,77]{0,1}", 'f32[64,128]{1,0} /*"\\*/ -> bf16[64,128]{1,0:T(8,128)(2,1)}'
+    run = run_lines(f"  # of a test\n \t\n{turned} \r\n{converted}", "--lines", "--json", tmp_path / "a.json")
     assert run.returncode == 0 and run.stderr == ""
     rows = run.stdout[run.stdout.index("\nworkload"):].splitlines()[2:]
     assert rows[0] == turned and rows[2] == converted
@@ -248,17 +248,35 @@ def test_moves_of_a_file_take_the_place_of_workloads(cases, tmp_path):
 
 @pytest.mark.parametrize("line, complaint", [
     ("f16[64,77]", "line 2 has no ' -> ': 'f16[64,77]'"),
-    ("f16[64,77] -> f16[64,78]", "f16[64,77] -> f16[64,78]: plan: the shapes differ: dst [64,78], src [64,77]"),
-    ("f16[64,77] -> q16[64,77]", "f16[64,77] -> q16[64,77]: "),
+    ("f16[64,77] -> f16[64,78]", "line 2: plan: the shapes differ: dst [64,78], src [64,77]"),
+    ("f16[64,77] -> q16[64,77]", "line 2: dst: "),
+    ("f16[64,77] -> ", "line 2 has no ' -> ': 'f16[64,77] ->'"),
+    ("f16[64,\0 7]", "line 2 has a byte 0: 'f16[64,'"),
     ("f16[64,77] -> " + "f16[64,77]" * 40, "line 2: a layout has more than 255 characters"),
-    ("f16[99999999999] -> f16[99999999999]", "twice 199999999998 bytes do not fit into half of this machine's memory"),
+    ("f16[99999999999999] -> f16[99999999999999]", "twice 199999999999998 bytes do not fit into half of this machine"),
     ("f" * 2000, "line 2 has more than 1022 characters"),
 ])
 def test_moves_that_are_none_are_told_and_others_measured(cases, line, complaint):
     assert cases
-    run = run_lines(f"f16[8,9] -> f16[8,9]\n{line}\n")
+    run = run_lines(f"f16[8,9] -> f16[8,9]\n{line}\nf16[9,8] -> f16[9,8]\n")
     assert run.returncode == 2 and complaint in run.stderr and run.stderr.count("\n") == 1
-    assert "line 1 " in run.stdout and "verified" in run.stdout
+    assert re.search(r"^line 1 .* verified$", run.stdout, re.M) and re.search(r"^line 3 .* verified$", run.stdout, re.M)
+
+
+@pytest.mark.parametrize("text, words, complaint", [
+    ("", (), "bench_relayout: -: there is no move in it"),
+    ("# none\n", (), "bench_relayout: -: there is no move in it"),
+    ("f16[8,9] -> f16[8,9]", ("--threads", "2"), "so small a move is timed on one thread only"),
+    ("", ("--moves", "/nowhere/moves"), "bench_relayout: /nowhere/moves: No such file or directory"),
+])
+def test_moves_without_a_row_are_no_success(cases, tmp_path, text, words, complaint):
+    assert cases
+    kept = tmp_path / "a.json"
+    kept.write_text("kept")
+    run = run_lines(text, "--json", kept, *words)
+    assert run.returncode == 2 and complaint in run.stderr
+    if "--moves" in words:
+        assert kept.read_text() == "kept"
 
 
 def test_moves_and_workloads_are_not_mixed(cases):
