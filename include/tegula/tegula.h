@@ -7,9 +7,9 @@
  *  - Outputs come first, inputs are const. An output may alias an input of the same type.
  *  - A function that can fail returns tg_status and takes a tg_error * last (NULL is
  *    allowed). On failure no output is written unless it says so, and the error message is always set.
- *  - Nothing prints, aborts, reads the environment or keeps global state. Functions on
- *    values are pure: safe on any thread, no allocation. Only the create function of a handle
- *    (tg_threads) allocates.
+ *  - Nothing prints, aborts, reads the environment or keeps global state, but for what the
+ *    processor can do, which is asked once and always the same. Functions on values are pure: safe on any thread, no
+ * allocation. Only the create function of a handle (tg_threads) allocates.
  *  - Pointers must not be NULL unless it says so. A coordinate that is written needs room for
  *    ndim numbers, TG_MAX_NDIM always suffices.
  *  - Text is UTF-8 with an explicit length and needs no terminator. Functions that write

