@@ -369,12 +369,8 @@ static void print_start(const stage *st) {
     print_head(&st->opt);
 }
 
-/* false: there is none of that name and size. */
 static bool run_workloads(stage *st) {
-    const size_t most = largest_side(&st->opt);
-    if (most == 0)
-        return fprintf(stderr, "bench_relayout: no workload of such a name has such sizes and threads\n"), false;
-    make_buffers(st, most, strpbrk(st->opt.sizes, "LN") != NULL);
+    make_buffers(st, largest_side(&st->opt), strpbrk(st->opt.sizes, "LN") != NULL);
     print_start(st);
     for (int size = 0; size < SIZES; size++)
         for (int32_t i = 0; i < workload_count(); i++) {
@@ -574,6 +570,14 @@ static bool close_json(stage *st) {
     return false;
 }
 
+/* Is there anything to measure? If not, files stay as they are. */
+static bool can_start(const options *o) {
+    if (o->moves != NULL) return moves_can_read("bench_relayout", o->moves);
+    if (largest_side(o) > 0) return true;
+    fprintf(stderr, "bench_relayout: no workload of such a name has such sizes and threads\n");
+    return false;
+}
+
 int main(int argc, char **argv) {
     stage st = {.rows = 0};
     if (!read_options(&st.opt, argc, argv)) return 2;
@@ -588,7 +592,7 @@ int main(int argc, char **argv) {
     need(tg_threads_create(&threads, 2, &err), &err);
     const tg_executor pool = tg_threads_executor(threads);
     st.executor = &pool;
-    if (st.opt.moves != NULL && !moves_can_read("bench_relayout", st.opt.moves)) return 2;
+    if (!can_start(&st.opt)) return 2;
     if (!open_json(&st)) return 4;
     const bool all = st.opt.moves != NULL ? run_moves(&st) : run_workloads(&st);
     const bool written = close_json(&st);

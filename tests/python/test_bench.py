@@ -279,6 +279,16 @@ def test_moves_without_a_row_are_no_success(cases, tmp_path, text, words, compla
         assert kept.read_text() == "kept"
 
 
+def test_no_workload_leaves_files_as_they_are(cases, tmp_path):
+    assert cases
+    kept = tmp_path / "a.json"
+    kept.write_text("kept")
+    run = subprocess.run([BENCH, "--quick", "--threads", "1", "--filter", "nobody", "--json", kept], text=True,
+                         capture_output=True, check=False)
+    assert run.returncode == 2 and run.stderr.startswith("bench_relayout: no workload of such a name")
+    assert kept.read_text() == "kept"
+
+
 def test_moves_and_workloads_are_not_mixed(cases):
     assert cases
     run = run_lines("", "--filter", "a.stick")
