@@ -17,9 +17,12 @@
     _Pragma("GCC optimize(\"align-functions=64\", \"align-loops=16\", \"align-jumps=32\")") \
     _Pragma("GCC optimize(\"reorder-blocks-algorithm=simple\")")
 #define TG_ALIGN_FUNCTIONS_END _Pragma("GCC pop_options")
+/* From here on loops begin with a line. */
+#define TG_ALIGN_LOOPS _Pragma("GCC optimize(\"align-loops=64\")")
 #else
 #define TG_ALIGN_FUNCTIONS
 #define TG_ALIGN_FUNCTIONS_END
+#define TG_ALIGN_LOOPS
 #endif
 
 /* Where a sanitizer looks, or nothing is optimised, templates are functions: these are the same loads and stores in a

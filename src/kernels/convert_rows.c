@@ -30,10 +30,7 @@
  * A loop only remembers that some integer did not fit. The plain loops then find the first one. */
 #include "base/compiler.h"
 
-/* Where a loop begins inside of a line of the instruction cache, sticks into the middle of lines are 7 % slower. */
-#if defined(__GNUC__) && !defined(__clang__)
-#  pragma GCC optimize("align-loops=64")
-#endif
+TG_ALIGN_LOOPS /* else sticks into the middle of lines are 7 % slower, or not, as other code comes and goes */
 
 #include "base/checked.h"
 #include "kernels/convert_pairs.h"

@@ -43,7 +43,7 @@ typedef struct tg_block {
     int64_t dst_outer, dst_row, dst_col;   /* steps in bytes, any sign */
     int64_t src_outer, src_row, src_col;   /* also 0 */
     int64_t tail;                          /* elements of padding behind each row of columns in dst, written in the
-                                            * same pass; 0 in family strided */
+                                            * same pass; in family strided see tg_strided_takes_tail */
     const uint8_t *pad;                    /* TG_PAD_PATTERN bytes: the pad element again and again; if tail > 0 */
     tg_ragged ragged;                      /* family rows only: the last step of this loop has fewer columns, `last`, */
     int64_t last;                          /* and it alone has the tail */

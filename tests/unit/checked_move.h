@@ -244,13 +244,8 @@ static const tg_executor backwards = {run_backwards, &shared_out, 3}, crowd = {c
 
 /* Where sanitizers look, which takes ten times as long, those that differ most. That of threads sees one way alone, and
  * bytes are for other builds to judge. */
-#if defined(__SANITIZE_THREAD__)
-enum { THREADS_ALONE = true };
-#else
-enum { THREADS_ALONE = false };
-#endif
 static const way ways[] = {
-    {"on threads", true, false, &crowd},
+    {"on threads", true, false, &crowd}, /* the first one: run_on_threads */
     {"at once", false, false, NULL},       {"in steps", true, true, &backwards},
 #if !defined(TG_SANITIZED) && !defined(TG_TESTS_IMITATED)
     {"tuned", true, false, NULL},          {"backwards", true, false, &backwards},
@@ -311,7 +306,7 @@ static void check_move(const tg_layout *d, const tg_layout *s) {
     params.without = cpus[random_below(4)];
     params.hint = (uint32_t)random_below(3);
     const buffer src = buffer_make(s), blank = buffer_make(d);
-    if (THREADS_ALONE) run_on_threads(&params, blank, src);
+    if (THREAD_SANITIZER) run_on_threads(&params, blank, src);
     else check_all(&params, blank, src);
     free(src.memory);
     free(blank.memory);

@@ -9,6 +9,18 @@
 
 #include <cmocka.h>
 
+/* Does the sanitizer of threads look? */
+#if defined(__SANITIZE_THREAD__)
+#  define THREAD_SANITIZER 1
+#elif defined(__has_feature)
+#  if __has_feature(thread_sanitizer)
+#    define THREAD_SANITIZER 1
+#  endif
+#endif
+#ifndef THREAD_SANITIZER
+#  define THREAD_SANITIZER 0
+#endif
+
 enum { CREW = 4 };
 
 typedef struct crew {

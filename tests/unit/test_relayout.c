@@ -65,7 +65,7 @@ static void test_random_pairs(void **state) {
         const tg_layout s = random_layout(t.dtype, t.src, t.src_bits, ndim, shape);
         check_move(&d, &s);
     }
-    assert_true(shared_out > MOVES / (THREADS_ALONE ? 8 : 2)); /* small as they are */
+    assert_true(shared_out > MOVES / (THREAD_SANITIZER ? 8 : 2)); /* small as they are */
 }
 
 /* ---- the judge ---- */
@@ -95,7 +95,7 @@ static void break_each_place(const tg_plan_params *params, buffer dst, buffer sr
 
 static void test_each_place(void **state) {
     (void)state;
-    if (THREADS_ALONE) skip();
+    if (THREAD_SANITIZER) skip();
     static const verified rows[] = {
         {"u8[]", "u8[]"},
         {"f16[3,130] spyre", "f16[3,130]"}, /* converted */

@@ -16,17 +16,6 @@
 
 #include <cmocka.h>
 
-#if defined(__SANITIZE_THREAD__)
-#  define THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#  if __has_feature(thread_sanitizer)
-#    define THREAD_SANITIZER 1
-#  endif
-#endif
-#ifndef THREAD_SANITIZER
-#  define THREAD_SANITIZER 0
-#endif
-
 /* Sanitizers and compilers that do not optimise take more stack. */
 #if defined(TG_SANITIZED) || !defined(__OPTIMIZE__)
 #  define FRAMES_ARE_LARGER 1
