@@ -22,7 +22,9 @@ enum {
     /* Its third-level cache takes stores as fast as a core makes them, or not; of others nothing is known. */
     TG_CPU_STORES_FAST = 1 << 12,
     TG_CPU_STORES_SLOWLY = 1 << 13,
-    TG_CPU_ASKED = 1 << 14 /* in tg_cpu_known alone */
+    /* Parts of lines that go to memory are worth collecting in a buffer first. */
+    TG_CPU_COMBINES = 1 << 14,
+    TG_CPU_ASKED = 1 << 15 /* in tg_cpu_known alone */
 };
 
 /* 0 until asked; then TG_CPU_ASKED at least. Read and written by all threads, each of which finds the same. */

@@ -92,8 +92,9 @@ struct tg_mover {
     bool           sparing;   /* TG_CPU_SPARING, and src comes from memory */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* TG_CPU_FEW_STREAMS */
-    bool           claims;      /* TG_CPU_CLAIMS, of what writes dst itself, into the second-level cache or around the
-                                 * caches (parts of lines); false until set */
+    bool           direct;      /* it writes dst itself, into the second-level cache or around the caches (parts of
+                                 * lines); false until set */
+    bool           claims;      /* such a one, and TG_CPU_CLAIMS */
     bool halves; /* family bands, of single bits: folded by halves; TG_CPU_SPARING, not known of others */
     bool           apart;       /* family strided: its caller has no stage, so it may have one (apart_avx512.inc.h) */
     bool           at_hand;     /* such a one, where both sides are in the first-level cache; then it does not claim */

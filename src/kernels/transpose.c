@@ -49,10 +49,11 @@
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
- * of less than 16 bytes are read as a whole: few_avx512.inc.h). On Intel's processors lines of less than a cache line
- * go by strips, and short runs of few columns by windows: short_avx512.inc.h, windows_avx512.inc.h. Rows of less than a
- * stick that lie apart, or go on in other matrices, are written piece by piece where they belong
- * (gapped_avx512.inc.h). Small matrices are turned several at once (small_avx512.inc.h).
+ * of less than 16 bytes are read as a whole: few_avx512.inc.h). Into the second-level
+ * cache and around the caches lines of less than a cache line go by strips (short_avx512.inc.h), short runs of few
+ * columns by windows (windows_avx512.inc.h), and rows of less than a stick that lie apart, or go on in other matrices,
+ * piece by piece to where they belong (gapped_avx512.inc.h). Small matrices are turned several at once
+ * (small_avx512.inc.h).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
  * missing (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go
@@ -311,6 +312,13 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     enum { SETS_BYTES = 4096, WAYS = 8 };
     const int64_t alike = step & -step; /* the largest power of two that divides it */
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
+}
+
+/* The padding of all rows. */
+TG_OUTLINE void pad_rows(int width, const tg_mover *m, uint8_t *d, const tg_block *b) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            tg_fill_bytes(d + o * b->dst_outer + r * b->dst_row + b->cols * width, b->tail * width, b->pad, m->stream);
 }
 
 /* Matrices side by side, along rows or columns of dst, are one. Rows of few columns become longer ones: else each of

@@ -558,14 +558,14 @@ TG_INLINE bool V(pads_apart)(int width, const tg_mover *m, const uint8_t *d, con
 }
 
 TG_INLINE const uint8_t *V(run_padded)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (!V(pads_apart)(width, m, d, b)) return V(run_block)(width, m, d, s, b);
-    uint8_t *const pad = d + b->cols * width;
-    tg_block       part = *b;
-    part.tail = 0;
-    for (int64_t o = 0; o < b->outer; o++)
-        for (int64_t r = 0; r < b->rows; r++)
-            tg_fill_bytes(pad + o * b->dst_outer + r * b->dst_row, b->tail * width, b->pad, m->stream);
-    return V(run_block)(width, m, d, s, &part);
+    tg_block part;
+    if (V(pads_apart)(width, m, d, b)) {
+        pad_rows(width, m, d, b);
+        part = *b;
+        part.tail = 0;
+        b = &part;
+    }
+    return V(run_block)(width, m, d, s, b);
 }
 
 static const uint8_t *V(transpose_1)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

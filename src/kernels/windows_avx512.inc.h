@@ -1,4 +1,4 @@
-/* Few columns into the second-level cache of an Intel processor, with AVX-512; see transpose.c.
+/* Few columns into the second-level cache, with AVX-512; see transpose.c.
  *
  * Rows of 5 to 16 columns that follow each other are one run: a vector of it has at most 16 bytes of each line, a
  * window. They are loaded into the lanes of vectors, four lines in each; then one shuffle takes the bytes of two such
@@ -10,7 +10,8 @@
  * long: they have to be begun for each run (512 KiB, an Emerald Rapids, x memcpy: 5 columns of two bytes strands 0.49,
  * windows 0.56; 13 columns 0.40 and 0.28; runs of 64 rows of 5 columns 0.09 and 0.47). Rows of more than 32 bytes,
  * which are no strands, are better made piece by piece where runs go on (12 columns of four bytes, runs of 21 rows:
- * windows 0.31, pieces 0.41). */
+ * windows 0.31, pieces 0.41). On a Zen 4 strands win for 5 to 8 columns too (0.52 and 0.45), and lines that crowd a set
+ * of the first-level cache are no windows (12 of them 16 KiB apart 0.55 and 0.36). */
 
 enum { LEAST_WINDOWS = 5, MOST_WINDOWS = 16, WINDOW = 16, FOUR = 4, LEAST_STRANDS = 2048 };
 
@@ -119,10 +120,11 @@ DEFINE_WINDOWS(4)
 
 /* False if rows are not such. */
 TG_INLINE bool moved_windows(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (!m->claims || m->stream || width > 4 || b->tail > 0 || b->dst_row != b->cols * width) return false;
+    if (!m->direct || m->stream || width > 4 || b->tail > 0 || b->dst_row != b->cols * width) return false;
     const int64_t all = b->rows * b->dst_row;
-    const bool    few = b->cols <= 2 * FOUR || all < LEAST_STRANDS;
+    const bool    few = (b->cols <= 2 * FOUR && m->claims) || all < LEAST_STRANDS;
     const bool    pieces = b->cols > 2 * FOUR && b->dst_row > MOST_FEW && b->dst_outer == all;
+    if (!m->claims && is_crowded(b->src_col, b->cols)) return false;
     if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || !few) return false;
     if (width == 1) windows_1(d, s, b);
     else if (width == 2) windows_2(d, s, b);

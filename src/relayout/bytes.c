@@ -332,11 +332,13 @@ static bool draft_matrix(tg_draft *d) {
     return take_matrix(d, cols, rows, INT64_MAX, tg_band_rows(bits, src_bits < 8));
 }
 
-/* Whole bytes too, on an Intel processor: where rows of dst begin inside of cache lines, which the mover of whole bytes
- * leaves in parts, and of 4 bits in a cache wherever they begin. But it turns short rows that follow each other all at
- * once. (An Emerald Rapids, x memcpy: s4[1000,536856] to columns 0.26 and 0.40, back 0.31 and 0.55, a 32nd of it 0.48
- * and 0.66, 0.58 and 0.7; u2[1000,1073712] 0.23 and 0.27, 0.31 and 0.46; at 512 KiB s4[1000,1048] back 0.30 and 0.38,
- * u2[1000,2096] 0.22 and 0.25, single bits 0.22 and 0.19; rows of 250 elements, 256 MiB, 0.46 and 0.32.) */
+/* Whole bytes too: where rows of dst begin inside of cache lines, which the mover of whole bytes leaves in parts, and
+ * of 4 bits in a cache wherever they begin. But it turns short rows that follow each other all at once. (An Emerald
+ * Rapids, x memcpy: s4[1000,536856] to columns 0.26 and 0.40, back 0.31 and 0.55, a 32nd of it 0.48 and 0.66, 0.58 and
+ * 0.7; u2[1000,1073712] 0.23 and 0.27, 0.31 and 0.46; at 512 KiB s4[1000,1048] back 0.30 and 0.38, u2[1000,2096] 0.22
+ * and 0.25, single bits 0.22 and 0.19; rows of 250 elements, 256 MiB, 0.46 and 0.32. A Zen 4: the first two 0.30 and
+ * 0.50, 0.60; s4[1000,1048] back 0.28 and 0.32; u2[1000,1073712] 0.29 and 0.32, 0.45, but u2[1000,2096] 0.30 and 0.23,
+ * single bits from memory 0.35 and 0.22.) */
 static bool is_for_bands(const tg_draft *d, int32_t cols, int32_t rows) {
     enum { LINE_BITS = 8 * TG_LINE_BYTES, MOST_TURNED = 512 };
     const tg_loop *const c = &d->loop[cols], *const r = &d->loop[rows];
@@ -344,7 +346,9 @@ static bool is_for_bands(const tg_draft *d, int32_t cols, int32_t rows) {
     const bool           at_lines = (r->dst & (line - 1)) == 0, far = d->plan->far;
     if (tg_min(c->n, r->n) < line || (on != NONE && on != cols)) return false;
     if (r->dst == c->n && c->n <= tg_min(8 * TG_STICK_BYTES / bits, MOST_TURNED)) return false;
-    return (bits == 4 && !far) || (!at_lines && (bits > 1 || far));
+    const bool           sparing = (d->pair->cpu & TG_CPU_SPARING) != 0;
+    if (bits == 4 && !far) return true;
+    return !at_lines && (sparing ? bits > 1 || far : bits > 1 && far);
 }
 
 /* Do rows of dst begin and end at bytes? */
@@ -362,10 +366,9 @@ static int64_t columns_at_once(int64_t n, int64_t line) {
 }
 
 bool tg_draft_bands(tg_draft *d) {
-    const int32_t  bits = d->plan->dst_bits;
-    const uint32_t needed = TG_CPU_AVX512 | TG_CPU_SPARING;
+    const int32_t bits = d->plan->dst_bits;
     if (bits > 4 || bits != d->plan->src_bits || d->fill || d->converts || d->run > 0 || d->tail > 0) return false;
-    if ((d->pair->cpu & needed) != needed) return false;
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
     const int32_t cols = tg_draft_find_dst(d, 1), rows = tg_draft_find_src(d, 1);
     if (cols == NONE || rows == NONE || cols == rows) return false;
     if (!are_whole_rows(d, cols) || !is_for_bands(d, cols, rows)) return false;

@@ -125,7 +125,7 @@ static bool can_be_combined(const tg_plan_private *p) {
 
 bool tg_wants_combining(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
-    if (nest->slabs.nloops > 0 || !p->far || (!pair->tuning->combine && (pair->cpu & TG_CPU_CLAIMS) == 0) ||
+    if (nest->slabs.nloops > 0 || !p->far || !tg_may_combine(p, pair) ||
         p->dst_bits < 8 || p->src_bits < 8)
         return false;
     if (!is_covered(p, pair) || !has_parts(pair->dst)) return false;
@@ -163,7 +163,8 @@ bool tg_nest_combine(tg_plan_private *p, int64_t blocks) {
     if (!can_be_combined(p) || tg_nest_blocks(nest) > MOST_BLOCKS * blocks) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (!sort_loops(&nest->loop[box->first], box->nloops)) return false;
-    for (int32_t i = 0; i < nest->nmovers; i++) nest->mover[i].stream = nest->mover[i].claims = false;
+    for (int32_t i = 0; i < nest->nmovers; i++)
+        nest->mover[i].stream = nest->mover[i].direct = nest->mover[i].claims = false;
     p->stream = false;
     return true;
 }

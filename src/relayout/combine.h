@@ -26,6 +26,11 @@ static inline int64_t tg_combined_steps(const tg_plan_private *p, int64_t dst) {
 /* From its first byte in dst to behind its last one, or more: of ragged rows, and of tiles that are cut short. */
 int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_block *b);
 
+/* Is it worth passing parts of lines through one more buffer? */
+static inline bool tg_may_combine(const tg_plan_private *p, const tg_pair *pair) {
+    return pair->tuning->combine || (p->stream && (pair->cpu & TG_CPU_COMBINES) != 0);
+}
+
 /* Do boxes of a nest leave parts of lines to each other, so that it should be combined? Then it is made once more, with
  * blocks cut accordingly (plan->combines). */
 bool tg_wants_combining(const tg_plan_private *p, const tg_pair *pair);

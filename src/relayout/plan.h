@@ -253,7 +253,7 @@ typedef struct tg_tuning {
     int64_t shared_bytes;    /* from so much per thread on there are several tasks for each, so that threads end
                               * together; with less, a part that moves to another thread has to move to another cache
                               * as well, and one task each is faster */
-    bool    combine;         /* where boxes share lines, on any processor; else where stores wait for their lines */
+    bool    combine;         /* where boxes share lines, on any processor; else by TG_CPU_COMBINES */
     int64_t combined_bytes;  /* of dst: so many leave together there (combine_run.c) */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache; nor is it where the processor likes

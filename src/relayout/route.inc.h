@@ -148,7 +148,8 @@ static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
     const bool             claims = (d->pair->cpu & TG_CPU_CLAIMS) != 0, small = p->bytes <= FIRST_LEVEL;
-    m->claims = claims & (m->stream | !(p->far | small));
+    m->direct = m->stream | !(p->far | small);
+    m->claims = claims & m->direct;
     m->at_hand = claims & small;
     return true;
 }
@@ -276,7 +277,7 @@ static bool leaves_in_lines(const tg_draft *d) {
     const tg_block *b = &box->block;
     const int64_t   n = b->cols + b->tail, row = n * box->width;
     if (!d->plan->far || d->plan->combines || d->converts || box->family != TG_FAMILY_TRANSPOSE) return false;
-    if (!d->pair->tuning->combine && (d->pair->cpu & TG_CPU_CLAIMS) == 0) return false;
+    if (!tg_may_combine(d->plan, d->pair)) return false;
     if (b->tail == 0 || row >= TG_STICK_BYTES || row % TG_LINE_BYTES == 0 || b->dst_outer != row) return false;
     return b->outer > 1 && !tg_stays_near(d) &&
            tg_spaced_grain(row) * n * tg_spaced_pitch(TG_STICK_BYTES) <= TG_SPACED_BYTES;
