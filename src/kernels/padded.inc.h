@@ -34,8 +34,14 @@ TG_INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const
     return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
 }
 
-/* Such sticks, around the caches: lines with columns and lines without take turns. */
-TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
+/* Of a line with others: n bytes. */
+TG_INLINE void V(put_some)(uint8_t *d, const uint8_t *s, int64_t n, bool stream) {
+    if (stream) tg_stream_part(d, s, n);
+    else memcpy(d, s, (size_t)n);
+}
+
+/* Such sticks: lines with columns and lines without take turns. */
+TG_INLINE void V(sparse_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
     const walk      w = *v;
     const int64_t   at = (int64_t)((uintptr_t)d % TG_LINE_BYTES);
     const __m512i   pad = V(pad_line)(b->pad, at + b->cols), places = V(moved_up)(at);
@@ -48,14 +54,23 @@ TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b
         for (int64_t i = 0; i < w.along.n; i++, to += STICK, from += w.along.src) {
             const __m512i some = _mm512_castsi128_si512(_mm_maskz_loadu_epi8(cols, from));
             const __m512i all = _mm512_mask_permutexvar_epi8(pad, mask, places, some);
-            _mm512_storeu_si512(line, all);
-            if (i == 0) tg_stream_part(to + at, line + at, TG_LINE_BYTES - at);
-            else V(stream)(to, (V(vec))all);
-            V(stream)(to + TG_LINE_BYTES, (V(vec))pad);
+            if (w.claims) V(claim_stick)(to);
+            if (i > 0) {
+                V(put)(to, (V(vec))all, stream);
+            } else {
+                _mm512_storeu_si512(line, all);
+                V(put_some)(to + at, line + at, TG_LINE_BYTES - at, stream);
+            }
+            V(put)(to + TG_LINE_BYTES, (V(vec))pad, stream);
         }
         _mm512_storeu_si512(line, pad);
-        tg_stream_part(to, line, at);
+        V(put_some)(to, line, at, stream);
     }
+}
+
+TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    if (stream) V(sparse_sticks_of)(d, s, b, w, true);
+    else V(sparse_sticks_of)(d, s, b, w, false);
 }
 
 TG_INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {

@@ -191,7 +191,9 @@ TG_INLINE void V(window_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
 
 TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
     const walk w = *v;
-    if (w.claims) V(claimed_sticks)(d, s, &w);
+    /* Inside of lines each store writes a part of the line before it: while that is at hand. */
+    const bool inside = !stream && w.runs && w.ahead == 0 && (uintptr_t)d % TG_LINE_BYTES != 0;
+    if (w.claims || inside) V(claimed_sticks)(d, s, &w);
     else if (stream && w.windows && w.across.src == STICK) V(window_sticks)(d, s, &w);
     else if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
     else if (stream && w.ahead > 0) V(bands)(d, s, &w, true, true, false);
@@ -407,11 +409,13 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
     const bool lines = m->stream && at_lines(d, &w);
     if (b->cols == STICK && b->tail == 0 && (lines || !m->stream))
         V(sticks)(d, s, &w, lines);
+#if VEC == 64
+    else if (b->cols + b->tail == STICK && (uintptr_t)d % TG_LINE_BYTES != 0 && V(columns_in_one_line)(d, b, &w))
+        V(sparse_sticks)(d, s, b, &w, m->stream);
+#endif
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
         V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
-    else if (m->stream && b->cols + b->tail == STICK && b->tail > 0 && V(columns_in_one_line)(d, b, &w))
-        V(sparse_sticks)(d, s, b, &w);
     else if (!lines && V(joined_rows)(m, d, s, b, &w))
         return;
     else if (b->tail == 0 && b->cols <= MOST_UNIT && w.along.dst <= TG_NEARER_STEP &&

@@ -56,8 +56,8 @@
  * (small_avx512.inc.h).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
- * missing (missing.inc.h). Where stores wait for their lines, several blocks that are one run of dst inside of lines go
- * together (turns_joined_avx512.inc.h).
+ * missing (missing.inc.h). Several blocks that are one run of dst inside of lines go together
+ * (turns_joined_avx512.inc.h).
  *
  * Stores into a cache that cross its lines wait for two of them: rows that begin inside of lines ask for both between
  * the shuffles of a square (an Emerald Rapids, tiles of (8,128) to rows of 510 elements of four bytes, 512 KiB, x
@@ -601,7 +601,7 @@ tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width) {
 bool tg_transpose_together(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
                            int64_t dst_step, int64_t src_step) {
 #if TG_HAVE_X86
-    if (m->claims && m->move == tg_transpose_for(TG_CPU_AVX512, m->dst_width))
+    if (m->direct && m->move == tg_transpose_for(TG_CPU_AVX512, m->dst_width))
         return joined_turns_64(m, d, s, b, n, dst_step, src_step);
 #endif
     (void)m, (void)d, (void)s, (void)b, (void)n, (void)dst_step, (void)src_step;
