@@ -12,7 +12,7 @@ static const char *const stores_names[LINES_STORES] = {"plain", "around", "next"
 #  include "turning.h"
 
 #  define JOINING __attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi")))
-#  define JOINER JOINING __attribute__((always_inline)) static inline
+#  define JOINER JOINING INLINED
 
 enum { JOINED = 8 }; /* sticks with loads of their own */
 

@@ -26,7 +26,7 @@
 #endif
 
 /* Where a sanitizer looks, or nothing is optimised, templates are functions: these are the same loads and stores in a
- * fifth of the code (kernels/transpose.c without optimisation: 106 -> 1.3 seconds). */
+ * fifth of the code (the kernels of transposes without optimisation: 106 -> 1.3 seconds). */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #  define TG_SANITIZED 1
 #elif defined(__has_feature)

@@ -557,10 +557,17 @@ TG_INLINE bool V(pads_apart)(int width, const tg_mover *m, const uint8_t *d, con
     return !m->stream && V(ways_of)(width, &part, true) > 0;
 }
 
+/* The padding of all rows. */
+TG_OUTLINE void V(pad_rows)(int width, const tg_mover *m, uint8_t *d, const tg_block *b) {
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r++)
+            tg_fill_bytes(d + o * b->dst_outer + r * b->dst_row + b->cols * width, b->tail * width, b->pad, m->stream);
+}
+
 TG_INLINE const uint8_t *V(run_padded)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     tg_block part;
     if (V(pads_apart)(width, m, d, b)) {
-        pad_rows(width, m, d, b);
+        V(pad_rows)(width, m, d, b);
         part = *b;
         part.tail = 0;
         b = &part;

@@ -53,7 +53,7 @@ static void random_shape(int32_t *ndim, int64_t *shape, int64_t limit) {
 
 static void test_random_pairs(void **state) {
     (void)state;
-    enum { MOVES = 2000 };
+    enum { MOVES = 2000 / SAMPLED };
     for (int i = 0; i < MOVES; i++) {
         move_seed = random_state;
         const type_pair t = pairs[random_below(PAIRS)];

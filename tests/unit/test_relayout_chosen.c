@@ -518,7 +518,7 @@ static void test_tail_of_chunks(void **state) {
     (void)state;
     const int64_t   shape[] = {3, 300};
     const tg_layout s = dense(TG_F32, 2, shape), d = sticks(TG_F32, 3, 300, 512);
-    for (int i = 0; i < 200; i++) {
+    for (int i = 0; i < 200 / SAMPLED; i++) {
         move_seed = random_state;
         check_move(&d, &s);
     }
@@ -548,7 +548,7 @@ static void test_ragged_rows(void **state) {
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const tg_layout a = layout_of(texts[i][0]), b = layout_of(texts[i][1]);
-        for (int k = 0; k < 20; k++) {
+        for (int k = 0; k < 20 / SAMPLED; k++) {
             move_seed = random_state;
             check_move(&b, &a);
             check_move(&a, &b);
