@@ -86,7 +86,7 @@ TG_NO_CHECKS TG_OUTLINE __m512i put_last_together(const uint8_t *s, int64_t step
                         : put_together(4, copy, WINDOW, last, place);
 }
 
-TG_INLINE void windows_block(int width, int groups, uint8_t *d, const uint8_t *s, const tg_block *b) {
+TG_INLINE void windows_block(int width, int groups, bool claims, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const short_lines l = short_lines_of(width, s, b);
     const int64_t     step = b->src_col, last = (b->cols - FOUR) * step;
     const int64_t     reach = tg_max((b->cols - 1) * step, 0) + WINDOW;
@@ -97,7 +97,7 @@ TG_INLINE void windows_block(int width, int groups, uint8_t *d, const uint8_t *s
         const uint8_t *from = s;
         for (int64_t i = 0, k = 0; i < all; i += VEC) {
             const uint8_t *const p = from + w.at[k];
-            TG_CLAIM(d + i + TG_CLAIMED);
+            if (claims) TG_CLAIM(d + i + TG_CLAIMED);
             const __m512i v = p + reach <= l.end ? put_together(groups, p, step, last, w.place[k])
                                                  : put_last_together(p, step, b->cols, line - (p - s), w.place[k]);
             if (all - i >= VEC) V(store)(d + i, (V(vec))v);
@@ -108,10 +108,13 @@ TG_INLINE void windows_block(int width, int groups, uint8_t *d, const uint8_t *s
 }
 
 #define DEFINE_WINDOWS(width)                                                                                          \
-  TG_NO_CHECKS TG_OUTLINE void windows_##width(uint8_t *d, const uint8_t *s, const tg_block *b) {                      \
-    if (b->cols <= 8) windows_block(width, 2, d, s, b);                                                                \
-    else if (b->cols <= 12) windows_block(width, 3, d, s, b);                                                          \
-    else windows_block(width, 4, d, s, b);                                                                             \
+  TG_NO_CHECKS TG_OUTLINE void windows_##width(bool claims, uint8_t *d, const uint8_t *s, const tg_block *b) {         \
+    if (b->cols <= 8)                                                                                                  \
+      windows_block(width, 2, claims, d, s, b);                                                                        \
+    else if (b->cols <= 12)                                                                                            \
+      windows_block(width, 3, claims, d, s, b);                                                                        \
+    else                                                                                                               \
+      windows_block(width, 4, claims, d, s, b);                                                                        \
   }
 DEFINE_WINDOWS(1)
 DEFINE_WINDOWS(2)
@@ -126,8 +129,8 @@ TG_INLINE bool moved_windows(int width, const tg_mover *m, uint8_t *d, const uin
     const bool    pieces = b->cols > 2 * FOUR && b->dst_row > MOST_FEW && b->dst_outer == all;
     if (!m->claims && is_crowded(b->src_col, b->cols)) return false;
     if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || !few) return false;
-    if (width == 1) windows_1(d, s, b);
-    else if (width == 2) windows_2(d, s, b);
-    else windows_4(d, s, b);
+    if (width == 1) windows_1(m->claims, d, s, b);
+    else if (width == 2) windows_2(m->claims, d, s, b);
+    else windows_4(m->claims, d, s, b);
     return true;
 }
