@@ -31,7 +31,12 @@
  * lines on their way. A Zen 5 has enough of them for eight. */
 #define TG_FETCH(p)           __builtin_prefetch((p), 0, 2)
 #define TG_FETCH_NEAR(p)      __builtin_prefetch((p), 0, 3)
-#define TG_FETCH_AS(p, near)  ((near) ? TG_FETCH_NEAR(p) : TG_FETCH(p))
+/* Not by ?:, of which clang 14 crashes without optimisation. */
+#define TG_FETCH_AS(p, near)        \
+    do {                            \
+        if (near) TG_FETCH_NEAR(p); \
+        else TG_FETCH(p);           \
+    } while (0)
 /* A line that is written soon, into the first-level cache. A processor with AVX2 that lacks prfchw does nothing. */
 #define TG_CLAIM(p) __builtin_prefetch((p), 1, 3)
 /* So many bytes before it is written: 128 to 2048 are the same. */
