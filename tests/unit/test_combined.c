@@ -107,9 +107,35 @@ static void test_random(void **state) {
     if (found < 300 / SAMPLED) fail_msg("%d plans are combined", found);
 }
 
+/* Of itself where stores go around the caches: as large as it is, or by the caller's word. */
+static void test_hints(void **state) {
+    (void)state;
+    static const struct {
+        const char *shape;
+        uint32_t    hint;
+        bool        together;
+    } cases[] = {
+        {"u8[2,3,256,255]", 0, false},
+        {"u8[400,3,256,255]", 0, true},
+        {"u8[400,3,256,255]", TG_HINT_CACHED, false},
+        {"u8[40,3,256,255]", TG_HINT_DEVICE, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s{3,2,1,0:T(8,128)(4,1)}", cases[i].shape);
+        const tg_layout      src = layout_of(text), dst = layout_of(cases[i].shape);
+        const tg_plan_params params = {.dst = &dst, .src = &src, .hint = cases[i].hint, .threads = 1};
+        tg_plan              p;
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        const bool want = cases[i].together && (tg_cpu_features() & TG_CPU_COMBINES) != 0;
+        if (leaves_together(&p) != want) fail_msg("%s, hint %u: not %d", cases[i].shape, cases[i].hint, want);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_hints),
         cmocka_unit_test(test_random),
     };
     random_state = 20261127;
