@@ -176,7 +176,7 @@ TG_OUTLINE void move_apart(int width, const tg_mover *m, uint8_t *d, const uint8
     turn.move = tg_transpose_for(TG_CPU_AVX512, width);
     turn.far = turn.fetches = turn.sparing = turn.staged = false;
     turn.stream = m->stream && !scatters;
-    turn.direct = m->direct && !scatters;
+    turn.to_dst = m->to_dst && !scatters;
     turn.claims = m->claims && !scatters;
     for (int64_t z = 0; z < a.z.n; z++)
         for (int64_t y = 0; y < a.y.n * a.y2.n; y += t.y.n * t.y2.n) {

@@ -42,7 +42,7 @@ TG_INLINE void V(run_even_stick)(int width, bool far, const matrix *a, const eve
 /* The rows from `first` on, fewer than a square has; the last strip may write some rows once more. */
 TG_INLINE void V(run_even_strips)(int width, const matrix *a, const even_stick *k, int64_t first) {
     const int  n = VEC / width, least = 16 / width;
-    const bool claims = a->ahead;
+    const bool claims = a->claims;
     for (int64_t r = first; r < a->dst.n; r += least) {
         const int64_t        at = tg_min(r, a->dst.n - least);
         const uint8_t *const s = k->s + at * width;
@@ -68,12 +68,12 @@ TG_INLINE void V(run_even)(int width, matrix *a) {
     const int64_t sticks = a->src.n / side, squares = a->dst.n * width / VEC * VEC / width;
     if (a->dst.n < 16 / width) return;
 #if VEC == 64
-    if (a->ahead && go_in_pieces(width, a)) {
+    if (a->claims && go_in_pieces(width, a)) {
         a->first = run_in_pieces(width, a);
         return;
     }
-    if (a->ahead && sticks > 0 && squares > 0) run_ahead(width, a, sticks, squares);
-    const bool done = a->ahead;
+    if (a->claims && sticks > 0 && squares > 0) run_ahead(width, a, sticks, squares);
+    const bool done = a->claims;
 #else
     const bool done = false;
 #endif
@@ -93,7 +93,7 @@ TG_INLINE void V(run_even)(int width, matrix *a) {
 TG_INLINE void V(run_even_all)(int width, matrix *a) {
     const int64_t side = STICK / width;
     V(run_even)(width, a);
-    if (!a->ahead || a->first == 0 || a->first == a->cols || a->src.n < a->cols) return;
+    if (!a->claims || a->first == 0 || a->first == a->cols || a->src.n < a->cols) return;
     matrix rest = *a;
     rest.d += (a->cols - side) * width;
     rest.s += (a->cols - side) * a->src.step;

@@ -1,9 +1,9 @@
-/* Rows of few columns that do not follow each other, into the caches of an Intel processor, with AVX-512; see
- * transpose.c.
+/* Rows of few columns that do not follow each other, into the second-level cache, with AVX-512; see transpose.c.
  *
  * Rows of 16 bytes to a stick, with gaps that others fill, or with a line of padding: pieces of 16, 32 and 64 bytes of
- * a row, of 64 bytes of each line (narrow.inc.h), are stored where they belong. What stores wait for, their lines, is
- * asked for before. So are columns of two loops, which together are such rows, 16 bytes at a time.
+ * a row, of 64 bytes of each line (narrow.inc.h), are stored where they belong. Where stores wait for their lines,
+ * these are asked for before, and only there rows with padding go so. Likewise columns of two loops, which together are
+ * such rows, 16 bytes at a time.
  *
  *     512 KiB, an Emerald Rapids, x memcpy                               before  now
  *     [6,10923] of eight bytes from tiles of (4,128) to columns          0.18    0.55
@@ -115,7 +115,7 @@ TG_INLINE bool are_gapped(int width, const uint8_t *d, const tg_block *b) {
 TG_INLINE bool moved_gapped(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     static gapped_move *const even[] = {gapped_1, gapped_2, gapped_4, gapped_8};
     static gapped_move *const joined[] = {gapped_columns_1, gapped_columns_2, gapped_columns_4, gapped_columns_8};
-    if (!m->direct || m->stream || !are_gapped(width, d, b)) return false;
+    if (!m->to_dst || m->stream || !are_gapped(width, d, b)) return false;
     if (b->tail > 0 && !m->claims) return false; /* a Zen 4, [16,128,63] of four bytes to sticks: 0.35 -> 0.27 */
     (are_joined(width, b) ? joined : even)[__builtin_ctz((unsigned)width)](m->claims, d, s, b);
     return true;

@@ -28,14 +28,14 @@ typedef struct matrix {
     int64_t        seam;     /* pipeline of seams alone: bytes of a row in its last stick */
     bool           joined;   /* and the last row of a matrix is followed by the next one */
     bool           seams;    /* these go so */
-    bool           claims;   /* parts of lines are stored plainly, into lines that were asked for */
+    bool           claims;   /* lines of dst are asked for before, and parts of lines stored plainly; evenly spaced
+                              * lines of src are fetched, too, into the first-level cache */
     bool carried; /* around the caches: rows begin anywhere, and some go on from stick to stick in a buffer */
     bool           far, fetches; /* as in the mover */
     bool           even;     /* into a cache; lines are evenly spaced, and so are rows, or groups of them: */
     int64_t        group, pair; /* bytes from groups 0 and 2 to the next one, and from group 0 to group 2 */
     bool           halves;   /* and squares' lines crowd each other: by half squares */
     bool           crowded;  /* lines of a stick do */
-    bool           ahead;    /* evenly spaced ones are fetched, and so are rows, into the first-level cache */
     bool           solid;    /* far; src is one piece of memory, its lines are sticks */
     bool           between;  /* around the caches, later lines are fetched between stores */
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */

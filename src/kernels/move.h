@@ -92,12 +92,12 @@ struct tg_mover {
     bool           sparing;   /* TG_CPU_SPARING, and src comes from memory */
     bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* TG_CPU_FEW_STREAMS */
-    bool           direct;      /* it writes dst itself, into the second-level cache or around the caches (parts of
-                                 * lines); false until set */
-    bool           claims;      /* such a one, and TG_CPU_CLAIMS */
+    bool           to_dst;      /* TG_CPU_AVX512, of what writes dst itself and no stage, into the second-level cache or
+                                 * around the caches (parts of lines); false until set */
+    bool           claims;      /* TG_CPU_CLAIMS, likewise, whatever the vectors */
     bool halves; /* family bands, of single bits: folded by halves; TG_CPU_SPARING, not known of others */
     bool           apart;       /* family strided: its caller has no stage, so it may have one (apart_avx512.inc.h) */
-    bool           at_hand;     /* such a one, where both sides are in the first-level cache; then it does not claim */
+    bool           at_hand;     /* both sides are in the first-level cache, and pieces are faster there; never claims */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;

@@ -34,12 +34,6 @@ TG_INLINE bool V(columns_in_one_line)(const uint8_t *d, const tg_block *b, const
     return w->runs && b->cols <= 16 && at + b->cols <= TG_LINE_BYTES && w->across.dst % TG_LINE_BYTES == 0;
 }
 
-/* Of a line with others: n bytes. */
-TG_INLINE void V(put_some)(uint8_t *d, const uint8_t *s, int64_t n, bool stream) {
-    if (stream) tg_stream_part(d, s, n);
-    else memcpy(d, s, (size_t)n);
-}
-
 /* Such sticks: lines with columns and lines without take turns. */
 TG_INLINE void V(sparse_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
     const walk      w = *v;
@@ -59,12 +53,12 @@ TG_INLINE void V(sparse_sticks_of)(uint8_t *d, const uint8_t *s, const tg_block 
                 V(put)(to, (V(vec))all, stream);
             } else {
                 _mm512_storeu_si512(line, all);
-                V(put_some)(to + at, line + at, TG_LINE_BYTES - at, stream);
+                tg_put_part(to + at, line + at, TG_LINE_BYTES - at, !stream);
             }
             V(put)(to + TG_LINE_BYTES, (V(vec))pad, stream);
         }
         _mm512_storeu_si512(line, pad);
-        V(put_some)(to, line, at, stream);
+        tg_put_part(to, line, at, !stream);
     }
 }
 

@@ -1,4 +1,4 @@
-/* Transposes in the first and the second-level cache of an Intel processor, 16 bytes of a line at a time; see
+/* Transposes in the second-level cache of an Intel processor, and in the first one, 16 bytes of a line at a time; see
  * transpose.c.
  *
  * A vector gets 16 bytes of each of four lines, inserted while they are loaded: shuffles across its lanes are spared,

@@ -34,12 +34,12 @@
  * of two and more whole lines are joined in registers, with shorter ones behind them; all others in a buffer (lines.h).
  * Where stores wait for their lines, sticks are joined of lines of src as they are, each of which is loaded once, in
  * bands of 32 from memory, and where runs follow each other the line between two of them is made whole as well (an
- * Emerald Rapids, as all of these: L 0.98 -> 1.05 of memcpy, N 1.49 -> 1.60, M 1.20 -> 1.27). A block that is one run
- * of dst is everywhere written from end to end, padding and all, with two parts of lines only (of the same move to a
- * line, L, N, M: sticks of three dimensions with padding 0.86, 0.93, 0.85 -> 0.96, 0.99, 1.02; T(8,128) 0.96, 0.95,
- * 0.85 -> 1.04, 1.02, 0.95; a Zen 4, x memcpy, L and N: 0.69, 0.43 -> 0.95, 1.01; 0.68, 0.72 -> 0.96, 0.92). Parts of
- * lines at both ends of a run go around the caches, 16 bytes at a time, or where stores wait for their lines, by a
- * plain store (M: 1.18 times as fast). */
+ * Emerald Rapids: L 0.98 -> 1.05 of memcpy, N 1.49 -> 1.60, M 1.20 -> 1.27). With vectors of a line, a block that is
+ * one run of dst is written around the caches from end to end, padding and all, with two parts of lines only (of the
+ * same move to a line, L, N, M, there: sticks of three dimensions with padding 0.86, 0.93, 0.85 -> 0.96, 0.99, 1.02;
+ * T(8,128) 0.96, 0.95, 0.85 -> 1.04, 1.02, 0.95; a Zen 4, x memcpy, L and N: 0.69, 0.43 -> 0.95, 1.01; 0.68, 0.72 ->
+ * 0.96, 0.92). Parts of lines at both ends of a run go around the caches, 16 bytes at a time, or where stores wait for
+ * their lines, by a plain store (M: 1.18 times as fast). */
 #include "kernels/lines.h"
 #include "kernels/target.h"
 #include "kernels/units.h"

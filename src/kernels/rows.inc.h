@@ -160,7 +160,7 @@ TG_INLINE void V(bands)(uint8_t *d, const uint8_t *s, const walk *w, bool stream
 }
 
 /* dst from end to end. */
-TG_INLINE void V(claimed_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
+TG_INLINE void V(sticks_in_order)(uint8_t *d, const uint8_t *s, const walk *w) {
     for (int64_t o = 0; o < w->across.n; o++, d += w->across.dst, s += w->across.src) {
         uint8_t       *to = d;
         const uint8_t *from = s;
@@ -191,9 +191,10 @@ TG_INLINE void V(window_sticks)(uint8_t *d, const uint8_t *s, const walk *w) {
 
 TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stream) {
     const walk w = *v;
-    /* Inside of lines each store writes a part of the line before it: while that is at hand. */
+    /* Inside of lines two sticks share one: in the order of dst the second of them finds it in the first-level cache,
+     * whoever asked for it (512 KiB, a Zen 4: 0.86 -> 0.95 of memcpy). */
     const bool inside = !stream && w.runs && w.ahead == 0 && (uintptr_t)d % TG_LINE_BYTES != 0;
-    if (w.claims || inside) V(claimed_sticks)(d, s, &w);
+    if (w.claims || inside) V(sticks_in_order)(d, s, &w);
     else if (stream && w.windows && w.across.src == STICK) V(window_sticks)(d, s, &w);
     else if (stream && w.ahead > 0 && w.near) V(bands)(d, s, &w, true, true, true);
     else if (stream && w.ahead > 0) V(bands)(d, s, &w, true, true, false);

@@ -14,8 +14,8 @@
  *     row a, bytes from  0  3  6 | 1  4  7 | 2  5
  *     row b              the same, one byte further on
  *
- * What a store into a cache waits for, its line, is asked for before the shuffles (TG_CLAIM). Around the caches go rows
- * that begin at lines.
+ * Where stores into a cache wait for their lines, these are asked for before the shuffles (TG_CLAIM). Around the caches
+ * go rows that begin at lines.
  *
  *     512 KiB, an Emerald Rapids, x memcpy                       before  now
  *     [255,3] bytes to three planes of T(8,128)                  0.09    0.49
@@ -266,10 +266,10 @@ TG_INLINE V(turn_narrow_move) *short_move(int width, const tg_block *b) {
     return width == 4 ? short_block_4_0 : short_block_8_0;
 }
 
-/* Where stores do not wait for their lines, two others are faster: long rows of lines that follow each other, and lines
- * that crowd a set of the first-level cache (512 KiB, a Zen 4, x memcpy: seven bytes to rows of 75000 0.80, by strips
- * 0.29; three bytes 28 KiB apart 0.42 and 0.30). */
-TG_INLINE bool suits_strips(int width, const tg_block *b) {
+/* Where stores do not wait for their lines, two kinds of blocks are faster by squares: long rows out of lines that
+ * follow each other, and lines that crowd a set of the first-level cache (512 KiB, a Zen 4, x memcpy: seven bytes to
+ * rows of 75000 0.80, so 0.29; three bytes 28 KiB apart 0.42 and 0.30). */
+TG_INLINE bool suits_short(int width, const tg_block *b) {
     if (b->src_col == b->rows * width) return b->cols * width < LONG_ROW;
     return !is_crowded(b->src_col, VEC / width);
 }
@@ -277,7 +277,7 @@ TG_INLINE bool suits_strips(int width, const tg_block *b) {
 /* False if lines are not such. Those that go on in the next matrix are longer. */
 TG_INLINE bool moved_short(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t line = b->rows * width, all = b->outer > 1 && b->src_outer == line ? b->outer * line : line;
-    if (!m->direct || width > 8 || all >= TG_LINE_BYTES || (!m->claims && !suits_strips(width, b))) return false;
+    if (!m->to_dst || width > 8 || all >= TG_LINE_BYTES || (!m->claims && !suits_short(width, b))) return false;
     short_move(width, b)(m, d, s, b);
     return true;
 }

@@ -49,10 +49,10 @@
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
- * of less than 16 bytes are read as a whole: few_avx512.inc.h). Into the second-level
- * cache and around the caches lines of less than a cache line go by strips (short_avx512.inc.h), short runs of few
- * columns by windows (windows_avx512.inc.h), and rows of less than a stick that lie apart, or go on in other matrices,
- * piece by piece to where they belong (gapped_avx512.inc.h). Small matrices are turned several at once
+ * of less than 16 bytes are read as a whole: few_avx512.inc.h). With AVX-512 lines of less than a cache line go by
+ * strips, into the second-level cache and around the caches (short_avx512.inc.h); into that cache short runs of few
+ * columns go by windows (windows_avx512.inc.h), and rows of less than a stick that lie apart, or go on in other
+ * matrices, piece by piece to where they belong (gapped_avx512.inc.h). Small matrices are turned several at once
  * (small_avx512.inc.h).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
@@ -123,8 +123,8 @@ tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width) {
                                            plain_tiles_unit64, plain_tiles_unit128};
     const int i = __builtin_ctz((unsigned)width);
 #if TG_HAVE_X86
-    if ((cpu & TG_CPU_AVX512) != 0) return tg_listed_avx512[i];
-    if ((cpu & TG_CPU_AVX2) != 0) return tg_listed_avx2[i];
+    if ((cpu & TG_CPU_AVX512) != 0) return tg_tiles_avx512[i];
+    if ((cpu & TG_CPU_AVX2) != 0) return tg_tiles_avx2[i];
 #elif TG_HAVE_NEON
     static tg_turn_tiles *const neon[] = {tiles_1_16, tiles_2_16, tiles_4_16, tiles_8_16, tiles_16_16};
     if ((cpu & TG_CPU_NEON) != 0) return neon[i];
@@ -135,8 +135,7 @@ tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width) {
 
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width) {
     static tg_block_move *const plain[] = {plain_unit8, plain_unit16, plain_unit32, plain_unit64, plain_unit128};
-    int                         i = 0;
-    while (width >> i > 1) i++;
+    const int                   i = __builtin_ctz((unsigned)width);
 #if TG_HAVE_X86
     if ((cpu & TG_CPU_AVX512) != 0) return tg_transposes_avx512[i];
     if ((cpu & TG_CPU_AVX2) != 0) return tg_transposes_avx2[i];

@@ -1,6 +1,6 @@
 /* What transposes with vectors of any length share: blocks and tiles in plain C, lines and their sticks, which way a
- * block goes, places, and lists for shuffles. Each length has a file of its own, since it takes half a minute to
- * compile; see transpose.c. */
+ * block goes, places, and lists for shuffles. Those of 32 and 64 bytes have files of their own, since either takes half
+ * a minute to compile; see transpose.c. */
 #ifndef TG_KERNELS_TRANSPOSE_H
 #define TG_KERNELS_TRANSPOSE_H
 
@@ -288,7 +288,6 @@ TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width); /* a Zen 5 reads whole ones as fast or faster */
     a->crowded = is_crowded(a->src.step, STICK / width);
-    a->ahead = m->claims;
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&
                  (width == 1 || a->src.step != STICK);
     a->solid = a->far && !a->carried && (a->lead == 0 || (a->cols * width == STICK && a->dst.step == STICK)) &&
@@ -435,12 +434,5 @@ TG_INLINE uint8_t *row_at(const places *p, int n, int l, int i) {
 #define ZIP8(a, b, c, d) d
 
 #define LOAD128(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
-
-#if TG_HAVE_X86
-/* Of 1, 2, 4, 8 and 16 bytes. */
-enum { TG_TRANSPOSES = 5 };
-extern tg_block_move *const tg_transposes_avx512[TG_TRANSPOSES], *const tg_transposes_avx2[TG_TRANSPOSES];
-extern tg_turn_tiles *const tg_listed_avx512[TG_TRANSPOSES], *const tg_listed_avx2[TG_TRANSPOSES];
-#endif
 
 #endif

@@ -87,7 +87,7 @@ TG_OUTLINE void V(unbroken_pieces)(uint8_t *d, const uint8_t *s, const V(unbroke
 
 /* Pieces of src are read side by side, no more than bands have. */
 TG_INLINE bool V(joined_unbroken)(const tg_mover *m, uint8_t *d, const uint8_t *s, const V(unbroken) *u) {
-    if (!m->stream || !m->direct || (uintptr_t)d % TG_LINE_BYTES == 0 || u->n % TG_LINE_BYTES != 0) return false;
+    if (!m->stream || !m->to_dst || (uintptr_t)d % TG_LINE_BYTES == 0 || u->n % TG_LINE_BYTES != 0) return false;
     if (u->along.dst != u->n) return false;
     if (u->across.n > 1 && (u->across.dst != u->along.n * u->n || u->along.n > JOINED_BAND)) return false;
     if (u->n == STICK) V(unbroken_sticks)(d, s, u);

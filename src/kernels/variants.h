@@ -16,4 +16,9 @@ tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_bands_for(uint32_t cpu, int32_t bits);
 
+/* Transposes of 1, 2, 4, 8 and 16 bytes with vectors of so many, and those of listed tiles; on x86-64. */
+enum { TG_TRANSPOSES = 5 };
+extern tg_block_move *const tg_transposes_avx512[TG_TRANSPOSES], *const tg_transposes_avx2[TG_TRANSPOSES];
+extern tg_turn_tiles *const tg_tiles_avx512[TG_TRANSPOSES], *const tg_tiles_avx2[TG_TRANSPOSES];
+
 #endif

@@ -123,12 +123,12 @@ DEFINE_WINDOWS(4)
 
 /* False if rows are not such. */
 TG_INLINE bool moved_windows(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    if (!m->direct || m->stream || width > 4 || b->tail > 0 || b->dst_row != b->cols * width) return false;
+    if (!m->to_dst || m->stream || width > 4 || b->tail > 0 || b->dst_row != b->cols * width) return false;
     const int64_t all = b->rows * b->dst_row;
-    const bool    few = (b->cols <= 2 * FOUR && m->claims) || all < LEAST_STRANDS;
+    const bool    beats_strands = all < LEAST_STRANDS || (m->claims && b->cols <= 2 * FOUR);
     const bool    pieces = b->cols > 2 * FOUR && b->dst_row > MOST_FEW && b->dst_outer == all;
     if (!m->claims && is_crowded(b->src_col, b->cols)) return false;
-    if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || !few) return false;
+    if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || !beats_strands) return false;
     if (width == 1) windows_1(m->claims, d, s, b);
     else if (width == 2) windows_2(m->claims, d, s, b);
     else windows_4(m->claims, d, s, b);

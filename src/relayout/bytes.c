@@ -344,9 +344,9 @@ static bool is_for_bands(const tg_draft *d, int32_t cols, int32_t rows) {
     const tg_loop *const c = &d->loop[cols], *const r = &d->loop[rows];
     const int32_t        bits = d->plan->dst_bits, line = LINE_BITS / bits, on = tg_draft_find_src(d, r->n);
     const bool           at_lines = (r->dst & (line - 1)) == 0, far = d->plan->far;
+    const bool           sparing = (d->pair->cpu & TG_CPU_SPARING) != 0; /* an Intel */
     if (tg_min(c->n, r->n) < line || (on != NONE && on != cols)) return false;
     if (r->dst == c->n && c->n <= tg_min(8 * TG_STICK_BYTES / bits, MOST_TURNED)) return false;
-    const bool           sparing = (d->pair->cpu & TG_CPU_SPARING) != 0;
     if (bits == 4 && !far) return true;
     return !at_lines && (sparing ? bits > 1 || far : bits > 1 && far);
 }

@@ -1,7 +1,7 @@
 /* Is a nest better combined (combine_run.c)? Where boxes leave parts of lines to each other, from memory.
  *
  * All of dst is written, by blocks that begin in ascending order and reach no further than most of the buffer. Then the
- * movers write into it as into a cache. */
+ * movers write into it by plain stores, as into a stage. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
@@ -125,7 +125,7 @@ static bool can_be_combined(const tg_plan_private *p) {
 
 bool tg_wants_combining(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
-    if (nest->slabs.nloops > 0 || !p->far || !tg_may_combine(p, pair) ||
+    if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) ||
         p->dst_bits < 8 || p->src_bits < 8)
         return false;
     if (!is_covered(p, pair) || !has_parts(pair->dst)) return false;
@@ -164,7 +164,7 @@ bool tg_nest_combine(tg_plan_private *p, int64_t blocks) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (!sort_loops(&nest->loop[box->first], box->nloops)) return false;
     for (int32_t i = 0; i < nest->nmovers; i++)
-        nest->mover[i].stream = nest->mover[i].direct = nest->mover[i].claims = false;
+        nest->mover[i].stream = nest->mover[i].to_dst = nest->mover[i].claims = false;
     p->stream = false;
     return true;
 }

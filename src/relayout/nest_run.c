@@ -191,7 +191,7 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
 
 /* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache. */
 static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *dst) {
-    return box->route == TG_ROUTE_MOVE && box->family == TG_FAMILY_TRANSPOSE && p->as.nest.mover[box->mover].direct &&
+    return box->route == TG_ROUTE_MOVE && box->family == TG_FAMILY_TRANSPOSE && p->as.nest.mover[box->mover].to_dst &&
            box->block.cols <= TG_MOST_TOGETHER && box->block.tail == 0 &&
            (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0 && loop[box->nloops - 1].chunks_of == TG_NO_LOOP;
 }
@@ -218,7 +218,7 @@ static bool ran_together(const tg_plan_private *p, const tg_box *box, const tg_l
 static bool fetches_tiles(const tg_plan_private *p, const tg_box *box) {
     enum { SHORT_READ = 512 };
     if (TG_MOSTLY(box->route != TG_ROUTE_TILE) || !p->far || box->in == TG_NO_MOVER) return false;
-    return p->as.nest.mover[box->mover].direct && tg_tile_run(p, box) <= SHORT_READ;
+    return p->as.nest.mover[box->mover].to_dst && tg_tile_run(p, box) <= SHORT_READ;
 }
 
 /* So are the lines of a transpose that are a cache line or two each, of few blocks (sticks of 45 elements of two bytes
@@ -228,7 +228,7 @@ static bool fetches_lines(const tg_plan_private *p, const tg_box *box) {
     const tg_block *b = &box->block;
     if (TG_MOSTLY(!p->far) || box->route != TG_ROUTE_MOVE || box->family != TG_FAMILY_TRANSPOSE) return false;
     if (b->outer > 1 && tg_magnitude(b->src_outer) < FAR_APART) return false; /* they go on in the next step */
-    return p->as.nest.mover[box->mover].direct && b->src_row == box->width && b->rows * box->width <= SHORT_LINE &&
+    return p->as.nest.mover[box->mover].to_dst && b->src_row == box->width && b->rows * box->width <= SHORT_LINE &&
            tg_magnitude(b->src_col) >= FAR_APART && b->outer * b->cols <= MOST_LINES;
 }
 

@@ -202,7 +202,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     bool        serial;     /* tasks could share a byte */
     bool        stream;     /* movers of runs write around the caches */
     bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
-    bool        far;        /* src is not in a cache */
+    bool        far;        /* src is not in the second-level cache */
     bool        claims;     /* lines that padding fills are asked for before (TG_CPU_CLAIMS) */
     bool        combines;   /* blocks that share lines leave together, around the caches; movers write into a buffer */
     bool        direct;     /* a nest of single blocks, into the caches: nothing to decide when run */
@@ -253,7 +253,7 @@ typedef struct tg_tuning {
     int64_t shared_bytes;    /* from so much per thread on there are several tasks for each, so that threads end
                               * together; with less, a part that moves to another thread has to move to another cache
                               * as well, and one task each is faster */
-    bool    combine;         /* where boxes share lines, on any processor; else by TG_CPU_COMBINES */
+    bool    combine;         /* where boxes share lines, whatever the processor and the size; else combine.h */
     int64_t combined_bytes;  /* of dst: so many leave together there (combine_run.c) */
     int64_t stream_bytes; /* of both sides: from here on stores go around the caches; -1: as the processor likes it */
     int64_t far_bytes;       /* from here on src is not in the second-level cache; nor is it where the processor likes

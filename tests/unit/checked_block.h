@@ -114,10 +114,10 @@ static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool 
 }
 
 static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
-    fail_msg("%s stream %d far %d sparing %d few streams %d direct %d claims %d at hand %d: %lld x %lld x %lld + %lld "
+    fail_msg("%s stream %d far %d sparing %d few streams %d to dst %d claims %d at hand %d: %lld x %lld x %lld + %lld "
              "(ragged %d, "
              "last %lld), dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
-             m->name, m->stream, m->far, m->sparing, m->few_streams, m->direct, m->claims, m->at_hand,
+             m->name, m->stream, m->far, m->sparing, m->few_streams, m->to_dst, m->claims, m->at_hand,
              (long long)b->outer, (long long)b->rows, (long long)b->cols, (long long)b->tail, (int)b->ragged,
              (long long)b->last, (long long)b->dst_outer, (long long)b->dst_row, (long long)b->dst_col,
              (long long)b->src_outer, (long long)b->src_row, (long long)b->src_col, (long long)at);
@@ -160,12 +160,12 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             assert_true(make_mover(&m, f, width, masks[i], (kind & 1) != 0, (kind & 2) != 0));
             m.sparing = m.staged = (kind & 4) != 0; /* whatever this processor is */
             m.few_streams = (kind & 8) != 0;
-            m.direct = (kind & 16) != 0;
-            m.claims = m.direct && random_below(3) != 0;
+            m.to_dst = (kind & 16) != 0;
+            m.claims = m.to_dst && random_below(3) != 0;
             m.at_hand = (kind & 32) != 0;
             m.apart = random_below(4) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
-            if (m.direct && m.far && !m.stream) continue;
+            if (m.to_dst && m.far && !m.stream) continue;
             assert_int_equal(m.dst_width, size);
             check_mover(&m, &b, align);
         }

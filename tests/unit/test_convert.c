@@ -260,7 +260,7 @@ static void check_block(guarded dst_room, guarded src_room, tg_encoding d, tg_en
             assert_true(tg_mover_convert(&m, d, s, sets[set], way < 2 || random_below(2) == 0, random_below(2) == 0));
             m.sparing = (h.dst.bytes + way) % 2 == 0; /* whatever this processor is */
             m.few_streams = (h.dst.bytes / 2 + way) % 2 == 0;
-            m.direct = m.claims = (m.stream || !m.far) && (h.dst.bytes / 4 + h.rows + way) % 2 == 0;
+            m.claims = (m.stream || !m.far) && (h.dst.bytes / 4 + h.rows + way) % 2 == 0;
             memcpy(dst, before, (size_t)h.dst.bytes);
             assert_null(m.move(&m, dst + h.dst.first, src + h.src.first, &b));
             tg_stream_end();

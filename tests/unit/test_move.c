@@ -403,8 +403,9 @@ static void test_together(void **state) {
                 const bool can = (masks[i] & TG_CPU_AVX512) != 0;
                 if ((masks[i] & ~tg_cpu_features()) != 0) continue;
                 assert_true(tg_mover_transpose(&m, width, masks[i], chance(2), chance(2)));
-                m.direct = m.claims = !chance(9);
-                check_together(&m, can && m.claims, 2 + random_below(3), random_below(9) * 32 + 64 / width,
+                m.to_dst = !chance(9);
+                m.claims = m.to_dst && chance(2);
+                check_together(&m, can && m.to_dst, 2 + random_below(3), random_below(9) * 32 + 64 / width,
                                1 + random_below(4), 1 + random_below(5), chance(5) ? 64 : 0);
             }
 }

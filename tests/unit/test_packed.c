@@ -185,7 +185,7 @@ static void check_turns(int bits, int rows, bool back) {
             tg_mover m;
             if ((sets[i] & ~tg_cpu_features()) != 0) continue;
             assert_true(tg_mover_turns(&m, bits, rows, back, sets[i], kind == 1, kind == 1));
-            m.direct = m.claims = kind == 2;
+            m.claims = kind == 2;
             uint8_t *const       d = place(dst_arena, 0, dst_bytes);
             const uint8_t *const s = place(src_arena, 0, src_bytes);
             const int            canary = (int)random_below(256);
@@ -240,7 +240,7 @@ static void check_eights(int bits, int rows, tg_eights way, bool dst_dense, bool
     for (int kind = 0; kind < 3; kind++) {
         tg_mover m;
         assert_true(tg_mover_eights(&m, bits, rows, way, TG_CPU_AVX2 | TG_CPU_AVX512, kind == 1, kind == 1));
-        m.direct = m.claims = kind == 2;
+        m.claims = kind == 2;
         uint8_t *const       d = place(dst_arena, 0, dst_bytes);
         const uint8_t *const s = place(src_arena, 0, src_bytes);
         const int            canary = (int)random_below(256);
@@ -434,7 +434,7 @@ static void check_bands(const anywhere *w) {
             tg_mover m;
             if ((sets[i] & ~tg_cpu_features()) != 0) continue;
             assert_true(tg_mover_bands(&m, to, from, sets[i], kind == 1, chance(2)));
-            m.direct = m.claims = kind == 2;
+            m.claims = kind == 2;
             m.halves = chance(2);
             m.fetches = m.far && chance(2);
             uint8_t *const       d = place(dst_arena, 0, w->dst_bytes);
