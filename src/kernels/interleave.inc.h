@@ -297,7 +297,8 @@ TG_INLINE void V(turn_blocks)(int width, int ways, bool back, const tg_mover *m,
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)
             V(take_turns)(width, ways, back, d, s, row, n, ahead, near, true);
 #if VEC == 64
-    else if (width == 2 && ways == 2 && !back && n % VEC == 0 && m->at_hand) V(two_at_hand)(d, s, b, n);
+    else if (width == 2 && ways == 2 && !back && n % VEC == 0 && m->at_hand && !m->few_pieces)
+        V(two_at_hand)(d, s, b, n);
 #endif
     else if (m->claims)
         for (int64_t o = b->outer; o > 0; o--, d += d_outer, s += s_outer)

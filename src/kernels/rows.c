@@ -51,6 +51,8 @@
 #  include <immintrin.h>
 #endif
 
+TG_ALIGN_LOOPS /* else short rows are a tenth slower, or not, as other code comes and goes */
+
 enum {
     STICK = TG_STICK_BYTES,
     BAND = TG_STREAMS,
