@@ -98,7 +98,7 @@ struct tg_mover {
     bool halves; /* family bands, of single bits: folded by halves; TG_CPU_SPARING, not known of others */
     bool           apart;       /* family strided: its caller has no stage, so it may have one (apart_avx512.inc.h) */
     bool           at_hand;     /* both sides are in the first-level cache, and pieces are faster there; never claims */
-    bool           few_pieces;  /* of these two bytes only in blocks of 32 rows and columns, and more */
+    bool           few_pieces;  /* at_hand: of two bytes only blocks that are long both ways go so */
     tg_encoding    dst, src;  /* family convert, as are: */
     tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
     tg_convert    *convert, *then;

@@ -167,8 +167,10 @@ TG_INLINE V(square_even_move) *strip_inserted(int width) {
 TG_INLINE bool moved_at_hand(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t n = VEC / width, least = 16 / width, step = b->src_col, row = b->dst_row;
     const int64_t even = b->rows - b->rows % n; /* rows in squares */
+    enum { LONG_SIDE = 32 };
     if (!m->at_hand || m->stream || width > 4 || b->tail > 0 || b->cols % n != 0 || b->rows < least) return false;
-    if (is_crowded(step, n) || (m->few_pieces && width == 2 && tg_min(b->rows, b->cols) < 32)) return false;
+    if (is_crowded(step, n)) return false;
+    if (m->few_pieces && width == 2 && tg_min(b->rows, b->cols) < LONG_SIDE) return false;
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer)
         for (int64_t p = 0; p < b->cols; p += n) {
             uint8_t *const       to = d + p * width;

@@ -148,7 +148,7 @@ static bool claim_lines(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_mover *const        m = &d->plan->as.nest.mover[d->box->mover];
     const bool             claims = (d->pair->cpu & TG_CPU_CLAIMS) != 0, small = p->bytes <= FIRST_LEVEL;
-    const bool own = m->stream | !(p->far | small);
+    const bool             own = m->stream | !(p->far | small);
     m->to_dst = own & ((d->pair->cpu & TG_CPU_AVX512) != 0);
     m->claims = own & claims;
     m->at_hand = small & (claims | (m->dst_width <= 2)); /* a Zen 4: bytes 0.37 -> 0.45 of memcpy, four 0.69 -> 0.54 */

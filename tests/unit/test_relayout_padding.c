@@ -275,6 +275,25 @@ static void test_lines_of_padding(void **state) {
     check_padded("f64[70,61,3]{0,1,2}", "f64[70,61,3]{2,1,0:T(4,4)}", 1, goes_in_lines);
 }
 
+/* Only where runs go around the caches; transposes do from fewer bytes on, on some processors, and stay. */
+static void test_lines_by_size(void **state) {
+    (void)state;
+    static const char *const shapes[] = {"bf16[110,3300,9]", "bf16[110,13100,9]"}; /* 17 and 69 MiB of both sides */
+    for (size_t k = 0; k < 2; k++) {
+        char text[100];
+        snprintf(text, sizeof text, "%s{2,1,0:T(7,16)}", shapes[k]);
+        const tg_layout dst = layout_of(text);
+        snprintf(text, sizeof text, "%s{0,1,2}", shapes[k]);
+        const tg_layout      src = layout_of(text);
+        tg_plan              plan;
+        const tg_nest *const nest = hinted_nest(&plan, &dst, &src, 0);
+        const bool want = tg_plan_see(&plan)->stream && (tg_cpu_features() & TG_CPU_COMBINES) != 0;
+        bool       lines = false;
+        for (int32_t i = 0; i < nest->nboxes; i++) lines |= goes_in_lines(nest, &nest->box[i]);
+        if (lines != want) fail_msg("%s: lines %d", shapes[k], lines);
+    }
+}
+
 static bool takes_its_tail(const tg_nest *nest, const tg_box *box) {
     return box->family == TG_FAMILY_STRIDED && box->block.tail > 0 &&
            tg_strided_takes_tail(&nest->mover[box->mover], &box->block);
@@ -298,6 +317,7 @@ int main(void) {
         cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_slabs_beside_far_padding),
         cmocka_unit_test(test_lines_of_padding),
+        cmocka_unit_test(test_lines_by_size),
         cmocka_unit_test(test_tails_of_elements_apart),
     };
     random_state = 20261128;
