@@ -29,6 +29,7 @@ enum {
     TG_PAD_PATTERN = 64, /* bytes */
     TG_NEAR_STEP = 32,   /* bytes from element to element, of which a vector of 64 bytes has two or more, */
     TG_NEARER_STEP = 20, /* and three or more */
+    TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 

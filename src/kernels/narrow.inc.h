@@ -197,7 +197,7 @@ TG_INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
     if (b->tail > 0 || b->dst_row != row || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
     if (VEC == 64 && row < 16) return false; /* a column of its own */
-    return row < STICK || (m->stream && row <= NARROW_BYTES / TG_LINE_BYTES * width);
+    return row < STICK || (m->stream && b->cols <= TG_NARROW_COLUMNS);
 }
 
 TG_INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

@@ -34,7 +34,7 @@ enum {
     MOST_TURNS = 16,      /* rows that take turns */
     SMALL_BYTES = 256,    /* of a small matrix */
     SMALL_MATRICES = 16,  /* so many are worth their preparation */
-    NARROW_BYTES = 16 << 10, /* of rows of few columns, for a cache line of each line */
+    NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
     NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3,  /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */

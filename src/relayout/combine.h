@@ -33,14 +33,12 @@ static inline bool tg_pays_to_collect(const tg_plan_private *p, const tg_pair *p
     return pair->tuning->combine || (p->stream && (pair->cpu & TG_CPU_COMBINES) != 0);
 }
 
-/* Do boxes of a nest leave parts of lines to each other, so that it should be combined? Then it is made once more, with
- * blocks cut accordingly (plan->combines). */
-bool tg_wants_combining(const tg_plan_private *p, const tg_pair *pair);
+/* Do boxes of a nest leave parts of lines to each other, or one its rows, so that it should be combined? Then it is made
+ * once more, with blocks cut accordingly (plan->combines). How many these may be, of the box that has the most, without
+ * padding; 0: it stays as it is. */
+int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair);
 
-/* Of the box that has the most, without padding. */
-int64_t tg_nest_blocks(const tg_nest *nest);
-
-/* Prepares a nest that was made for it; false if it cannot be combined, or is in too many more blocks than before. */
-bool tg_nest_combine(tg_plan_private *p, int64_t blocks);
+/* Prepares a nest that was made for it; false if it cannot be combined, or is in too many blocks. */
+bool tg_nest_combine(tg_plan_private *p, int64_t most);
 
 #endif

@@ -77,7 +77,7 @@ typedef enum nest_phase { NEST_PLAIN, NEST_SLABS, NEST_NO_SLABS, NEST_COMBINED, 
 typedef struct nest_try {
     nest_phase phase;
     bool       fill_first; /* as it was */
-    int64_t    blocks;     /* of the plain nest */
+    int64_t    blocks;     /* of a combined nest, at most */
     tg_pair    data;       /* of slabs: without padding */
 } nest_try;
 
@@ -91,9 +91,9 @@ static bool begin_slabs(nest_try *t, tg_plan_private *plan, const tg_pair *pair)
 }
 
 static bool begin_combined(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
-    if (!tg_wants_combining(plan, pair)) return false;
+    t->blocks = tg_most_combined(plan, pair);
+    if (t->blocks == 0) return false;
     t->phase = NEST_COMBINED;
-    t->blocks = tg_nest_blocks(&plan->as.nest);
     plan->combines = true;
     return true;
 }
