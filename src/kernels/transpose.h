@@ -216,13 +216,17 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
-/* Matrices side by side, along rows or columns of dst, are one. Rows of few columns become longer ones: else each of
- * them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, an Emerald Rapids, x memcpy:
- * 0.07 and 0.5). */
+/* Matrices side by side, along rows or columns of dst, are one. Where they are both, short lines go on from one to the
+ * next, but rows of few columns become longer ones: else each of them would be a store of its own (3 channels last, out
+ * of tiles of (8,128), 512 KiB, an Emerald Rapids, x memcpy: 0.07 and 0.5). So do rows that are whole lines, or a whole
+ * stick, only together, around the caches ([64,8320,63] and [64,16384,32] of two bytes reversed, 64 MiB, a Zen 4: 0.4
+ * -> 1.3, 0.25 -> 0.9). */
 TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
-    const bool down = b->outer > 1 && b->src_outer == b->rows * a->width;
-    const bool along = b->outer > 1 && b->tail == 0 && b->dst_outer == b->cols * a->width;
-    const bool few = along && b->dst_outer < TG_LINE_BYTES && b->rows * a->width >= TG_LINE_BYTES;
+    const int64_t row = b->cols * a->width, line = b->rows * a->width;
+    const bool    down = b->outer > 1 && b->src_outer == line, lines = m->stream && tg_at_lines(a->d, b->dst_row, 0);
+    const bool    along = b->outer > 1 && b->tail == 0 && b->dst_outer == row;
+    const bool    wanted = lines ? row < STICK || row % TG_LINE_BYTES != 0 : row < TG_LINE_BYTES;
+    const bool    few = along && wanted && line >= TG_LINE_BYTES;
     if (down && !few) {
         a->dst.n *= b->outer;
         a->dst.outer = b->dst_outer;
@@ -231,7 +235,7 @@ TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
-        a->stream = m->stream && tg_at_lines(a->d, b->dst_row, 0);
+        a->stream = lines;
         a->outer = 1;
     }
 }
@@ -280,6 +284,21 @@ TG_INLINE bool lines_in_steps(const matrix *a, int64_t width) {
     return a->src.inner == a->src.n && (a->seams || whole_sticks(a) > 0);
 }
 
+/* Are these matrices side by side that are faster through the pipeline, on every processor? Lines that a large power of
+ * two is between share a set of the second-level cache too: what is fetched of the next matrix is gone before it is
+ * used. And wider elements come in short pieces of more lines. (A Zen 4, 64 MiB, reversed: [128,4096,128] of bytes 0.3
+ * -> 0.55, [64,4096,128] of two 0.35 -> 0.75; [64,1848,128] of four 0.75 -> 1.05; lines of one stick of these, and
+ * matrices alone, whose lines are long, are as fast in squares, or faster.) */
+static inline bool suits_stage(const matrix *a, int64_t width) {
+    enum { SETS_APART = 64 << 10, SHORT_ROWS = 4 * STICK };
+    const bool    down = a->dst.inner < a->dst.n, along = a->src.inner < a->src.n;
+    const int64_t line = down ? a->dst.inner * width : a->src.outer;
+    const int64_t row = down ? a->dst.outer : a->src.inner * width;
+    if (!down && !along) return false;
+    if (width <= 2) return a->src.step % SETS_APART == 0;
+    return line > STICK && (a->src.step % SETS_APART == 0 || row <= SHORT_ROWS);
+}
+
 /* Which way it goes. */
 TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
@@ -295,8 +314,8 @@ TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
                a->dst.n * width == STICK && (a->outer == 1 || a->src_outer == a->src.n * STICK) && !m->staged;
     a->claims = m->claims;
     a->seams = a->lead > 0 && seams_in_steps(a, width);
-    a->staged = m->staged && a->far && a->stream && count_tiles(a) > 0 && lines_in_steps(a, width) &&
-                in_runs(&a->dst, HALF(width));
+    a->staged = (m->staged || suits_stage(a, width)) && a->far && a->stream && count_tiles(a) > 0 &&
+                lines_in_steps(a, width) && in_runs(&a->dst, HALF(width));
     a->near = m->few_streams && !is_crowded(a->src.step, AHEAD(width) * STICK / width);
 }
 

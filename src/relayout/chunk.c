@@ -248,6 +248,17 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
 /* Of a row of a transpose, columns or padding, whatever is more: short rows of long tails are mostly these. */
 static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); }
 
+/* Do rows of a transpose go on in the next step of its outer loop? */
+static bool goes_on(const tg_block *b, int64_t width) { return b->tail == 0 && b->dst_outer == b->cols * width; }
+
+/* Then around the caches so many steps that each row is whole lines. ([640,832,63] of two bytes reversed, 64 MiB, a Zen
+ * 4: 0.85 -> 1.1 of memcpy.) */
+static int64_t steps_of_lines(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    if (d->box->family != TG_FAMILY_TRANSPOSE || !d->plan->stream_turned || !goes_on(b, width)) return 1;
+    return TG_LINE_BYTES / tg_min(b->dst_outer & -b->dst_outer, TG_LINE_BYTES);
+}
+
 /* Of route lines: steps that are whole sticks of dst together, or more of them, as many as there is room for. */
 static void cut_lines(tg_draft *d) {
     const tg_block *b = &d->box->block;
@@ -275,8 +286,7 @@ void tg_draft_chunks(tg_draft *d) {
             return;
         }
         cut(d, TG_BLOCK_COLS, columns_at_once(d, width, room));
-        const bool    goes_on = b->tail == 0 && b->dst_outer == b->cols * width; /* rows are several runs of columns */
-        const int64_t row = product(written_of(b) * width, goes_on ? b->outer : 1);
+        const int64_t row = product(written_of(b) * width, goes_on(b, width) ? b->outer : 1);
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, row, tg_max(LINE_PAIR / width, 1)));
     } else if (box->family == TG_FAMILY_PACKED) {
         cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
@@ -295,7 +305,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, product(columns_together(b), each), STRIDED_TILE));
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
-    int64_t       outer = fitting(room, b->outer, product(product(b->rows, cols), each), 1);
+    int64_t       outer = fitting(room, b->outer, product(product(b->rows, cols), each), steps_of_lines(d, width));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

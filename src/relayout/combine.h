@@ -33,9 +33,9 @@ static inline bool tg_pays_to_collect(const tg_plan_private *p, const tg_pair *p
     return pair->tuning->combine || (p->stream && (pair->cpu & TG_CPU_COMBINES) != 0);
 }
 
-/* Do boxes of a nest leave parts of lines to each other, or one its rows, so that it should be combined? Then it is made
- * once more, with blocks cut accordingly (plan->combines). How many these may be, of the box that has the most, without
- * padding; 0: it stays as it is. */
+/* Do boxes of a nest leave parts of lines to each other, or one its rows, so that it should be combined? Then it is
+ * made once more, with blocks cut accordingly (plan->combines). How many these may be, of the box that has the most,
+ * without padding; 0: it stays as it is. */
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair);
 
 /* Prepares a nest that was made for it; false if it cannot be combined, or is in too many blocks. */
