@@ -225,7 +225,7 @@ TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * a->width, line = b->rows * a->width;
     const bool    down = b->outer > 1 && b->src_outer == line, lines = m->stream && tg_at_lines(a->d, b->dst_row, 0);
     const bool    along = b->outer > 1 && b->tail == 0 && b->dst_outer == row;
-    const bool    wanted = lines ? row < STICK || row % TG_LINE_BYTES != 0 : row < TG_LINE_BYTES;
+    const bool    wanted = m->stream ? row < STICK || row % TG_LINE_BYTES != 0 : row < TG_LINE_BYTES;
     const bool    few = along && wanted && line >= TG_LINE_BYTES;
     if (down && !few) {
         a->dst.n *= b->outer;
