@@ -76,8 +76,9 @@
  *     the stage's 16-byte columns are turned to sticks, and stored as a whole
  *
  * The stage is compact, so that 16-byte pieces of 64 lines do not push each other out of the first-level cache, and
- * those need fewer shuffles than squares do. What else is loaded there is to be spared: Intel's processors take a load
- * for one of what is still to be stored if both have the same place in a page, and what goes to memory is still to be
+ * those need fewer shuffles than squares do. Matrices side by side, of short lines that share few sets of the caches,
+ * go so on every processor (transpose.h). What else is loaded there is to be spared: Intel's processors take a load for
+ * one of what is still to be stored if both have the same place in a page, and what goes to memory is still to be
  * stored for a long time. Lists of addresses, a buffer for sticks that are to leave, and calls, whose registers are
  * restored from the stack, all held up the lines behind them (an Emerald Rapids, one thread, x memcpy: two bytes from
  * memory 0.86 with them and 1.01 without, restick 0.84 and 0.98). So lines and rows of a tile are evenly spaced, or at

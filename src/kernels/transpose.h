@@ -284,19 +284,18 @@ TG_INLINE bool lines_in_steps(const matrix *a, int64_t width) {
     return a->src.inner == a->src.n && (a->seams || whole_sticks(a) > 0);
 }
 
-/* Are these matrices side by side that are faster through the pipeline, on every processor? Lines that a large power of
- * two is between share a set of the second-level cache too: what is fetched of the next matrix is gone before it is
- * used. And wider elements come in short pieces of more lines. (A Zen 4, 64 MiB, reversed: [128,4096,128] of bytes 0.3
- * -> 0.55, [64,4096,128] of two 0.35 -> 0.75; [64,1848,128] of four 0.75 -> 1.05; lines of one stick of these, and
- * matrices alone, whose lines are long, are as fast in squares, or faster.) */
+/* Are these matrices side by side, of short lines, that are faster through the pipeline on every processor? Lines that
+ * a large power of two is between share a set of the second-level cache too: what is fetched of the next matrix is gone
+ * before it is used. And wider elements come in short pieces of more lines. (A Zen 4, 64 MiB, reversed: [128,4096,128]
+ * of bytes 0.3 -> 0.55, [64,4096,128] of two 0.35 -> 0.75; [64,1848,128] of four 0.75 -> 1.05. Lines of one stick of
+ * these, long lines, and rows of dst that are close together are as fast in squares, or faster.) */
 static inline bool suits_stage(const matrix *a, int64_t width) {
-    enum { SETS_APART = 64 << 10, SHORT_ROWS = 4 * STICK };
+    enum { SETS_APART = 128 << 10, SHORT_ROW = 4 * STICK, LONG_LINE = 4 << 10, FAR_ROWS = 4 << 10 };
     const bool    down = a->dst.inner < a->dst.n, along = a->src.inner < a->src.n;
-    const int64_t line = down ? a->dst.inner * width : a->src.outer;
-    const int64_t row = down ? a->dst.outer : a->src.inner * width;
-    if (!down && !along) return false;
+    const int64_t line = down ? a->dst.inner * width : a->src.outer, row = a->src.inner * width;
+    if ((!down && !along) || line > LONG_LINE || a->dst.step < FAR_ROWS) return false;
     if (width <= 2) return a->src.step % SETS_APART == 0;
-    return line > STICK && (a->src.step % SETS_APART == 0 || row <= SHORT_ROWS);
+    return line > STICK && (a->src.step % SETS_APART == 0 || row <= SHORT_ROW);
 }
 
 /* Which way it goes. */
