@@ -65,7 +65,18 @@ static const char *const others[][2] = {
     {"u8[3,34,700]", "u8[3,34,700]{1,2,0:T(8,128)(4,1)}"},
     {"f16[8,12,16,45]", "f16[8,12,16,45]{3,2,1,0:T(8,128)(2,1)}"},
     {"f16[2,3,40,200]{1,3,2,0}", "f16[2,3,40,200]{3,2,1,0:T(8,128)}"},
+    {"f16[200,517]", "f16[200,517]{0,1}"},
+    {"f16[700,517]", "f16[700,517]{0,1}"},
+    {"u8[1024,300]", "u8[1024,300]{0,1}"},
+    {"f32[300,517]", "f32[300,517]{0,1}"},
+};
+
+/* Rows that a mover would store in parts, where stores do not wait for their lines. */
+static const char *const ragged_rows[][2] = {
     {"f16[300,517]", "f16[300,517]{0,1}"},
+    {"u8[5,300,64]", "u8[5,300,64]{1,2,0}"},
+    {"u8[5,1000,77]", "u8[5,1000,77]{1,2,0}"},
+    {"u8[3,60,257]{1,2,0}", "u8[3,60,257]{2,1,0}"},
 };
 
 static void test_chosen(void **state) {
@@ -82,6 +93,12 @@ static void test_chosen(void **state) {
         move_seed = random_state;
         const int found = check_combined(&b, &a);
         if (found > 0) fail_msg("%s to %s: %d plans are combined", others[i][0], others[i][1], found);
+    }
+    for (size_t i = 0; i < sizeof ragged_rows / sizeof ragged_rows[0]; i++) {
+        const tg_layout a = layout_of(ragged_rows[i][0]), b = layout_of(ragged_rows[i][1]);
+        move_seed = random_state;
+        const bool found = check_combined(&b, &a) > 0, waits = (tg_cpu_features() & TG_CPU_CLAIMS) != 0;
+        if (!found && !waits) fail_msg("%s to %s is not combined", ragged_rows[i][0], ragged_rows[i][1]);
     }
 }
 

@@ -574,6 +574,85 @@ static void test_gathers_go_on(void **state) {
     assert_int_equal(tg_plan_see(&p)->as.nest.box[0].block.src_outer, 2561);
 }
 
+/* As in memory, for each processor. */
+static void check_far(const tg_layout *d, const tg_layout *s) {
+    const buffer   src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
+    tg_plan_params params = {.dst = d, .src = s};
+    tg_tuning      t = tg_default_tuning;
+    t.stream_bytes = t.far_bytes = 0;
+    t.memory_bytes = random_below(2) == 0 ? 0 : INT64_MAX;
+    t.block_bytes = (int64_t)4096 << random_below(9);
+    naive(want.data, src.data, d, s, NULL);
+    for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
+        const buffer dst = buffer_copy(blank);
+        tg_plan      p;
+        params.without = cpus[i];
+        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+        run_way(&ways[1], &p, dst, src);
+        expect_same("far", &params, &p, dst, want);
+        free(dst.memory);
+    }
+    free(src.memory);
+    free(blank.memory);
+    free(want.memory);
+}
+
+/* Transposes of matrices side by side, around the caches: short lines that share sets of caches, or have no whole
+ * sticks; rows that are whole lines only together, or not even then. */
+static void test_side_by_side(void **state) {
+    (void)state;
+    static const char *const texts[][2] = {
+        {"f16[64,16,130] strides=[1,64,65536]", "f16[64,16,130]"},
+        {"u8[128,40,128] strides=[1,128,131072]", "u8[128,40,128]"},
+        {"f32[64,20,64]{0,1,2}", "f32[64,20,64]"},
+        {"f64[32,20,40]{0,1,2}", "f64[32,20,40]"},
+        {"f32[63,40,50]{0,1,2}", "f32[63,40,50]"},
+        {"f16[64,32,63]{0,1,2}", "f16[64,32,63]"},
+        {"f16[640,32,63]{0,1,2}", "f16[640,32,63]"},
+        {"f16[64,33,63]{0,1,2}", "f16[64,33,63]"},
+        {"f16[64,40,32]{0,1,2}", "f16[64,40,32]"},
+        {"u8[128,64,64]{0,1,2}", "u8[128,64,64]"},
+        {"u8[300,64,127]{0,1,2}", "u8[300,64,127]"},
+        {"u8[48,64,50]{0,1,2}", "u8[48,64,50]"},
+        {"f32[32,40,63] spyre dim_order=[1,2,0]", "f32[32,40,63]"},
+        {"f32[16,40,64] spyre dim_order=[1,2,0]", "f32[16,40,64]"},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const tg_layout a = layout_of(texts[i][0]), b = layout_of(texts[i][1]);
+        for (int k = 0; k < 20 / SAMPLED; k++) {
+            move_seed = random_state;
+            check_far(&b, &a);
+        }
+    }
+}
+
+/* The block of reversed dimensions, too large for caches. */
+static tg_block reversed_block(const char *shape) {
+    char text[100];
+    snprintf(text, sizeof text, "%s{0,1,2}", shape);
+    const tg_layout      s = layout_of(text), d = layout_of(shape);
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+    assert_int_equal(nest->nboxes, 1);
+    return nest->box[0].block;
+}
+
+/* Where they have no room for whole rows of dst: short lines are whole, and rows end with lines of a cache. */
+static void test_blocks_of_short_lines(void **state) {
+    (void)state;
+    assert_int_equal(reversed_block("f32[33,4161,131]").rows, 33);
+    assert_int_equal(reversed_block("f64[55,76800,20]").rows, 55);
+    assert_int_equal(reversed_block("u8[300,1661,127]").rows, 300);
+    assert_int_equal(reversed_block("f32[192,1024,64]").rows, 192);
+    const tg_block few = reversed_block("f16[640,832,63]");
+    assert_int_equal(few.rows, 64); /* in whole sticks */
+    assert_true(few.outer < 832);
+    assert_int_equal(few.outer * few.dst_outer % TG_LINE_BYTES, 0);
+    assert_int_equal(reversed_block("f32[10000,53,31]").outer, 53);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sticks),
@@ -585,6 +664,8 @@ int main(void) {
         cmocka_unit_test(test_ragged_rows),
         cmocka_unit_test(test_tiles_of_loops),
         cmocka_unit_test(test_gathers_go_on),
+        cmocka_unit_test(test_side_by_side),
+        cmocka_unit_test(test_blocks_of_short_lines),
         cmocka_unit_test(test_eights),
         cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
