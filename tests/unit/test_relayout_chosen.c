@@ -616,6 +616,13 @@ static void test_side_by_side(void **state) {
         {"u8[48,64,50]{0,1,2}", "u8[48,64,50]"},
         {"f32[32,40,63] spyre dim_order=[1,2,0]", "f32[32,40,63]"},
         {"f32[16,40,64] spyre dim_order=[1,2,0]", "f32[16,40,64]"},
+        {"u8[16,70,48]{0,1,2}", "u8[16,70,48]"},
+        {"f16[24,50,24]{0,1,2}", "f16[24,50,24]"},
+        {"f32[12,64,12]{0,1,2}", "f32[12,64,12]"},
+        {"f64[6,90,3]{0,1,2}", "f64[6,90,3]"},
+        {"f64[12,80,12]{0,1,2}", "f64[12,80,12]"},
+        {"f32[64,6,8,20]{0,1,2,3}", "f32[64,6,8,20]"},
+        {"f16[128,4,6,100]{0,1,2,3}", "f16[128,4,6,100]"},
     };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
         const tg_layout a = layout_of(texts[i][0]), b = layout_of(texts[i][1]);
@@ -628,8 +635,9 @@ static void test_side_by_side(void **state) {
 
 /* The block of reversed dimensions, too large for caches. */
 static tg_block reversed_block(const char *shape) {
-    char text[100];
-    snprintf(text, sizeof text, "%s{0,1,2}", shape);
+    const char *orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
+    char        text[100];
+    snprintf(text, sizeof text, "%s{%s}", shape, orders[layout_of(shape).ndim - 1]);
     const tg_layout      s = layout_of(text), d = layout_of(shape);
     const tg_plan_params params = {.dst = &d, .src = &s};
     tg_plan              p;
@@ -651,6 +659,7 @@ static void test_blocks_of_short_lines(void **state) {
     assert_true(few.outer < 832);
     assert_int_equal(few.outer * few.dst_outer % TG_LINE_BYTES, 0);
     assert_int_equal(reversed_block("f32[10000,53,31]").outer, 53);
+    assert_int_equal(reversed_block("f32[64,86,304,20]").dst_outer, 80); /* brief rows go on */
 }
 
 int main(void) {
