@@ -640,8 +640,10 @@ static tg_block reversed_block(const char *shape) {
     snprintf(text, sizeof text, "%s{%s}", shape, orders[layout_of(shape).ndim - 1]);
     const tg_layout      s = layout_of(text), d = layout_of(shape);
     const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_tuning            t = tg_default_tuning;
     tg_plan              p;
-    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    t.stream_bytes = t.far_bytes = 0;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
     const tg_nest *nest = &tg_plan_see(&p)->as.nest;
     assert_int_equal(nest->nboxes, 1);
     return nest->box[0].block;
