@@ -306,6 +306,7 @@ def run_survey(*words):
 @pytest.mark.parametrize("words", [
     ["--real"], ["--real", "--bytes", "8000000"],
     ["--seed", "7", "--count", "150", "--types", "u8,f16,bf16,f32,f64,s4,u2"],
+    ["--permuted", "--seed", "7", "--count", "150", "--bytes", "9000"],
 ])
 def test_survey_lists_moves_between_layouts_of_one_shape(words):
     moves = run_survey("--list", *words).stdout.splitlines()
@@ -318,7 +319,7 @@ def test_survey_lists_moves_between_layouts_of_one_shape(words):
 @pytest.mark.parametrize("words, complaint", [
     (["--types", "f8"], "no such type: 'f8'"), (["--count", "0"], "at least 1"),
     ([], "no library is named"),
-    (["--real", "--seed", "1"], "--real has no --seed"), (["--bytes", "9" * 400], "2^48"),
+    (["--real", "--seed", "1"], "--real has no --permuted, --seed"), (["--bytes", "9" * 400], "2^48"),
 ])
 def test_survey_refuses_in_a_sentence(words, complaint):
     run = run_survey(*words)
