@@ -91,7 +91,7 @@ struct tg_mover {
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
     bool           sparing;   /* TG_CPU_SPARING, and src comes from memory */
-    bool           staged;    /* family transpose: what is far and streamed goes through the pipeline of transpose.c */
+    bool staged; /* family transpose: all that is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* TG_CPU_FEW_STREAMS */
     bool           to_dst;      /* TG_CPU_AVX512, of what writes dst itself and no stage, into the second-level cache or
                                  * around the caches (parts of lines); false until set */

@@ -216,25 +216,26 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
 }
 
-/* Matrices side by side, along rows or columns of dst, are one. Where they are both, short lines go on from one to the
- * next, but rows of few columns become longer ones: else each of them would be a store of its own (3 channels last, out
- * of tiles of (8,128), 512 KiB, an Emerald Rapids, x memcpy: 0.07 and 0.5). Around the caches so do rows that begin
- * inside of lines, or are less than a stick, and that are whole lines together ([64,8320,63] and [64,16384,32] of two
- * bytes reversed, 64 MiB, a Zen 4: 0.4 -> 1.3, 0.25 -> 0.9), or not even that ([64,8325,63] of two 0.45 -> 1.0; wider
- * elements of short lines are slower so, [8,41943,25] of eight 0.7 and 0.45). */
-TG_INLINE bool rows_go_on(const tg_mover *m, int width, int64_t row, int64_t line, bool lines) {
+/* Where matrices go on along rows of dst and along lines of src, of so many bytes, do rows come first? Rows of few
+ * columns do: else each of them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, an
+ * Emerald Rapids, x memcpy: 0.07 and 0.5). Around the caches so do rows that begin inside of lines, or are less than a
+ * stick, and are whole lines together (`at_lines`: [64,8320,63] and [64,16384,32] of two bytes reversed, 64 MiB, a Zen
+ * 4, 0.4 -> 1.3, 0.25 -> 0.9), or not even that ([64,8325,63] of two 0.45 -> 1.0), but for wider elements out of short
+ * lines (f64[8,41943,25] 0.7, so 0.45). */
+TG_INLINE bool rows_come_first(const tg_mover *m, int width, int64_t row, int64_t line, bool at_lines) {
     if (!m->stream) return row < TG_LINE_BYTES && line >= TG_LINE_BYTES;
     if (row >= STICK && row % TG_LINE_BYTES == 0) return false;
     if (row < TG_LINE_BYTES || width <= 2) return true;
-    return line >= TG_LINE_BYTES && (lines || width == 4 || line >= 2 * STICK);
+    return line >= TG_LINE_BYTES && (at_lines || width == 4 || line >= 2 * STICK);
 }
 
+/* Matrices side by side, along rows or columns of dst, are one. */
 TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * a->width, line = b->rows * a->width;
-    const bool    down = b->outer > 1 && b->src_outer == line, lines = m->stream && tg_at_lines(a->d, b->dst_row, 0);
+    const bool    at_lines = m->stream && tg_at_lines(a->d, b->dst_row, 0);
+    const bool    down = b->outer > 1 && b->src_outer == line;
     const bool    along = b->outer > 1 && b->tail == 0 && b->dst_outer == row;
-    const bool    few = along && rows_go_on(m, (int)a->width, row, line, lines);
-    if (down && !few) {
+    if (down && !(along && rows_come_first(m, (int)a->width, row, line, at_lines))) {
         a->dst.n *= b->outer;
         a->dst.outer = b->dst_outer;
         a->outer = 1;
@@ -242,7 +243,7 @@ TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
         a->src.n *= b->outer;
         a->src.outer = b->src_outer;
         a->cols = a->src.n;
-        a->stream = lines;
+        a->stream = at_lines;
         a->outer = 1;
     }
 }
@@ -296,11 +297,11 @@ TG_INLINE bool lines_in_steps(const matrix *a, int64_t width) {
  * before it is used. And wider elements come in short pieces of more lines. (A Zen 4, 64 MiB, reversed: [128,4096,128]
  * of bytes 0.3 -> 0.55, [64,4096,128] of two 0.35 -> 0.75; [64,1848,128] of four 0.75 -> 1.05. Lines of one stick of
  * these, long lines, and rows of dst that are close together are as fast in squares, or faster.) */
-static inline bool suits_stage(const matrix *a, int64_t width) {
-    enum { SETS_APART = 128 << 10, SHORT_ROW = 4 * STICK, LONG_LINE = 2 << 10, FAR_ROWS = 1 << 10 };
+TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
+    enum { SETS_APART = 128 << 10, SHORT_ROW = 4 * STICK, LONGEST_LINE = 2 << 10, FAR_ROWS = 1 << 10 };
     const bool    down = a->dst.inner < a->dst.n, along = a->src.inner < a->src.n;
     const int64_t line = a->dst.inner * width, row = a->src.inner * width;
-    if ((!down && !along) || line > LONG_LINE || a->dst.step < FAR_ROWS) return false;
+    if ((!down && !along) || line > LONGEST_LINE || a->dst.step < FAR_ROWS) return false;
     if (width <= 2) return a->src.step % SETS_APART == 0;
     return line > STICK && (a->src.step % SETS_APART == 0 || row <= SHORT_ROW);
 }

@@ -24,6 +24,7 @@ enum {
     LEAST_BOTH = 16,  /* bytes of lines and rows of matrices that go on on both sides, */
     GOOD_BOTH = 48,   /* and of lines, if rows are longer than a line of the cache; */
     LONG_BOTH = 1024, /* and of the rows of all */
+    LONG_READ = 1024, /* bytes of lines that wide elements come from, if rows are parts of lines */
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
     GOOD_LINES = 512, /* bytes: or from here on, where they are whole lines around the caches */
     GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
@@ -136,16 +137,17 @@ static void choose_rows(tg_draft *d) {
 
 /* ---- transposes ---- */
 
-/* Runs of dst that are brief for stores around the caches: less than a stick, or parts of lines of narrow elements or
- * long lines. (A Zen 4, 64 MiB, four dimensions reversed, out of lines of 64 to 1024 bytes: rows of 64 to 120 bytes
- * 0.2 to 0.4 -> 0.5 to 1.3 of memcpy; of one and two bytes, rows of 136 to 776 bytes 0.3 to 0.45 -> 0.4 to 1.0; whole
- * sticks 0.3 to 1.1 times as fast.) */
+/* Are runs of dst brief for stores around the caches: less than a stick, or parts of lines, of narrow elements or out
+ * of long lines? (A Zen 4, 64 MiB, four dimensions reversed, out of lines of 64 to 1024 bytes: rows of 64 to 120 bytes
+ * 0.2 to 0.4 -> 0.5 to 1.3 of memcpy; of one and two bytes, rows of 136 to 776 bytes 0.3 to 0.45 -> 0.4 to 1.0; of four
+ * and eight, only out of lines of 1024 bytes; whole sticks 0.3 to 1.1 times as fast.) */
 static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t reads, int64_t width) {
-    if (!d->plan->stream_turned || !d->plan->far) return writes < SHORT_RUN;
-    return writes < TG_STICK_BYTES || (writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_BOTH));
+    if (!tg_turns_around(d->plan)) return false;
+    return writes < TG_STICK_BYTES || (writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_READ));
 }
 
-/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst. Where columns take turns in dst, or
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches, unless a
+ * tile is one run of src. Where columns take turns in dst, or
  * rows in src, that side is one run already, and src is walked on; and where a tile is one run of src, as sticks are,
  * src is walked on if it comes from memory and runs of dst are not brief. In a cache dst is. */
 static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_width) {
@@ -364,7 +366,7 @@ static bool writes_apart(const tg_draft *d, const tile_side *cols, int32_t a, co
  * [24,58254,24] of two 0.3 -> 0.85, [12,116508,12] of four 0.5 -> 1.3; rows of one line 0.4 to 0.8 times as fast, lines
  * of one, and rows that are not long even so, 0.7 to 1.0. Not known where stores wait for their lines.) */
 static bool goes_on_both_ways(const tg_draft *d, int32_t a, int32_t b) {
-    if (!d->plan->stream_turned || !d->plan->far || d->unit != 1 || (d->pair->cpu & TG_CPU_CLAIMS) != 0) return false;
+    if (!tg_turns_around(d->plan) || d->unit != 1 || (d->pair->cpu & TG_CPU_CLAIMS) != 0) return false;
     const int64_t writes = d->loop[a].n * d->dst_width, reads = d->loop[b].n * d->src_width;
     const int32_t on = tg_draft_find_dst(d, writes);
     if (on == NONE || d->tail > 0 || d->loop[on].src != reads || d->loop[on].n * writes < LONG_BOTH) return false;
@@ -387,7 +389,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     if (!always && !writes_briefly && !reads_briefly) return false;
     if (!always && left == ((uint64_t)1 << a | (uint64_t)1 << b)) return false; /* nothing makes them longer */
     if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
-    cols.lines = !always && d->plan->stream_turned && d->plan->far;
+    cols.lines = !always && tg_turns_around(d->plan);
     take_sides(d, &cols, a, &rows, b);
     if (cols.lines && !turns_straight(d, cols.elements, rows.elements)) { /* a stage has no room for them */
         d->left = left;

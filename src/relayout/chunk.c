@@ -161,7 +161,7 @@ static int64_t bytes_of_columns(const tg_draft *d) {
     enum { PAGE = 4096 };
     const tg_block *b = &d->box->block;
     const int64_t   apart = tg_magnitude(b->src_col) % PAGE;
-    if (!d->plan->stream_turned || !d->plan->far || b->dst_row % TG_LINE_BYTES == 0)
+    if (!tg_turns_around(d->plan) || b->dst_row % TG_LINE_BYTES == 0)
         return d->pair->tuning->transpose_bytes;
     if (b->src_col % TG_LINE_BYTES == 0) return MOST_CARRIED;
     if (d->plan->bytes >= d->pair->tuning->memory_bytes) return SHARED_CARRIED;
@@ -251,29 +251,40 @@ static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); 
 /* Do rows of a transpose go on in the next step of its outer loop? */
 static bool goes_on(const tg_block *b, int64_t width) { return b->tail == 0 && b->dst_outer == b->cols * width; }
 
-/* Then around the caches so many steps that each row is whole lines. ([640,832,63] of two bytes reversed, 64 MiB, a Zen
- * 4: 0.85 -> 1.1 of memcpy.) */
+/* Then around the caches so many steps that each row is whole lines; 1 where it is not so. ([640,832,63] of two bytes
+ * reversed, 64 MiB, a Zen 4: 0.85 -> 1.1 of memcpy.) */
 static int64_t steps_of_lines(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
-    if (d->box->family != TG_FAMILY_TRANSPOSE || !d->plan->stream_turned || !goes_on(b, width)) return 1;
+    if (d->box->family != TG_FAMILY_TRANSPOSE || !tg_turns_around(d->plan) || !goes_on(b, width)) return 1;
     return TG_LINE_BYTES / tg_min(b->dst_outer & -b->dst_outer, TG_LINE_BYTES);
 }
 
-/* Of a transpose. Where a block has no room for whole rows of dst, short lines of src that follow each other are read
- * as a whole, and of longer ones more than one stick: a few sticks of each row, in more rows. (A Zen 4, 64 MiB,
- * reversed: [33,4161,131] of four bytes, which were 32 rows and one, 0.37 -> 0.6, [64,2048,128] 0.5 -> 1.0,
- * [750,629,64] of two 0.45 -> 1.4. Of one and two bytes, rows of more sticks out of longer lines that begin at lines of
- * the cache are 0.75 to 1.2 times as fast, and stay.) */
+/* Bytes of a block for such steps: more than others have, but no less than eight blocks are left to share out. */
+static int64_t room_of_lines(const tg_draft *d) {
+    return tg_min(d->plan->bytes / (2 * BLOCKS_WANTED), 4 * d->pair->tuning->block_bytes);
+}
+
+/* Of a transpose. Where a block has no room for whole rows of dst, but for the fewest (`grain`), short lines of src
+ * that follow each other are read as a whole, and of longer ones more than one stick: a few sticks of each row, in more
+ * rows. (A Zen 4, 64 MiB, reversed: [33,4161,131] of four bytes, which were 32 rows and one, 0.37 -> 0.6, [64,2048,128]
+ * 0.5 -> 1.0, [750,629,64] of two 0.45 -> 1.4. Of one and two bytes, rows of more sticks out of longer lines that begin
+ * at lines of the cache are 0.75 to 1.2 times as fast, and stay.) */
 static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room) {
-    enum { LONG_LINE = 4 << 10 };
+    enum { MOST_OF_LINE = 4 << 10 };
     const tg_block *b = &d->box->block;
     const int64_t   grain = tg_max(LINE_PAIR / width, 1), line = b->rows * width;
-    const bool      whole = goes_on(b, width), read_on = whole && b->src_outer == line;
-    const bool      wanted = width >= 4 || line % LINE_PAIR != 0 || line <= 2 * LINE_PAIR;
+    const bool      whole = goes_on(b, width), reads_on = whole && b->src_outer == line;
+    const bool      pays = width >= 4 || line % LINE_PAIR != 0 || line <= 2 * LINE_PAIR;
     const int64_t   rows = fitting(room, b->rows, product(written_of(b) * width, whole ? b->outer : 1), grain);
-    if (rows > grain || !read_on || !wanted || !d->plan->stream_turned) return rows;
-    const int64_t all = tg_min(d->plan->bytes / (2 * BLOCKS_WANTED), 4 * d->pair->tuning->block_bytes);
-    return fitting(tg_min(all / product(b->cols, steps_of_lines(d, width)), LONG_LINE), b->rows, width, grain);
+    if (rows > grain || !reads_on || !pays || !tg_turns_around(d->plan)) return rows;
+    const int64_t most = room_of_lines(d) / product(b->cols, steps_of_lines(d, width)); /* bytes of a line */
+    return fitting(tg_min(most, MOST_OF_LINE), b->rows, width, grain);
+}
+
+/* So many steps of the outer loop at a time, of so many bytes. */
+static int64_t outer_at_once(const tg_draft *d, int64_t width, int64_t room, int64_t step) {
+    const int64_t n = d->box->block.outer, grain = steps_of_lines(d, width);
+    return fitting(room, n, step, product(grain, step) <= room_of_lines(d) ? grain : 1);
 }
 
 /* Of route lines: steps that are whole sticks of dst together, or more of them, as many as there is room for. */
@@ -321,7 +332,7 @@ void tg_draft_chunks(tg_draft *d) {
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, product(columns_together(b), each), STRIDED_TILE));
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
-    int64_t       outer = fitting(room, b->outer, product(product(b->rows, cols), each), steps_of_lines(d, width));
+    int64_t       outer = outer_at_once(d, width, room, product(product(b->rows, cols), each));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

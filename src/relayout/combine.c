@@ -9,7 +9,7 @@
 
 enum {
     MOST_BLOCKS = 2,   /* times as many as before: with smaller ones it is slower */
-    LONG_ROW = 1 << 10 /* bytes */
+    LONGEST_RAGGED = 1 << 10 /* bytes of a row */
 };
 
 /* Are columns bytes, or elements, that follow each other? */
@@ -76,14 +76,14 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     return shares || is_ragged(s.run);
 }
 
-/* Are these rows that a transpose would store part by part? Shorter ones it joins itself, and longer ones. (A Zen 4, 64
- * MiB, x memcpy: bytes to rows of 264 to 1000 0.33 -> 0.55, two bytes to rows of 520 to 1000 0.4 -> 0.55 to
- * 0.75; longer rows, and wider elements, 0.7 to 1.2 times as fast. Not known where stores wait for their lines.) */
+/* Are these rows that a transpose would store part by part? Those of few columns it joins itself, and long ones. (A Zen
+ * 4, 64 MiB, x memcpy: bytes to rows of 264 to 1000 0.33 -> 0.55, two bytes to rows of 520 to 1000 0.4 -> 0.55 to 0.75;
+ * longer rows, and wider elements, 0.7 to 1.2 times as fast. Not known where stores wait for their lines.) */
 static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     const tg_block *b = &box->block;
     if (box->family != TG_FAMILY_TRANSPOSE || box->route != TG_ROUTE_MOVE || box->width > 2) return false;
-    if (b->rows == 1 || b->dst_row <= TG_NARROW_COLUMNS * box->width || b->dst_row > LONG_ROW) return false;
-    return is_ragged(b->dst_row) && (pair->cpu & TG_CPU_CLAIMS) == 0;
+    if ((pair->cpu & TG_CPU_CLAIMS) != 0 || b->rows == 1 || !is_ragged(b->dst_row)) return false;
+    return b->dst_row > TG_NARROW_COLUMNS * box->width && b->dst_row <= LONGEST_RAGGED;
 }
 
 /* Blocks begin in ascending order: the longer steps are outside. */
@@ -146,13 +146,13 @@ static int64_t count_blocks(const tg_nest *nest) {
 
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
-    bool           parts = false, rows = false;
+    bool           parts = false, rows = true; /* rows: nothing else is moved */
     if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) || p->dst_bits < 8 || p->src_bits < 8)
         return 0;
     if (!is_covered(p, pair) || !has_parts(pair->dst)) return 0;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         if (box->route == TG_ROUTE_FILL) continue;
-        rows |= has_ragged_rows(pair, box);
+        rows &= has_ragged_rows(pair, box);
         parts |= box->family != TG_FAMILY_ROWS && leaves_parts(nest, p, box);
     }
     return rows ? INT64_MAX : parts ? MOST_BLOCKS * count_blocks(nest) : 0;

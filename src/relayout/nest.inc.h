@@ -77,7 +77,7 @@ typedef enum nest_phase { NEST_PLAIN, NEST_SLABS, NEST_NO_SLABS, NEST_COMBINED, 
 typedef struct nest_try {
     nest_phase phase;
     bool       fill_first; /* as it was */
-    int64_t    blocks;     /* of a combined nest, at most */
+    int64_t    most_blocks; /* of a combined nest */
     tg_pair    data;       /* of slabs: without padding */
 } nest_try;
 
@@ -91,8 +91,8 @@ static bool begin_slabs(nest_try *t, tg_plan_private *plan, const tg_pair *pair)
 }
 
 static bool begin_combined(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
-    t->blocks = tg_most_combined(plan, pair);
-    if (t->blocks == 0) return false;
+    t->most_blocks = tg_most_combined(plan, pair);
+    if (t->most_blocks == 0) return false;
     t->phase = NEST_COMBINED;
     plan->combines = true;
     return true;
@@ -114,7 +114,7 @@ TG_OUTLINE bool try_again(nest_try *t, tg_plan_private *plan, const tg_pair *pai
         if (!done || !begin_combined(t, plan, pair)) return false;
         break;
     case NEST_COMBINED:
-        if (done && tg_nest_combine(plan, t->blocks)) return false;
+        if (done && tg_nest_combine(plan, t->most_blocks)) return false;
         plan->combines = false;
         t->phase = NEST_PLAIN_AGAIN;
         break;

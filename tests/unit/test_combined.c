@@ -147,6 +147,14 @@ static void test_hints(void **state) {
         const bool want = cases[i].together && (tg_cpu_features() & TG_CPU_COMBINES) != 0;
         if (leaves_together(&p) != want) fail_msg("%s, hint %u: not %d", cases[i].shape, cases[i].hint, want);
     }
+    /* Rows that a transpose would leave in parts, in many more blocks than before. */
+    const tg_layout      src = layout_of("u8[1800,224,672]{1,2,0}"), dst = layout_of("u8[1800,224,672]");
+    const tg_plan_params params = {.dst = &dst, .src = &src, .threads = 1};
+    const uint32_t       likes = tg_cpu_features() & (TG_CPU_COMBINES | TG_CPU_CLAIMS);
+    tg_plan              p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    if (likes == TG_CPU_COMBINES) assert_true(leaves_together(&p));
+    if ((likes & TG_CPU_COMBINES) == 0) assert_false(leaves_together(&p));
 }
 
 int main(void) {

@@ -633,35 +633,64 @@ static void test_side_by_side(void **state) {
     }
 }
 
-/* The block of reversed dimensions, too large for caches. */
-static tg_block reversed_block(const char *shape) {
-    const char *orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
-    char        text[100];
-    snprintf(text, sizeof text, "%s{%s}", shape, orders[layout_of(shape).ndim - 1]);
-    const tg_layout      s = layout_of(text), d = layout_of(shape);
+/* The first of the boxes of reversed dimensions, as in memory; small ones too. */
+static tg_box reversed_box(const char *shape) {
+    const char          *orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
+    const tg_layout      d = layout_of(shape);
+    char                 text[100];
+    assert_in_range(d.ndim, 1, 4);
+    snprintf(text, sizeof text, "%s{%s}", shape, orders[d.ndim - 1]);
+    const tg_layout      s = layout_of(text);
     const tg_plan_params params = {.dst = &d, .src = &s};
     tg_tuning            t = tg_default_tuning;
     tg_plan              p;
     t.stream_bytes = t.far_bytes = 0;
+    t.combined_bytes = 0;
     assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
-    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
-    assert_int_equal(nest->nboxes, 1);
-    return nest->box[0].block;
+    return tg_plan_see(&p)->as.nest.box[0];
 }
 
-/* Where they have no room for whole rows of dst: short lines are whole, and rows end with lines of a cache. */
+static tg_block reversed_block(const char *shape) { return reversed_box(shape).block; }
+
+/* Where they have no room for whole rows of dst: short lines are whole, and rows end with lines of a cache, if that
+ * does not take too much. */
 static void test_blocks_of_short_lines(void **state) {
     (void)state;
+    static const char *const shared[] = {"f16[640,832,63]", "f32[32,8320,63]", "u8[640,832,100]", "f64[96,6000,25]"};
+    static const char *const large[] = {"u8[128,129,4095]", "u8[128,500,3001]", "f16[64,3000,1001]"};
     assert_int_equal(reversed_block("f32[33,4161,131]").rows, 33);
     assert_int_equal(reversed_block("f64[55,76800,20]").rows, 55);
     assert_int_equal(reversed_block("u8[300,1661,127]").rows, 300);
     assert_int_equal(reversed_block("f32[192,1024,64]").rows, 192);
-    const tg_block few = reversed_block("f16[640,832,63]");
-    assert_int_equal(few.rows, 64); /* in whole sticks */
-    assert_true(few.outer < 832);
-    assert_int_equal(few.outer * few.dst_outer % TG_LINE_BYTES, 0);
     assert_int_equal(reversed_block("f32[10000,53,31]").outer, 53);
-    assert_int_equal(reversed_block("f32[64,86,304,20]").dst_outer, 80); /* brief rows go on */
+    for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
+        const tg_block b = reversed_block(shared[i]);
+        assert_true(b.outer > 1 && b.outer < layout_of(shared[i]).shape[1]);
+        assert_int_equal(b.outer * b.dst_outer % TG_LINE_BYTES, 0);
+    }
+    for (size_t i = 0; i < sizeof large / sizeof large[0]; i++) {
+        const tg_box  box = reversed_box(large[i]);
+        const int64_t bytes = box.block.outer * box.block.rows * box.block.cols * box.width;
+        assert_true(bytes <= 4 * tg_default_tuning.block_bytes);
+    }
+}
+
+/* Brief rows go on along dst around the caches, and short lines to short rows where stores do not wait; sticks and
+ * lines do not. */
+static void test_brief_rows(void **state) {
+    (void)state;
+    static const char *const both[] = {"u8[16,87381,48]", "f16[24,58254,24]", "f32[12,116508,12]", "u8[64,10922,96]"};
+    static const char *const others[] = {"u8[16,65536,64]", "f16[32,43690,24]", "f16[12,58254,48]"};
+    const bool waits = (tg_cpu_features() & TG_CPU_CLAIMS) != 0;
+    assert_int_equal(reversed_block("f32[64,86,304,20]").dst_outer, 80);
+    assert_int_equal(reversed_block("f16[128,43,89,68]").dst_outer, 136);
+    assert_int_equal(reversed_block("f32[256,22,87,34]").dst_outer, 136);
+    assert_true(reversed_block("f32[64,43,179,34]").dst_outer > 136);
+    assert_true(reversed_block("f16[128,43,95,64]").dst_outer > 128);
+    for (size_t i = 0; i < sizeof both / sizeof both[0]; i++)
+        assert_int_equal(reversed_box(both[i]).route == TG_ROUTE_MOVE, !waits);
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
+        assert_int_not_equal(reversed_box(others[i]).route, TG_ROUTE_MOVE);
 }
 
 int main(void) {
@@ -677,6 +706,7 @@ int main(void) {
         cmocka_unit_test(test_gathers_go_on),
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_blocks_of_short_lines),
+        cmocka_unit_test(test_brief_rows),
         cmocka_unit_test(test_eights),
         cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
