@@ -223,7 +223,8 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
  * 4, 0.4 -> 1.3, 0.25 -> 0.9), or not even that ([64,8325,63] of two 0.45 -> 1.0), but for wider elements out of short
  * lines (f64[8,41943,25] 0.7, so 0.45). */
 TG_INLINE bool rows_come_first(const tg_mover *m, int width, int64_t row, int64_t line, bool at_lines) {
-    if (!m->stream) return row < TG_LINE_BYTES && line >= TG_LINE_BYTES;
+    enum { LEAST_LINE = 16 };
+    if (!m->stream || line < LEAST_LINE) return row < TG_LINE_BYTES && line >= TG_LINE_BYTES;
     if (row >= STICK && row % TG_LINE_BYTES == 0) return false;
     if (row < TG_LINE_BYTES || width <= 2) return true;
     return line >= TG_LINE_BYTES && (at_lines || width == 4 || line >= 2 * STICK);

@@ -267,14 +267,15 @@ static int64_t room_of_lines(const tg_draft *d) {
 /* Of a transpose. Where a block has no room for whole rows of dst, but for the fewest (`grain`), short lines of src
  * that follow each other are read as a whole, and of longer ones more than one stick: a few sticks of each row, in more
  * rows. (A Zen 4, 64 MiB, reversed: [33,4161,131] of four bytes, which were 32 rows and one, 0.37 -> 0.6, [64,2048,128]
- * 0.5 -> 1.0, [750,629,64] of two 0.45 -> 1.4. Of one and two bytes, rows of more sticks out of longer lines that begin
- * at lines of the cache are 0.75 to 1.2 times as fast, and stay.) */
+ * 0.5 -> 1.0, [750,629,64] of two 0.45 -> 1.4. Of one and two bytes, rows of more sticks out of lines of more than 4
+ * KiB, or of more than two sticks that begin at lines of the cache, are 0.6 to 1.2 times as fast, and stay.) */
 static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room) {
     enum { MOST_OF_LINE = 4 << 10 };
     const tg_block *b = &d->box->block;
     const int64_t   grain = tg_max(LINE_PAIR / width, 1), line = b->rows * width;
     const bool      whole = goes_on(b, width), reads_on = whole && b->src_outer == line;
-    const bool      pays = width >= 4 || line % LINE_PAIR != 0 || line <= 2 * LINE_PAIR;
+    const bool      odd = line % LINE_PAIR != 0 && line <= MOST_OF_LINE;
+    const bool      pays = width >= 4 || line <= 2 * LINE_PAIR || odd;
     const int64_t   rows = fitting(room, b->rows, product(written_of(b) * width, whole ? b->outer : 1), grain);
     if (rows > grain || !reads_on || !pays || !tg_turns_around(d->plan)) return rows;
     const int64_t most = room_of_lines(d) / product(b->cols, steps_of_lines(d, width)); /* bytes of a line */

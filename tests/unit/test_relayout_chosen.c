@@ -617,6 +617,7 @@ static void test_side_by_side(void **state) {
         {"f32[32,40,63] spyre dim_order=[1,2,0]", "f32[32,40,63]"},
         {"f32[16,40,64] spyre dim_order=[1,2,0]", "f32[16,40,64]"},
         {"u8[16,70,48]{0,1,2}", "u8[16,70,48]"},
+        {"f16[3,40,97]{0,1,2}", "f16[3,40,97]"},
         {"f16[24,50,24]{0,1,2}", "f16[24,50,24]"},
         {"f32[12,64,12]{0,1,2}", "f32[12,64,12]"},
         {"f64[6,90,3]{0,1,2}", "f64[6,90,3]"},
@@ -663,6 +664,7 @@ static void test_blocks_of_short_lines(void **state) {
     assert_int_equal(reversed_block("u8[300,1661,127]").rows, 300);
     assert_int_equal(reversed_block("f32[192,1024,64]").rows, 192);
     assert_int_equal(reversed_block("f32[10000,53,31]").outer, 53);
+    assert_int_equal(reversed_block("f16[4357,77,100]").outer, 77); /* long lines of narrow elements: whole rows */
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
         const tg_block b = reversed_block(shared[i]);
         assert_true(b.outer > 1 && b.outer < layout_of(shared[i]).shape[1]);
