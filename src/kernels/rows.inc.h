@@ -439,7 +439,8 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
         V(ragged_block)(m, d, s, b, small);
     else if (TG_RARELY(has_units(b)))
         V(padded_units)(m, d, s, b);
-    else if ((!m->stream || are_scattered(b)) && b->cols <= TG_LINE_BYTES && b->tail == 0)
+    else if ((!m->stream || are_scattered(b) || (!m->claims && come_one_by_one(b))) && b->cols <= TG_LINE_BYTES &&
+             b->tail == 0)
         V(short_rows)(m, d, s, b, small);
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);
