@@ -193,7 +193,7 @@ def report(found, moves, below, several):
 def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--real", action="store_true", help="the moves that runtimes have")
-    parser.add_argument("--permuted", action="store_true", help="orders of dimensions alone, of powers of two and others")
+    parser.add_argument("--permuted", action="store_true", help="orders of dimensions alone")
     parser.add_argument("--seed", type=int, help="of random moves (default: another one each time, which is printed)")
     parser.add_argument("--count", type=int, help="random moves (default 200)")
     parser.add_argument("--bytes", type=int, help="of a tensor without padding, about (default 524288); with --real in "
