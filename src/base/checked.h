@@ -51,6 +51,9 @@ static inline int64_t tg_ceil_div(int64_t a, int64_t b) { return a / b + (a % b 
 /* a rounded up to a multiple of b; a >= 0, b >= 1. */
 static inline bool tg_round_up(int64_t *out, int64_t a, int64_t b) { return tg_mul(out, tg_ceil_div(a, b), b); }
 
+/* Not of INT64_MIN, which no validated stride is. */
+static inline int64_t tg_magnitude(int64_t x) { return x < 0 ? -x : x; }
+
 static inline int64_t tg_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t tg_max(int64_t a, int64_t b) { return a > b ? a : b; }
 

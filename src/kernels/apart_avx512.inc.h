@@ -33,10 +33,9 @@ typedef struct apart {
 
 static const axis no_axis = {1, 0, 0};
 
-static inline int64_t magnitude(int64_t step) { return step < 0 ? -step : step; }
 
 static inline bool is_near_step(int64_t step, int64_t width) {
-    return magnitude(step) >= width && magnitude(step) <= TG_NEARER_STEP;
+    return tg_magnitude(step) >= width && tg_magnitude(step) <= TG_NEARER_STEP;
 }
 
 /* The loop of the smallest step on one side, other than `but`; -1: none is near. */
@@ -46,8 +45,8 @@ static inline int find_axis(const axis *of, bool in_dst, int64_t width, int but)
         const int64_t step = in_dst ? of[i].dst : of[i].src;
         if (i == but || of[i].n == 1 || !is_near_step(step, width)) continue;
         if (in_dst && (step < 0 || step > APART_ROWS * width)) continue;
-        const int64_t least = best < 0 ? INT64_MAX : in_dst ? of[best].dst : magnitude(of[best].src);
-        if (magnitude(step) < least) best = i;
+        const int64_t least = best < 0 ? INT64_MAX : in_dst ? of[best].dst : tg_magnitude(of[best].src);
+        if (tg_magnitude(step) < least) best = i;
     }
     return best;
 }

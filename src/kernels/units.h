@@ -4,6 +4,7 @@
 #ifndef TG_KERNELS_UNITS_H
 #define TG_KERNELS_UNITS_H
 
+#include "base/checked.h"
 #include "kernels/move.h"
 #include "kernels/target.h"
 
@@ -30,11 +31,9 @@ static inline bool are_scattered(const tg_block *b) {
  * ns each, to store each over the place of the next one a third of that, lines of dst and all (64 MiB, a Zen 4: pixels
  * of three bytes, columns to rows, 0.05 -> 0.13 of memcpy, of six 0.09 -> 0.3, ten bytes of each stick 0.34 -> 0.77).
  */
-static inline bool are_apart(int64_t step) { return step >= TG_LINE_BYTES || step <= -TG_LINE_BYTES; }
-
 static inline bool come_one_by_one(const tg_block *b) {
-    const bool rows = b->dst_row == b->cols && are_apart(b->src_row);
-    return b->cols < MOST_UNIT && (rows || (b->dst_outer == b->cols && are_apart(b->src_outer)));
+    const bool rows = b->dst_row == b->cols && tg_magnitude(b->src_row) >= TG_LINE_BYTES;
+    return b->cols < MOST_UNIT && (rows || (b->dst_outer == b->cols && tg_magnitude(b->src_outer) >= TG_LINE_BYTES));
 }
 
 /* The pattern is the same from each element on. */

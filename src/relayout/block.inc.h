@@ -147,9 +147,9 @@ static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t rea
 }
 
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches, unless a
- * tile is one run of src. Where columns take turns in dst, or
- * rows in src, that side is one run already, and src is walked on; and where a tile is one run of src, as sticks are,
- * src is walked on if it comes from memory and runs of dst are not brief. In a cache dst is. */
+ * tile is one run of src. Where columns take turns in dst, or rows in src, that side is one run already, and src is
+ * walked on; and where a tile is one run of src, as sticks are, src is walked on if it comes from memory and runs of
+ * dst are not brief. In a cache dst is. */
 static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_width) {
     const tg_block *b = &d->box->block;
     const int64_t   writes = b->cols * dst_width, reads = b->rows * src_width;

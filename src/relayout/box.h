@@ -161,10 +161,10 @@ static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : wi
 /* Route lines: so many rows, of so many bytes, are whole sticks of dst, or more of them. */
 static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (row & -row); }
 
-/* Does all of the move stay in the first-level cache? Then nothing is cut. */
 /* Do transposes go from memory to memory, around the caches? */
 static inline bool tg_turns_around(const tg_plan_private *p) { return p->stream_turned && p->far; }
 
+/* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
 
 /* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */

@@ -228,7 +228,6 @@ _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too
 
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
 
-static inline int64_t tg_magnitude(int64_t x) { return x < 0 ? -x : x; } /* validated strides: not INT64_MIN */
 
 /* Bytes of n elements, of whole bytes if they are packed; n * bits would not always fit. */
 static inline int64_t tg_bytes_for(int64_t n, int32_t bits) {

@@ -147,7 +147,11 @@ static void test_hints(void **state) {
         const bool want = cases[i].together && (tg_cpu_features() & TG_CPU_COMBINES) != 0;
         if (leaves_together(&p) != want) fail_msg("%s, hint %u: not %d", cases[i].shape, cases[i].hint, want);
     }
-    /* Rows that a transpose would leave in parts, in many more blocks than before. */
+}
+
+/* Rows that a transpose would leave in parts, in many more blocks than before. */
+static void test_ragged_rows_by_size(void **state) {
+    (void)state;
     const tg_layout      src = layout_of("u8[1800,224,672]{1,2,0}"), dst = layout_of("u8[1800,224,672]");
     const tg_plan_params params = {.dst = &dst, .src = &src, .threads = 1};
     const uint32_t       likes = tg_cpu_features() & (TG_CPU_COMBINES | TG_CPU_CLAIMS);
@@ -161,6 +165,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_hints),
+        cmocka_unit_test(test_ragged_rows_by_size),
         cmocka_unit_test(test_random),
     };
     random_state = 20261127;

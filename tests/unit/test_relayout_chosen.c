@@ -636,7 +636,7 @@ static void test_side_by_side(void **state) {
 
 /* The first of the boxes of reversed dimensions, as in memory; small ones too. */
 static tg_box reversed_box(const char *shape) {
-    const char          *orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
+    static const char *const orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
     const tg_layout      d = layout_of(shape);
     char                 text[100];
     assert_in_range(d.ndim, 1, 4);
@@ -646,7 +646,6 @@ static tg_box reversed_box(const char *shape) {
     tg_tuning            t = tg_default_tuning;
     tg_plan              p;
     t.stream_bytes = t.far_bytes = 0;
-    t.combined_bytes = 0;
     assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
     return tg_plan_see(&p)->as.nest.box[0];
 }
