@@ -61,9 +61,23 @@ bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far) {
     return true;
 }
 
+/* Elements of other widths: with AVX-512 only. */
+static bool find_uneven(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
+#define NAME(width) [width] = "transpose " #width "-byte avx512"
+    static const char *const names[32] = {NAME(3),  NAME(5),  NAME(6),  NAME(7),  NAME(9),  NAME(10), NAME(11),
+                                          NAME(12), NAME(13), NAME(14), NAME(15), NAME(17), NAME(18), NAME(19),
+                                          NAME(20), NAME(21), NAME(22), NAME(23), NAME(24), NAME(25), NAME(26),
+                                          NAME(27), NAME(28), NAME(29), NAME(30), NAME(31)};
+#undef NAME
+    tg_block_move *const move = tg_uneven_for(cpu);
+    if (width < 0 || width >= 32 || names[width] == NULL || move == NULL) return false;
+    fill_mover(out, move, names[width], width, cpu, stream, far);
+    return true;
+}
+
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far) {
     const int32_t i = width_index(width);
-    if (i < 0) return false;
+    if (i < 0) return find_uneven(out, width, cpu, stream, far);
     fill_mover(out, tg_transpose_for(cpu, width), transpose_names[i][set_of(cpu)], width, cpu, stream, far);
     out->staged = out->sparing || out->few_streams; /* the pipeline reads src by the same few loads */
     return true;

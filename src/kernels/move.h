@@ -86,7 +86,7 @@ struct tg_mover {
         tg_turn_tiles *tiles; /* of tg_mover_tiles */
     };
     const char    *name;      /* for people: "transpose 2-byte avx512" */
-    int32_t        dst_width; /* bytes of an element, 1 to 16; rows: 1; tg_mover_eights: how many rows */
+    int32_t        dst_width; /* bytes of an element, 1 to 31; rows: 1; tg_mover_eights: how many rows */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */
@@ -112,7 +112,8 @@ static inline const uint8_t *tg_mover_run(const tg_mover *mover, uint8_t *dst, c
 /* `cpu`: the features that may be used. All choosers write every field; they return false where there is no
  * such mover. */
 bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
-bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far); /* 1, 2, 4, 8, 16 */
+/* Widths 1, 2, 4, 8 and 16, and with AVX-512 all others up to 31. */
+bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);
 bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);     /* transposes, listed */
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and

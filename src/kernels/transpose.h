@@ -249,15 +249,21 @@ TG_INLINE void join_matrices(matrix *a, const tg_mover *m, const tg_block *b) {
     }
 }
 
-/* `pad`: place for a line of padding. */
-TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
-                         const tg_block *b) {
-    *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail, .pad = pad};
+/* Its loops; matrices side by side are not joined. */
+TG_INLINE void loops_of(matrix *a, int64_t width, uint8_t *d, const uint8_t *s, const tg_block *b) {
+    *a = (matrix){.d = d, .s = s, .width = width, .cols = b->cols + b->tail};
     a->src = (loops){b->cols, b->cols, b->src_col, 0};
     a->dst = (loops){b->rows, b->rows, b->dst_row, 0};
     a->outer = b->outer;
     a->dst_outer = b->dst_outer;
     a->src_outer = b->src_outer;
+}
+
+/* `pad`: place for a line of padding. */
+TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover *m, uint8_t *d, const uint8_t *s,
+                         const tg_block *b) {
+    loops_of(a, width, d, s, b);
+    a->pad = pad;
     a->far = m->far;
     a->fetches = m->fetches;
     a->stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);

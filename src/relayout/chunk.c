@@ -32,6 +32,11 @@ static int64_t product(int64_t a, int64_t b) {
     return tg_mul(&p, a, b) ? p : INT64_MAX;
 }
 
+/* So many elements of a transpose are whole pairs of lines. */
+static bool is_uneven(int64_t width) { return (width & (width - 1)) != 0; }
+
+static int64_t grain_of(int64_t width) { return LINE_PAIR / tg_min(width & -width, LINE_PAIR); }
+
 /* In dst, from one run to the next. */
 static int64_t bytes_of_run(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
@@ -173,7 +178,8 @@ static int64_t bytes_of_columns(const tg_draft *d) {
  * Rapids, x memcpy: 0.38 and 0.43). */
 static int64_t columns_at_once(const tg_draft *d, int64_t width, int64_t room) {
     const tg_block *b = &d->box->block;
-    const int64_t   most = tg_max(bytes_of_columns(d) / width, 1), grain = tg_max(LINE_PAIR / width, 1);
+    const int64_t   room_for = bytes_of_columns(d) / width, grain = grain_of(width);
+    const int64_t   most = is_uneven(width) ? tg_max(room_for / grain, 1) * grain : tg_max(room_for, 1);
     const int64_t   rows = tg_max(TG_LINE_BYTES / width, 1);
     if (b->rows < rows && !d->converts)
         return tg_max(most, fitting(tg_min(room, most * rows * width), b->cols, b->rows * width, grain));
@@ -272,7 +278,7 @@ static int64_t room_of_lines(const tg_draft *d) {
 static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room) {
     enum { MOST_OF_LINE = 4 << 10 };
     const tg_block *b = &d->box->block;
-    const int64_t   grain = tg_max(LINE_PAIR / width, 1), line = b->rows * width;
+    const int64_t   grain = grain_of(width), line = b->rows * width;
     const bool      whole = goes_on(b, width), reads_on = whole && b->src_outer == line;
     const bool      odd = line % LINE_PAIR != 0 && line <= MOST_OF_LINE;
     const bool      pays = width >= 4 || line <= 2 * LINE_PAIR || odd;

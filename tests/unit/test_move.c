@@ -162,6 +162,33 @@ static void check_short_runs(int32_t width) {
     CHECK_BLOCKS(blocks, width);
 }
 
+/* Transposes of elements that are no power of two of bytes: whole squares and parts of them, matrices side by side on
+ * either side, and many small ones. */
+static void check_uneven(int32_t width) {
+    const named blocks[] = {
+        {"matrix", TRANSPOSE, {1, 48, 64, 0, 64, 1, 0, 1, 48, 0, NULL, 0, 0}},
+        {"ragged matrix", TRANSPOSE, {1, 37, 45, 0, 47, 1, 0, 1, 39, 0, NULL, 0, 0}},
+        {"more columns than lines are listed", TRANSPOSE, {1, 21, 300, 0, 301, 1, 0, 1, 21, 0, NULL, 0, 0}},
+        {"more rows than are listed", TRANSPOSE, {1, 300, 5, 0, 5, 1, 0, 1, 301, 0, NULL, 0, 0}},
+        {"images", TRANSPOSE, {3, 33, 50, 33 * 50, 50, 1, 33 * 50, 1, 33, 0, NULL, 0, 0}},
+        {"matrices along short rows", TRANSPOSE, {40, 30, 3, 3, 121, 1, 999, 1, 31, 0, NULL, 0, 0}},
+        {"matrices along short lines", TRANSPOSE, {40, 3, 30, 100, 31, 1, 3, 1, 121, 0, NULL, 0, 0}},
+        {"small matrices", TRANSPOSE, {100, 2, 4, 8, 4, 1, 8, 1, 2, 0, NULL, 0, 0}},
+        {"small matrices apart", TRANSPOSE, {20, 2, 3, 9, 3, 1, 11, 1, 2, 0, NULL, 0, 0}},
+        {"lines backwards", TRANSPOSE, {2, 20, 20, 500, 21, 1, 500, 1, -20, 0, NULL, 0, 0}},
+        {"padding", TRANSPOSE, {2, 20, 20, 500, 25, 1, 500, 1, 20, 4, NULL, 0, 0}},
+        {"padding of rows that go on", TRANSPOSE, {3, 40, 5, 40 * 9, 9, 1, 40, 1, 3 * 40, 4, NULL, 0, 0}},
+        {"one column", TRANSPOSE, {1, 70, 1, 0, 2, 1, 0, 1, 70, 0, NULL, 0, 0}},
+        {"one row", TRANSPOSE, {1, 1, 70, 0, 70, 1, 0, 1, 2, 0, NULL, 0, 0}},
+    };
+    if (is_uneven(width)) CHECK_BLOCKS(blocks, width);
+}
+
+static void test_uneven(void **state) {
+    (void)state;
+    for (int32_t width = 3; width < 32; width++) check_uneven(width);
+}
+
 /* Rows that take turns, and back. */
 static void check_turns(int32_t width) {
     const named blocks[] = {
@@ -340,7 +367,7 @@ static void test_random_blocks(void **state) {
     random_state = seed;
     for (int i = 0; i < 6000; i++) {
         const family  f = (family)random_below(FAMILIES);
-        const int32_t width = 1 << random_below(5);
+        const int32_t width = f == TRANSPOSE && chance(3) ? 1 + (int32_t)random_below(31) : 1 << random_below(5);
         tg_block b = {chance(2) ? 1 : 1 + random_below(9),
                       random_count(),
                       random_count(),
@@ -435,9 +462,12 @@ static void test_variants(void **state) {
 static void test_no_such_width(void **state) {
     (void)state;
     tg_mover m;
-    static const int32_t widths[] = {-1, 0, 3, 5, 12, 32};
+    static const int32_t widths[] = {-1, 0, 3, 5, 12, 31, 32, 33};
+    const uint32_t       cpu = tg_cpu_features();
     for (size_t i = 0; i < sizeof widths / sizeof widths[0]; i++) {
-        assert_false(tg_mover_transpose(&m, widths[i], tg_cpu_features(), false, false));
+        const bool uneven = widths[i] > 0 && widths[i] < 32 && (cpu & TG_CPU_AVX512) != 0;
+        assert_int_equal(tg_mover_transpose(&m, widths[i], cpu, false, false), uneven);
+        assert_false(tg_mover_transpose(&m, widths[i], cpu & ~(uint32_t)TG_CPU_AVX512, false, false));
         assert_false(tg_mover_strided(&m, widths[i], tg_cpu_features(), false, false));
     }
 }
@@ -535,6 +565,7 @@ int main(void) {
         cmocka_unit_test(test_sticks),
         cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_short_runs),
+        cmocka_unit_test(test_uneven),
         cmocka_unit_test(test_turns),
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_apart),

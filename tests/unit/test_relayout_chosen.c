@@ -694,6 +694,54 @@ static void test_brief_rows(void **state) {
         assert_int_not_equal(reversed_box(others[i]).route, TG_ROUTE_MOVE);
 }
 
+/* The family that moves the first box of src to dst, from memory, or in a cache. */
+static tg_family family_of(const char *dst, const char *src, bool far) {
+    const tg_layout      d = layout_of(dst), s = layout_of(src);
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_tuning            t = tg_default_tuning;
+    tg_plan              p;
+    t.stream_bytes = t.far_bytes = far ? 0 : INT64_MAX;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    return tg_plan_see(&p)->as.nest.box[0].family;
+}
+
+/* Pixels, and other runs that are no power of two of bytes, are turned as elements, where vectors have that many bytes
+ * and the matrices fill them; else they are copied one by one. */
+static void test_pixels(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        bool        turned, turned_far;
+    } moves[] = {
+        {"u8[40,50,3]{2,0,1}", "u8[40,50,3]", true, true},
+        {"u8[9,17,33,3]{3,1,2,0}", "u8[9,17,33,3]", true, true},
+        {"f16[31,20,3]{2,0,1}", "f16[31,20,3]", true, true},
+        {"u8[70,131,5]{2,0,1}", "u8[70,131,5]", true, true},
+        {"f32[20,21,3]{2,0,1}", "f32[20,21,3]", true, true},
+        {"f64[12,13,3]{2,0,1}", "f64[12,13,3]", true, true},
+        {"f16[50,2,4,3]{3,1,2,0}", "f16[50,2,4,3]", true, true},         /* many small matrices */
+        {"u8[2,200,16,3]{3,0,1,2}", "u8[2,200,16,3]", true, true},       /* two columns, and a third loop goes on */
+        {"u8[40,30,2,10,3]{4,2,0,1,3}", "u8[40,30,2,10,3]", true, true}, /* lines are short too */
+        {"f32[2,300,3]{2,0,1}", "f32[2,300,3]", false, true},            /* few columns */
+        {"u8[2,300,3]{2,0,1}", "u8[2,300,3]", false, false},
+        {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", false, false},             /* few lines to long rows */
+        {"u8[40,3,30,3]{3,1,2,0}", "u8[40,3,30,3]", false, false},
+        {"f32[30,20,3] strides=[63,3,1]", "f32[30,20,3]{2,0,1}", true, true}, /* rows have a gap between them */
+        {"u8[30,40,3]{2,0,1}", "u8[30,40,3] strides=[-120,3,1] offset=3480", true, true},
+    };
+    const bool can = (tg_cpu_features() & TG_CPU_AVX512) != 0;
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+        const bool turned = family_of(moves[i].dst, moves[i].src, false) == TG_FAMILY_TRANSPOSE;
+        const bool turned_far = family_of(moves[i].dst, moves[i].src, true) == TG_FAMILY_TRANSPOSE;
+        if (turned != (can && moves[i].turned) || turned_far != (can && moves[i].turned_far))
+            fail_msg("%s to %s: turned %d, from memory %d", moves[i].src, moves[i].dst, turned, turned_far);
+        check_move(&d, &s);
+        check_move(&s, &d);
+        check_far(&d, &s);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sticks),
@@ -708,6 +756,7 @@ int main(void) {
         cmocka_unit_test(test_side_by_side),
         cmocka_unit_test(test_blocks_of_short_lines),
         cmocka_unit_test(test_brief_rows),
+        cmocka_unit_test(test_pixels),
         cmocka_unit_test(test_eights),
         cmocka_unit_test(test_whole_matrices_in_bands),
         cmocka_unit_test(test_two_transposes),
