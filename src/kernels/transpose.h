@@ -319,8 +319,8 @@ TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     a->carried = m->stream && m->far && !a->stream && a->dst.inner == a->dst.n &&
                  a->cols * width >= LONG_ROW;
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
-    /* A Zen 5 reads whole ones as fast or faster. Where rows of dst crowd each other too, half of each are twice as many
-     * lines of it (a Zen 4, 1024 x 1024 of four bytes: 0.20 -> 0.35 of memcpy). */
+    /* A Zen 5 reads whole ones as fast or faster. Where rows of dst crowd each other too, half of each are twice as
+     * many lines of it (a Zen 4, 1024 x 1024 of four bytes: 0.20 -> 0.35 of memcpy). */
     a->halves = !m->few_streams && is_crowded(a->src.step, 64 / width) && !is_crowded(a->dst.step, 2 * 64 / width);
     a->crowded = is_crowded(a->src.step, STICK / width);
     a->between = tg_at_lines(a->s, a->src.step, a->src.outer | (a->outer > 1 ? a->src_outer : 0)) &&

@@ -140,23 +140,29 @@ static void choose_rows(tg_draft *d) {
 /* Are runs of dst brief for stores around the caches: less than a stick, or parts of lines, of narrow elements or out
  * of long lines? (A Zen 4, 64 MiB, four dimensions reversed, out of lines of 64 to 1024 bytes: rows of 64 to 120 bytes
  * 0.2 to 0.4 -> 0.5 to 1.3 of memcpy; of one and two bytes, rows of 136 to 776 bytes 0.3 to 0.45 -> 0.4 to 1.0; of four
- * and eight, only out of lines of 1024 bytes; whole sticks 0.3 to 1.1 times as fast.) */
-static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t reads, int64_t width) {
-    if (!tg_turns_around(d->plan)) return false;
-    return writes < TG_STICK_BYTES || (writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_READ));
+ * and eight, only out of lines of 1024 bytes; whole sticks 0.3 to 1.1 times as fast.) Where a tile is one run of src
+ * (`one_run`), as sticks are, those of a few lines are (256 MiB: [320,77,70,77] of two bytes, runs of 154 bytes, 0.28
+ * -> 0.94, [64,32,2048,32], 64 bytes, 0.22 -> 0.8, of four bytes, 200 bytes, 0.30 -> 0.49). */
+static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t reads, int64_t width, bool one_run) {
+    enum { FEW_LINES_OF_RUN = 512 };
+    if (!tg_turns_around(d->plan) || d->box->block.dst_row == writes) return false;
+    if (one_run && writes > FEW_LINES_OF_RUN) return false;
+    return writes < TG_STICK_BYTES ||
+           (writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_READ || one_run));
 }
 
-/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches, unless a
- * tile is one run of src. Where columns take turns in dst, or rows in src, that side is one run already, and src is
- * walked on; and where a tile is one run of src, as sticks are, src is walked on if it comes from memory and runs of
- * dst are not brief. In a cache dst is. */
+/* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches. Where
+ * columns take turns in dst, or rows in src, that side is one run already, and src is walked on; and where a tile is
+ * one run of src, as sticks are, src is walked on if it comes from memory and runs of dst are not brief. In a cache dst
+ * is. */
 static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_width) {
     const tg_block *b = &d->box->block;
     const int64_t   writes = b->cols * dst_width, reads = b->rows * src_width;
     const bool      few_cols = writes < SHORT_RUN, few_rows = reads < SHORT_RUN;
     const bool      take_turns = few_cols && b->dst_row == writes, one_run = b->src_col == reads;
-    const bool      read_on = one_run && !take_turns && (few_rows || (d->plan->far && !few_cols));
-    const bool      write_on = few_cols || (!one_run && writes_briefly_around(d, writes, reads, dst_width));
+    const bool      brief = writes_briefly_around(d, writes, reads, dst_width, one_run);
+    const bool      read_on = one_run && !take_turns && !brief && (few_rows || (d->plan->far && !few_cols));
+    const bool      write_on = few_cols || brief;
     int32_t         o = write_on && !few_rows && !take_turns ? tg_draft_find_dst(d, writes) : NONE;
     if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, reads);
@@ -244,7 +250,7 @@ static bool pays_to_turn(const tg_draft *d, int64_t bytes) {
     const bool      fills = cols * bytes >= LEAST_ROW;
     if (are_small(b, bytes)) return true;
     if (bytes > MEDIUM_RUNS && d->plan->far && !d->plan->stream) return false;
-    if (d->plan->stream) return fills && (rows >= LEAST_LINES || cols * bytes <= SHORT_ROW);
+    if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= SHORT_ROW);
     if (rows < (bytes <= MEDIUM_RUNS ? LEAST_LINES : LEAST_RUNS)) return false;
     return bytes <= SHORT_RUNS ? fills : cols >= LEAST_RUNS;
 }

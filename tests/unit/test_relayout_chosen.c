@@ -634,20 +634,25 @@ static void test_side_by_side(void **state) {
     }
 }
 
-/* The first of the boxes of reversed dimensions, as in memory; small ones too. */
-static tg_box reversed_box(const char *shape) {
-    static const char *const orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
-    const tg_layout      d = layout_of(shape);
-    char                 text[100];
-    assert_in_range(d.ndim, 1, 4);
-    snprintf(text, sizeof text, "%s{%s}", shape, orders[d.ndim - 1]);
-    const tg_layout      s = layout_of(text);
+/* The first of the boxes of a move, from memory and around the caches, or in a cache; small ones too. */
+static tg_box first_box(const char *dst, const char *src, bool far) {
+    const tg_layout      d = layout_of(dst), s = layout_of(src);
     const tg_plan_params params = {.dst = &d, .src = &s};
     tg_tuning            t = tg_default_tuning;
     tg_plan              p;
-    t.stream_bytes = t.far_bytes = 0;
+    t.stream_bytes = t.far_bytes = far ? 0 : INT64_MAX;
     assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
     return tg_plan_see(&p)->as.nest.box[0];
+}
+
+/* That of reversed dimensions, from memory. */
+static tg_box reversed_box(const char *shape) {
+    static const char *const orders[] = {"0", "0,1", "0,1,2", "0,1,2,3"};
+    const tg_layout          d = layout_of(shape);
+    char                     text[100];
+    assert_in_range(d.ndim, 1, 4);
+    snprintf(text, sizeof text, "%s{%s}", shape, orders[d.ndim - 1]);
+    return first_box(shape, text, true);
 }
 
 static tg_block reversed_block(const char *shape) { return reversed_box(shape).block; }
@@ -676,8 +681,8 @@ static void test_blocks_of_short_lines(void **state) {
     }
 }
 
-/* Brief rows go on along dst around the caches, and short lines to short rows where stores do not wait; sticks and
- * lines do not. */
+/* Brief rows go on along dst around the caches, also where a tile is one run of src, and short lines to short rows
+ * where stores do not wait; sticks and lines do not. */
 static void test_brief_rows(void **state) {
     (void)state;
     static const char *const both[] = {"u8[16,87381,48]", "f16[24,58254,24]", "f32[12,116508,12]", "u8[64,10922,96]"};
@@ -688,21 +693,16 @@ static void test_brief_rows(void **state) {
     assert_int_equal(reversed_block("f32[256,22,87,34]").dst_outer, 136);
     assert_true(reversed_block("f32[64,43,179,34]").dst_outer > 136);
     assert_true(reversed_block("f16[128,43,95,64]").dst_outer > 128);
+    assert_int_equal(first_box("bf16[320,77,70,77]{1,2,0,3}", "bf16[320,77,70,77]{0,1,3,2}", true).block.dst_outer,
+                     154);
+    assert_int_equal(first_box("f16[64,32,20,32]", "f16[64,32,20,32]{0,3,1,2}", true).block.dst_outer, 64);
+    assert_int_equal(first_box("f32[50,77,77,5]{0,3,2,1}", "f32[50,77,77,5]{2,0,1,3}", true).block.dst_outer, 200);
+    assert_true(first_box("f16[64,64,20,64]", "f16[64,64,20,64]{0,3,1,2}", true).block.dst_outer > 128); /* sticks */
+    assert_true(first_box("f64[96,8,8,16]{1,2,0,3}", "f64[96,8,8,16]{2,1,3,0}", true).block.src_outer == 512);
     for (size_t i = 0; i < sizeof both / sizeof both[0]; i++)
         assert_int_equal(reversed_box(both[i]).route == TG_ROUTE_MOVE, !waits);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         assert_int_not_equal(reversed_box(others[i]).route, TG_ROUTE_MOVE);
-}
-
-/* The family that moves the first box of src to dst, from memory, or in a cache. */
-static tg_family family_of(const char *dst, const char *src, bool far) {
-    const tg_layout      d = layout_of(dst), s = layout_of(src);
-    const tg_plan_params params = {.dst = &d, .src = &s};
-    tg_tuning            t = tg_default_tuning;
-    tg_plan              p;
-    t.stream_bytes = t.far_bytes = far ? 0 : INT64_MAX;
-    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
-    return tg_plan_see(&p)->as.nest.box[0].family;
 }
 
 /* Pixels, and other runs that are no power of two of bytes, are turned as elements, where vectors have that many bytes
@@ -724,7 +724,7 @@ static void test_pixels(void **state) {
         {"u8[40,30,2,10,3]{4,2,0,1,3}", "u8[40,30,2,10,3]", true, true}, /* lines are short too */
         {"f32[2,300,3]{2,0,1}", "f32[2,300,3]", false, true},            /* few columns */
         {"u8[2,300,3]{2,0,1}", "u8[2,300,3]", false, false},
-        {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", false, false},             /* few lines to long rows */
+        {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", false, true},             /* few lines to long rows */
         {"u8[40,3,30,3]{3,1,2,0}", "u8[40,3,30,3]", false, false},
         {"f32[30,20,3] strides=[63,3,1]", "f32[30,20,3]{2,0,1}", true, true}, /* rows have a gap between them */
         {"u8[30,40,3]{2,0,1}", "u8[30,40,3] strides=[-120,3,1] offset=3480", true, true},
@@ -732,8 +732,8 @@ static void test_pixels(void **state) {
     const bool can = (tg_cpu_features() & TG_CPU_AVX512) != 0;
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
-        const bool turned = family_of(moves[i].dst, moves[i].src, false) == TG_FAMILY_TRANSPOSE;
-        const bool turned_far = family_of(moves[i].dst, moves[i].src, true) == TG_FAMILY_TRANSPOSE;
+        const bool turned = first_box(moves[i].dst, moves[i].src, false).family == TG_FAMILY_TRANSPOSE;
+        const bool turned_far = first_box(moves[i].dst, moves[i].src, true).family == TG_FAMILY_TRANSPOSE;
         if (turned != (can && moves[i].turned) || turned_far != (can && moves[i].turned_far))
             fail_msg("%s to %s: turned %d, from memory %d", moves[i].src, moves[i].dst, turned, turned_far);
         check_move(&d, &s);
