@@ -669,6 +669,11 @@ static void test_blocks_of_short_lines(void **state) {
     assert_int_equal(reversed_block("f32[192,1024,64]").rows, 192);
     assert_int_equal(reversed_block("f32[10000,53,31]").outer, 53);
     assert_int_equal(reversed_block("f16[4357,77,100]").outer, 77); /* long lines of narrow elements: whole rows */
+    /* Rows that begin inside of lines go on, but of wide elements they leave room for longer pieces of lines of src. */
+    assert_in_range(reversed_block("f64[2400,13981]").cols, 1024, 2048);
+    assert_in_range(reversed_block("f32[2400,7001]").cols, 1024, 2048);
+    assert_true(reversed_block("f64[2400,13981]").rows >= 64);
+    assert_true(reversed_block("f16[2400,13981]").cols >= 8192);
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
         const tg_block b = reversed_block(shared[i]);
         assert_true(b.outer > 1 && b.outer < layout_of(shared[i]).shape[1]);
