@@ -11,7 +11,7 @@
 
 /* Rows that lie in a buffer. */
 typedef struct V(leaving) {
-    uint8_t *d; /* where row 0 goes */
+    uint8_t *d; /* as far from the matrix as they go from where a row begins */
     int64_t  cols;
 } V(leaving);
 
@@ -28,14 +28,15 @@ TG_INLINE void V(fetch_stick)(int width, const source_tile *t, int64_t i) {
     }
 }
 
-/* Rows of a stick leave a buffer; the line that is begun goes on in the next one. A tile has as many rows as its lines
- * have sticks: after each row a stick of a later tile is fetched. */
-TG_INLINE void V(leave_rows)(int width, const matrix *a, const V(leaving) *k, const uint8_t *out, uint8_t *next,
-                             const source_tile *later) {
+/* Rows of a stick leave a buffer for dst, where they are listed; the line that is begun goes on in the next one. A tile
+ * has as many rows as its lines have sticks: after each row a stick of a later tile is fetched. */
+TG_INLINE void V(leave_rows)(int width, const matrix *a, uint8_t *const *rows, const V(leaving) *k, const uint8_t *out,
+                             uint8_t *next, const source_tile *later) {
     const int64_t bytes = k->cols * width;
-    const bool    first = k->d == a->d, last = k->d + bytes == a->d + a->cols * width;
-    uint8_t      *row = k->d;
-    for (int64_t i = 0; i < a->dst.n; i++, row += a->dst.step, out += CARRY, next += CARRY) {
+    const int64_t begin = k->d - a->d;
+    const bool    first = begin == 0, last = begin + bytes == a->cols * width;
+    for (int64_t i = 0; i < a->dst.n; i++, out += CARRY, next += CARRY) {
+        uint8_t *const       row = rows[i] + begin;
         const int64_t        begun = (int64_t)((uintptr_t)row % TG_LINE_BYTES), end = begun + bytes;
         uint8_t *const       to = row - begun;
         const uint8_t *const from = out + TG_LINE_BYTES - begun;
@@ -75,20 +76,21 @@ TG_INLINE void V(carry_tile)(int width, const matrix *a, work *w) {
         V(turn_apart)(width, a, w, now, in);
         const int64_t     deep = CARRIED_ROWS * width;
         const source_tile later = tile_ahead(a, w, i, deep, deep);
-        if (i > 0) V(leave_rows)(width, a, &before, out, in, &later);
+        if (i > 0) V(leave_rows)(width, a, w->row, &before, out, in, &later);
         before = (V(leaving)){now->d, now->cols};
     }
-    V(leave_rows)(width, a, &before, w->out + (i + 1) % 2 * CARRIED_BYTES, w->out + i % 2 * CARRIED_BYTES, &none);
+    V(leave_rows)
+    (width, a, w->row, &before, w->out + (i + 1) % 2 * CARRIED_BYTES, w->out + i % 2 * CARRIED_BYTES, &none);
 }
 
 TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
     for (int64_t o = 0; o < a->outer; o++)
         for (int64_t r = 0; r < a->dst.n; r += CARRIED_ROWS) {
             matrix part = *a;
-            part.d += o * a->dst_outer + r * a->dst.step;
             part.s += o * a->src_outer + r * width;
             part.dst.n = part.dst.inner = tg_min(CARRIED_ROWS, a->dst.n - r);
             part.outer = 1;
+            target_addresses(w->row, a->d + o * a->dst_outer, &a->dst, r, part.dst.n);
             V(carry_tile)(width, &part, w);
         }
 }

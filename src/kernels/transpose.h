@@ -316,8 +316,7 @@ TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
 /* Which way it goes. */
 TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
-    a->carried = m->stream && m->far && !a->stream && a->dst.inner == a->dst.n &&
-                 a->cols * width >= LONG_ROW;
+    a->carried = m->stream && m->far && !a->stream && a->cols * width >= LONG_ROW;
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     /* A Zen 5 reads whole ones as fast or faster. Where rows of dst crowd each other too, half of each are twice as
      * many lines of it (a Zen 4, 1024 x 1024 of four bytes: 0.20 -> 0.35 of memcpy). */

@@ -127,6 +127,10 @@ static void check_tiles(int32_t width) {
         {"T(8,128) to column major", TRANSPOSE, {9, 128, 8, 8, 72, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
         {"T(8,128) to odd rows", TRANSPOSE, {9, 128, 8, 8, 75, 1, 3 * 1024, 1, 128, 0, NULL, 0, 0}},
         {"odd to odd rows", TRANSPOSE, {1, R, odd, 0, odd, 1, 0, 1, R, 0, NULL, 0, 0}},
+        {"short lines side by side to long ragged rows",
+         TRANSPOSE, {5, 24, 9 * e + 3, 9 * e + 5, 5 * (9 * e + 5), 1, 24, 1, 5 * 24, 0, NULL, 0, 0}},
+        {"lines side by side to long ragged rows, more than a tile of them",
+         TRANSPOSE, {3, 65, 8 * e + 1, 65 * (8 * e + 1), 8 * e + 1, 1, 65, 1, 3 * 65 + 2, 0, NULL, 0, 0}},
     };
     CHECK_BLOCKS(blocks, width);
 }

@@ -674,6 +674,9 @@ static void test_blocks_of_short_lines(void **state) {
     assert_in_range(reversed_block("f32[2400,7001]").cols, 1024, 2048);
     assert_true(reversed_block("f64[2400,13981]").rows >= 64);
     assert_true(reversed_block("f16[2400,13981]").cols >= 8192);
+    /* Short lines that follow each other: some of them, if rows begin inside of lines. */
+    const tg_block brief = first_box("u8[24,145257,77]{1,2,0}", "u8[24,145257,77]{0,2,1}", true).block;
+    assert_true(brief.rows * brief.outer >= 100 && brief.cols < 145257);
     for (size_t i = 0; i < sizeof shared / sizeof shared[0]; i++) {
         const tg_block b = reversed_block(shared[i]);
         assert_true(b.outer > 1 && b.outer < layout_of(shared[i]).shape[1]);
