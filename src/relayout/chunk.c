@@ -197,7 +197,8 @@ static int64_t columns_at_once(const tg_draft *d, int64_t width, int64_t room) {
     const int64_t   rows = tg_max(TG_LINE_BYTES / width, 1);
     if (b->rows < rows && !d->converts) {
         const int64_t line = b->rows * width, n = lines_at_once(d, line);
-        return tg_max(most, fitting(n > 1 ? room : tg_min(room, most * rows * width), b->cols, line * n, grain));
+        if (n > 1) return fitting(room, b->cols, line * n, grain);
+        return tg_max(most, fitting(tg_min(room, most * rows * width), b->cols, line, grain));
     }
     if (d->plan->stream_turned || b->cols <= most || most < grain) return most;
     const int64_t chunks = tg_ceil_div(b->cols - (grain - 1), most);

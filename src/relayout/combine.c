@@ -76,13 +76,17 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     return shares || is_ragged(s.run);
 }
 
-/* Are these rows that a transpose would store part by part? Those of few columns it joins itself, and long ones. (A Zen
- * 4, 64 MiB, x memcpy: bytes to rows of 264 to 1000 0.33 -> 0.55, two bytes to rows of 520 to 1000 0.4 -> 0.55 to 0.75;
- * longer rows, and wider elements, 0.7 to 1.2 times as fast. Not known where stores wait for their lines.) */
+/* Are these rows that a transpose would store part by part? Those of few columns it joins itself, and long ones; and
+ * short lines that follow each other are read together, for which a buffer has no room. (A Zen 4, 64 MiB, x memcpy:
+ * bytes to rows of 264 to 1000 0.33 -> 0.55, two bytes to rows of 520 to 1000 0.4 -> 0.55 to 0.75; longer rows, and
+ * wider elements, 0.7 to 1.2 times as fast; out of lines of 24 bytes 0.31 and 0.15. Not known where stores wait for
+ * their lines.) */
 static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     const tg_block *b = &box->block;
     if (box->family != TG_FAMILY_TRANSPOSE || box->route != TG_ROUTE_MOVE || box->width > 2) return false;
     if ((pair->cpu & TG_CPU_CLAIMS) != 0 || b->rows == 1 || !is_ragged(b->dst_row)) return false;
+    const int64_t line = b->rows * box->width;
+    if (line < TG_LINE_BYTES && b->outer > 1 && b->src_outer == line) return false;
     return b->dst_row > TG_NARROW_COLUMNS * box->width && b->dst_row <= LONGEST_RAGGED;
 }
 
