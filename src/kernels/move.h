@@ -150,7 +150,19 @@ bool tg_mover_join(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu
 bool tg_mover_bands(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t cpu, bool stream, bool far);
 
-enum { TG_MOST_TOGETHER = 4 }; /* columns of a block */
+enum {
+    TG_MOST_TOGETHER = 4,  /* columns of a block */
+    TG_SMALL_BYTES = 256,  /* of a small matrix */
+    TG_SMALL_MATRICES = 16 /* so many are worth their preparation */
+};
+
+/* Family transpose: is a block many matrices of few bytes, each without gaps on both sides? With AVX-512 these are
+ * turned several at once. */
+static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
+    const int64_t row = b->cols * width, line = b->rows * width;
+    return b->dst_row == row && b->src_col == line && b->tail == 0 && b->outer >= TG_SMALL_MATRICES &&
+           b->rows * row <= TG_SMALL_BYTES;
+}
 
 /* Can a mover of family strided write the tails of this block as well? Else it has none. */
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);

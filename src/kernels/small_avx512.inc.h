@@ -12,7 +12,7 @@
  *     bf16[4,65536]{0,1} to T(4,16)             0.07    0.76
  *     f64[4096,3,3]                             0.25    0.61 */
 
-enum { SMALL_VECTORS = SMALL_BYTES / 64 };
+enum { SMALL_VECTORS = TG_SMALL_BYTES / 64 };
 
 typedef struct small_matrices {
     int64_t   bytes;   /* of so many matrices together as are moved at once */
@@ -27,14 +27,14 @@ typedef struct small_matrices {
 static int64_t matrices_at_once(const tg_block *b, int64_t bytes) {
     int64_t best = 1;
     if (b->dst_outer != bytes || b->src_outer != bytes) return 1;
-    for (int64_t n = 2; n * bytes <= SMALL_BYTES && n <= b->outer; n++)
+    for (int64_t n = 2; n * bytes <= TG_SMALL_BYTES && n <= b->outer; n++)
         if (n * tg_ceil_div(best * bytes, 64) >= best * tg_ceil_div(n * bytes, 64)) best = n;
     return best;
 }
 
 static void small_matrices_of(small_matrices *a, int width, const tg_mover *m, const uint8_t *d, const tg_block *b) {
     const int64_t each = b->rows * b->cols * width, count = matrices_at_once(b, each);
-    uint8_t       place[SMALL_BYTES] = {0};
+    uint8_t       place[TG_SMALL_BYTES] = {0};
     memset(a->from, 0, sizeof a->from);
     a->bytes = count * each;
     a->n = b->outer / count;

@@ -32,8 +32,6 @@ enum {
     LONG_ROW = 1024,
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
-    SMALL_BYTES = 256,    /* of a small matrix */
-    SMALL_MATRICES = 16,  /* so many are worth their preparation */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
     NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
     STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
@@ -108,13 +106,6 @@ TG_INLINE void plain_block(int width, const tg_mover *m, uint8_t *d, const uint8
     case 8: plain_unit64(m, d, s, b); break;
     default: plain_unit128(m, d, s, b); break;
     }
-}
-
-/* Many matrices of few bytes, each without gaps on both sides? */
-TG_INLINE bool are_small(int width, const tg_block *b) {
-    const int64_t row = b->cols * width, line = b->rows * width;
-    return b->dst_row == row && b->src_col == line && b->tail == 0 && b->outer >= SMALL_MATRICES &&
-           b->rows * row <= SMALL_BYTES;
 }
 
 /* ---- lines ---- */

@@ -442,12 +442,12 @@ BY_WIDTH(V(turn_narrow_move), matrices)
 TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
 #if VEC == 64
     if (moved_at_hand(width, m, d, s, b)) return NULL;
-    if (are_small(width, b)) {
+    if (tg_has_small_matrices(b, width)) {
         turn_small_matrices(width, m, d, s, b);
         return NULL;
     }
 #else
-    if (are_small(width, b)) {
+    if (tg_has_small_matrices(b, width)) {
         plain_block(width, m, d, s, b);
         return NULL;
     }

@@ -230,7 +230,7 @@ static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint
 static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     matrix a;
     uneven u;
-    if (are_small(m->dst_width, b)) {
+    if (tg_has_small_matrices(b, m->dst_width)) {
         turn_small_matrices(m->dst_width, m, d, s, b);
         return NULL;
     }

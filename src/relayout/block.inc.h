@@ -232,13 +232,6 @@ static int64_t columns_of_rows(const tg_block *b, int64_t bytes) {
     return b->outer > 1 && b->dst_outer == b->cols * bytes ? b->cols * b->outer : b->cols; /* positions of dst */
 }
 
-/* Many matrices of few bytes, each without gaps on both sides? */
-static bool are_small(const tg_block *b, int64_t bytes) {
-    enum { SMALL = 256, MANY = 16 };
-    const int64_t row = b->cols * bytes, line = b->rows * bytes;
-    return b->dst_row == row && b->src_col == line && b->outer >= MANY && b->rows * row <= SMALL;
-}
-
 /* Are runs that are no power of two of bytes faster turned (uneven.c) than copied one by one? Where they fill vectors.
  * (A Zen 4, x memcpy, copied and turned; 64 MiB: rows of 8 runs of 3 bytes 0.5 and 0.7, of 2 of 3 bytes 0.6 and 0.3, of
  * 3 of 12 bytes 0.5 and 0.6, lines of 2 of 3 bytes to rows of 60 0.05 and 0.3; 512 KiB: rows of 6 of 5 bytes 0.28 and
@@ -248,7 +241,7 @@ static bool pays_to_turn(const tg_draft *d, int64_t bytes) {
     const tg_block *b = &d->box->block;
     const int64_t   cols = columns_of_rows(b, bytes), rows = b->rows;
     const bool      fills = cols * bytes >= LEAST_ROW;
-    if (are_small(b, bytes)) return true;
+    if (tg_has_small_matrices(b, bytes)) return true;
     if (bytes > MEDIUM_RUNS && d->plan->far && !d->plan->stream) return false;
     if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= SHORT_ROW);
     if (rows < (bytes <= MEDIUM_RUNS ? LEAST_LINES : LEAST_RUNS)) return false;

@@ -33,8 +33,6 @@ static int64_t product(int64_t a, int64_t b) {
 }
 
 /* So many elements of a transpose are whole pairs of lines. */
-static bool is_uneven(int64_t width) { return (width & (width - 1)) != 0; }
-
 static int64_t grain_of(int64_t width) { return LINE_PAIR / tg_min(width & -width, LINE_PAIR); }
 
 /* In dst, from one run to the next. */
@@ -192,12 +190,13 @@ static int64_t lines_at_once(const tg_draft *d, int64_t line) {
  * Rapids, x memcpy: 0.38 and 0.43). */
 static int64_t columns_at_once(const tg_draft *d, int64_t width, int64_t room) {
     const tg_block *b = &d->box->block;
-    const int64_t   room_for = bytes_of_columns(d, width) / width, grain = grain_of(width);
-    const int64_t   most = is_uneven(width) ? tg_max(room_for / grain, 1) * grain : tg_max(room_for, 1);
+    const bool      uneven = (width & (width - 1)) != 0; /* whole lines of dst only so */
+    const int64_t   n = bytes_of_columns(d, width) / width, grain = grain_of(width);
+    const int64_t   most = uneven ? tg_max(n / grain, 1) * grain : tg_max(n, 1);
     const int64_t   rows = tg_max(TG_LINE_BYTES / width, 1);
     if (b->rows < rows && !d->converts) {
-        const int64_t line = b->rows * width, n = lines_at_once(d, line);
-        if (n > 1) return fitting(room, b->cols, line * n, grain);
+        const int64_t line = b->rows * width, lines = lines_at_once(d, line);
+        if (lines > 1) return fitting(room, b->cols, line * lines, grain);
         return tg_max(most, fitting(tg_min(room, most * rows * width), b->cols, line, grain));
     }
     if (d->plan->stream_turned || b->cols <= most || most < grain) return most;
