@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 """How fast moves are that nobody chose: many of them at one size, slowest first.
 
-    survey.py [--permuted] [--seed S] [--count N] [--bytes B] [--types T,...] [--below R] [--list] LIB [LIB ...]
+    survey.py [--permuted | --vectors] [--seed S] [--count N] [--bytes B] [--types T,...] [--below R] [--list]
+              LIB [LIB ...]
     survey.py --real [--bytes B] [--below R] [--list] LIB [LIB ...]
 
 The workloads of bench_relayout are few, and a library can become fast at them alone. Here pairs of layouts are random
 (printed with their seed): shapes of one to five dimensions, some with a multiple of 8, row-major, permuted, strided
 with and without gaps, tiles of XLA with and without a second one, odd tiles, and Spyre's sticks of any dimension. With
 --permuted they go from one order of three to five dimensions to another one, half of them with sizes that are all
-powers of two, whose lines crowd the caches. With --real they are those that a runtime has, all of them: matrices,
+powers of two, whose lines crowd the caches; with --vectors too, around a dimension of 3 to 12 elements that stay
+together, as those of pixels do. With --real they are those that a runtime has, all of them: matrices,
 images and weights with even and odd sizes from host order (and channels last) to tiles and sticks and back.
 bench_versions (built before: ninja -C build bench/bench_versions) times each with every LIB on one thread; printed are
 x memcpy of the last LIB, of the first one if there are several, and the move, of all that are slower than R (default
@@ -101,17 +103,21 @@ POWERS = [8, 16, 32, 64, 128, 256, 512]
 OTHERS = [3, 4, 12, 24, 48, 50, 63, 77, 96, 100, 197, 224, 320, 768]
 
 
-def permuted_moves(seed, count, nbytes, kinds):
+VECTORS = [3, 3, 3, 5, 6, 7, 9, 12]
+
+
+def permuted_moves(seed, count, nbytes, kinds, vectors=False):
     r = random.Random(seed)
     for _ in range(count):
-        kind, rank, powers = r.choice(kinds), r.choice([3, 3, 4, 4, 5]), r.random() < 0.5
-        shape, left = [], int(nbytes / BYTES[kind])
+        kind, rank, powers = r.choice(kinds), r.choice([2, 3, 3, 4] if vectors else [3, 3, 4, 4, 5]), r.random() < 0.5
+        inner = [r.choice(VECTORS)] if vectors else []
+        shape, left = [], max(1, int(nbytes / BYTES[kind] / (inner[0] if vectors else 1)))
         for _ in range(rank - 1):
             shape.append(r.choice([n for n in (POWERS if powers else OTHERS) if n <= left] or [1]))
             left //= shape[-1]
         shape.insert(r.randrange(rank), 1 << left.bit_length() - 1 if powers else left)
-        src, dst = (r.sample(range(rank), rank) for _ in range(2))
-        yield f"{order(kind, shape, src)} -> {order(kind, shape, dst)}"
+        src, dst = ([rank] * vectors + r.sample(range(rank), rank) for _ in range(2))
+        yield f"{order(kind, shape + inner, src)} -> {order(kind, shape + inner, dst)}"
 
 
 # ---- moves of runtimes -----------------------------------------------------------------------------
@@ -194,6 +200,7 @@ def options():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--real", action="store_true", help="the moves that runtimes have")
     parser.add_argument("--permuted", action="store_true", help="orders of dimensions alone")
+    parser.add_argument("--vectors", action="store_true", help="the same, around some elements that stay together")
     parser.add_argument("--seed", type=int, help="of random moves (default: another one each time, which is printed)")
     parser.add_argument("--count", type=int, help="random moves (default 200)")
     parser.add_argument("--bytes", type=int, help="of a tensor without padding, about (default 524288); with --real in "
@@ -203,9 +210,11 @@ def options():
     parser.add_argument("--list", action="store_true", help="print the moves and time none")
     parser.add_argument("lib", nargs="*", help="libtegula.so, at most 6")
     o = parser.parse_args()
-    random_only = [o.seed, o.count, o.types, o.permuted or None]
+    random_only = [o.seed, o.count, o.types, o.permuted or None, o.vectors or None]
     if o.real and any(value is not None for value in random_only):
-        parser.error("--real has no --permuted, --seed, --count and --types")
+        parser.error("--real has no --permuted, --vectors, --seed, --count and --types")
+    if o.permuted and o.vectors:
+        parser.error("--permuted and --vectors are two surveys")
     o.seed = random.randrange(1 << 32) if o.seed is None else o.seed
     o.count = 200 if o.count is None else o.count
     o.bytes = 512 << 10 if o.bytes is None and not o.real else o.bytes
@@ -223,8 +232,11 @@ def options():
 
 def main():
     o = options()
-    chosen_by = permuted_moves if o.permuted else random_moves
-    moves = list(real_moves(o.bytes) if o.real else chosen_by(o.seed, o.count, o.bytes, o.types))
+    chosen = (o.seed, o.count, o.bytes, o.types)
+    if o.real:
+        moves = list(real_moves(o.bytes))
+    else:
+        moves = list(permuted_moves(*chosen, o.vectors) if o.permuted or o.vectors else random_moves(*chosen))
     if not o.real:
         print(f"--seed {o.seed}", file=sys.stderr if o.list else sys.stdout, flush=True)
     if o.list:

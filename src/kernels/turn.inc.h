@@ -66,8 +66,8 @@ TG_NO_CHECKS TG_INLINE void V(round_of_8)(V(vec) *out, const V(vec) *in) {
     for (int j = 0; j < 4; j++) V(unpack)(1, &out[2 * j], &out[2 * j + 1], in[j], in[j + 4]);
 }
 
-/* n = 16 / width registers, in each of their 16-byte lanes: after as many rounds as the index of a register has bits,
- * registers and elements have changed places. */
+/* n = 16 / width registers (`in` is lost), in each of their 16-byte lanes: after as many rounds as the index of a
+ * register has bits, registers and elements have changed places. */
 TG_NO_CHECKS TG_INLINE void V(turn)(int width, V(vec) *out, V(vec) *in) {
     V(vec) a[16];
     if (width == 16) out[0] = in[0];

@@ -181,7 +181,7 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t ds
     set_outer(d, take(d, find_long_walk(d, dst_width, src_width)));
 }
 
-/* Movers have elements of these widths. */
+/* All movers have elements of these widths. */
 static bool is_element(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
 
 /* The third loop of such a block: the next one along dst. But from memory, where columns are whole lines of dst and
@@ -235,34 +235,37 @@ static int64_t columns_of_rows(const tg_block *b, int64_t bytes) {
 /* Are runs that are no power of two of bytes faster turned (uneven.c) than copied one by one? Where they fill vectors.
  * (A Zen 4, x memcpy, copied and turned; 64 MiB: rows of 8 runs of 3 bytes 0.5 and 0.7, of 2 of 3 bytes 0.6 and 0.3, of
  * 3 of 12 bytes 0.5 and 0.6, lines of 2 of 3 bytes to rows of 60 0.05 and 0.3; 512 KiB: rows of 6 of 5 bytes 0.28 and
- * 0.42, of 8 of 12 0.63 and 0.52, of 12 of 12 0.28 and 0.58, lines of 4 of 7 0.42 and 0.26, of 8 0.22 and 0.28.) */
+ * 0.42, of 8 of 12 0.63 and 0.52, of 12 of 12 0.28 and 0.58, lines of 4 of 7 0.42 and 0.26, of 8 0.22 and 0.28; 8 MiB,
+ * in a third-level cache: [16,170,8,16] of 24 0.55 and 0.40, [128,390,7] of 24 0.54 and 0.34.) */
 static bool pays_to_turn(const tg_draft *d, int64_t bytes) {
-    enum { SHORT_RUNS = 8, MEDIUM_RUNS = 16, LEAST_ROW = 20, SHORT_ROW = 1024, LEAST_RUNS = 9, LEAST_LINES = 5 };
+    enum {
+        SHORT_ELEMENT = 8, MEDIUM_ELEMENT = 16, LEAST_ROW = 20, BRIEF_ROW = 1024, /* bytes */
+        LEAST_COLUMNS = 9, LEAST_ROWS = 5, LEAST_LONG = 9
+    };
     const tg_block *b = &d->box->block;
     const int64_t   cols = columns_of_rows(b, bytes), rows = b->rows;
     const bool      fills = cols * bytes >= LEAST_ROW;
     if (tg_has_small_matrices(b, bytes)) return true;
-    if (bytes > MEDIUM_RUNS && d->plan->far && !d->plan->stream) return false;
-    if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= SHORT_ROW);
-    if (rows < (bytes <= MEDIUM_RUNS ? LEAST_LINES : LEAST_RUNS)) return false;
-    return bytes <= SHORT_RUNS ? fills : cols >= LEAST_RUNS;
+    if (bytes > MEDIUM_ELEMENT && d->plan->far && !d->plan->stream) return false;
+    if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= BRIEF_ROW);
+    if (rows < (bytes <= MEDIUM_ELEMENT ? LEAST_ROWS : LEAST_LONG)) return false;
+    return bytes <= SHORT_ELEMENT ? fills : cols >= LEAST_COLUMNS;
 }
 
-/* With the long walk of other transposes, or else along rows. */
+/* The third loop is the long walk of other transposes, or else the one that goes on where columns of dst end. Without
+ * padding: only elements that are a power of two have such tails (segments.inc.h). */
 static bool choose_uneven(tg_draft *d, int64_t bytes) {
     tg_block *const b = &d->box->block;
     const uint64_t  left = d->left;
-    const int64_t   wide_tail = d->wide_tail;
     const int32_t   cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (bytes < 3 || (d->pair->cpu & TG_CPU_AVX512) == 0 || cols == NONE || rows == NONE || cols == rows) return false;
-    take_wide(d, cols, rows, (int32_t)bytes);
+    choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
     if (pays_to_turn(d, bytes)) return true;
     d->left = left & ~((uint64_t)1 << cols | (uint64_t)1 << rows);
     const int32_t on = tg_draft_find_dst(d, b->cols * bytes);
     if (on != NONE) set_outer(d, take(d, on));
     if (on != NONE && pays_to_turn(d, bytes)) return true;
     d->left = left;
-    d->wide_tail = wide_tail;
     return false;
 }
 

@@ -307,6 +307,7 @@ def run_survey(*words):
     ["--real"], ["--real", "--bytes", "8000000"],
     ["--seed", "7", "--count", "150", "--types", "u8,f16,bf16,f32,f64,s4,u2"],
     ["--permuted", "--seed", "7", "--count", "150", "--bytes", "9000"],
+    ["--vectors", "--seed", "7", "--count", "150", "--bytes", "9000"],
 ])
 def test_survey_lists_moves_between_layouts_of_one_shape(words):
     moves = run_survey("--list", *words).stdout.splitlines()
@@ -319,7 +320,8 @@ def test_survey_lists_moves_between_layouts_of_one_shape(words):
 @pytest.mark.parametrize("words, complaint", [
     (["--types", "f8"], "no such type: 'f8'"), (["--count", "0"], "at least 1"),
     ([], "no library is named"),
-    (["--real", "--seed", "1"], "--real has no --permuted, --seed"), (["--bytes", "9" * 400], "2^48"),
+    (["--real", "--seed", "1"], "--real has no --permuted, --vectors, --seed"), (["--bytes", "9" * 400], "2^48"),
+    (["--permuted", "--vectors"], "two surveys"),
 ])
 def test_survey_refuses_in_a_sentence(words, complaint):
     run = run_survey(*words)
