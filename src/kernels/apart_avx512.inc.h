@@ -33,7 +33,6 @@ typedef struct apart {
 
 static const axis no_axis = {1, 0, 0};
 
-
 static inline bool is_near_step(int64_t step, int64_t width) {
     return tg_magnitude(step) >= width && tg_magnitude(step) <= TG_NEARER_STEP;
 }

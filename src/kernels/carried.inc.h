@@ -11,8 +11,8 @@
 
 /* Rows that lie in a buffer. */
 typedef struct V(leaving) {
-    uint8_t *d; /* as far from the matrix as they go from where a row begins */
-    int64_t  cols;
+    int64_t begin; /* bytes from where rows begin in dst to where these go */
+    int64_t cols;
 } V(leaving);
 
 /* Stick i of a tile, wherever it begins in a cache line; lines of fewer bytes than a stick make one together. */
@@ -33,10 +33,9 @@ TG_INLINE void V(fetch_stick)(int width, const source_tile *t, int64_t i) {
 TG_INLINE void V(leave_rows)(int width, const matrix *a, uint8_t *const *rows, const V(leaving) *k, const uint8_t *out,
                              uint8_t *next, const source_tile *later) {
     const int64_t bytes = k->cols * width;
-    const int64_t begin = k->d - a->d;
-    const bool    first = begin == 0, last = begin + bytes == a->cols * width;
+    const bool    first = k->begin == 0, last = k->begin + bytes == a->cols * width;
     for (int64_t i = 0; i < a->dst.n; i++, out += CARRY, next += CARRY) {
-        uint8_t *const       row = rows[i] + begin;
+        uint8_t *const       row = rows[i] + k->begin;
         const int64_t        begun = (int64_t)((uintptr_t)row % TG_LINE_BYTES), end = begun + bytes;
         uint8_t *const       to = row - begun;
         const uint8_t *const from = out + TG_LINE_BYTES - begun;
@@ -77,10 +76,10 @@ TG_INLINE void V(carry_tile)(int width, const matrix *a, work *w) {
         const int64_t     deep = CARRIED_ROWS * width;
         const source_tile later = tile_ahead(a, w, i, deep, deep);
         if (i > 0) V(leave_rows)(width, a, w->row, &before, out, in, &later);
-        before = (V(leaving)){now->d, now->cols};
+        before = (V(leaving)){now->d - a->d, now->cols};
     }
-    V(leave_rows)
-    (width, a, w->row, &before, w->out + (i + 1) % 2 * CARRIED_BYTES, w->out + i % 2 * CARRIED_BYTES, &none);
+    const uint8_t *const out = w->out + (i + 1) % 2 * CARRIED_BYTES;
+    V(leave_rows)(width, a, w->row, &before, out, w->out + i % 2 * CARRIED_BYTES, &none);
 }
 
 TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {

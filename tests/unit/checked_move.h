@@ -312,4 +312,27 @@ static void check_move(const tg_layout *d, const tg_layout *s) {
     free(blank.memory);
 }
 
+/* As in memory, for each processor. */
+static inline void check_far(const tg_layout *d, const tg_layout *s) {
+    const buffer   src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
+    tg_plan_params params = {.dst = d, .src = s};
+    tg_tuning      t = tg_default_tuning;
+    t.stream_bytes = t.far_bytes = 0;
+    t.memory_bytes = random_below(2) == 0 ? 0 : INT64_MAX;
+    t.block_bytes = (int64_t)4096 << random_below(9);
+    naive(want.data, src.data, d, s, NULL);
+    for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++) {
+        const buffer dst = buffer_copy(blank);
+        tg_plan      p;
+        params.without = cpus[i];
+        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+        run_way(&ways[1], &p, dst, src);
+        expect_same("far", &params, &p, dst, want);
+        free(dst.memory);
+    }
+    free(src.memory);
+    free(blank.memory);
+    free(want.memory);
+}
+
 #endif
