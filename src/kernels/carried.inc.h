@@ -11,31 +11,33 @@
 
 /* Rows that lie in a buffer. */
 typedef struct V(leaving) {
-    int64_t begin; /* bytes from where rows begin in dst to where these go */
-    int64_t cols;
+    uint8_t *const *row; /* where they begin in dst, */
+    int64_t         rows;
+    int64_t         begin; /* so many bytes before where these go */
+    int64_t         cols;
 } V(leaving);
 
-/* Stick i of a tile, wherever it begins in a cache line; lines of fewer bytes than a stick make one together. */
-TG_INLINE void V(fetch_stick)(int width, const source_tile *t, int64_t i) {
-    const int64_t deep = CARRIED_ROWS * width, each = tg_min(deep, STICK);
-    for (int64_t b = i * STICK; b < (i + 1) * STICK; b += each) {
-        const int64_t at = t->at + b % deep;
-        if (b / deep >= t->lines || at >= t->end) return;
-        const uint8_t *const p = t->line[b / deep] + at;
-        TG_FETCH_HERE(p, false);
-        if (each > TG_LINE_BYTES) TG_FETCH_HERE(p + TG_LINE_BYTES, false);
-        if (!t->between) TG_FETCH_HERE(p + each - 1, false);
-    }
+/* Lines of a later stick, which are fetched while rows leave. */
+typedef struct V(coming) {
+    const uint8_t *const *line;
+    int64_t               lines, bytes; /* so many of each */
+    bool                  whole; /* they begin and end with lines of the cache */
+} V(coming);
+
+TG_INLINE void V(fetch_line)(const V(coming) *c, int64_t i) {
+    const uint8_t *const p = c->line[i];
+    for (int64_t b = 0; b < c->bytes; b += TG_LINE_BYTES) TG_FETCH_HERE(p + b, false);
+    if (!c->whole) TG_FETCH_HERE(p + c->bytes - 1, false);
 }
 
-/* Rows of a stick leave a buffer for dst, where they are listed; the line that is begun goes on in the next one. A tile
- * has as many rows as its lines have sticks: after each row a stick of a later tile is fetched. */
-TG_INLINE void V(leave_rows)(int width, const matrix *a, uint8_t *const *rows, const V(leaving) *k, const uint8_t *out,
-                             uint8_t *next, const source_tile *later) {
+/* Rows of a stick leave a buffer for dst, where they are listed; the line that is begun goes on in the next one. */
+TG_INLINE void V(leave_rows)(int width, const matrix *a, const V(leaving) *k, const uint8_t *out, uint8_t *next,
+                             const V(coming) *c) {
     const int64_t bytes = k->cols * width;
     const bool    first = k->begin == 0, last = k->begin + bytes == a->cols * width;
-    for (int64_t i = 0; i < a->dst.n; i++, out += CARRY, next += CARRY) {
-        uint8_t *const       row = rows[i] + k->begin;
+    int64_t       share = 0, fetched = 0; /* of lines, times rows */
+    for (int64_t i = 0; i < k->rows; i++, out += CARRY, next += CARRY) {
+        uint8_t *const       row = k->row[i] + k->begin;
         const int64_t        begun = (int64_t)((uintptr_t)row % TG_LINE_BYTES), end = begun + bytes;
         uint8_t *const       to = row - begun;
         const uint8_t *const from = out + TG_LINE_BYTES - begun;
@@ -48,48 +50,66 @@ TG_INLINE void V(leave_rows)(int width, const matrix *a, uint8_t *const *rows, c
             for (int j = 0; j < TG_LINE_BYTES; j += VEC) V(stream)(to + at + j, V(load)(from + at + j));
         if (last && at < end) tg_stream_part(to + at, from + at, end - at);
         for (int j = 0; j < TG_LINE_BYTES && !last; j += VEC) V(store)(next + j, V(load)(out + STICK + j));
-        if (a->fetches) V(fetch_stick)(width, later, i);
+        for (share += c->lines; share >= k->rows; share -= k->rows) V(fetch_line)(c, fetched++);
     }
 }
 
-/* Columns of a stick, or fewer, come into a buffer. */
-TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, const stick *k, uint8_t *out) {
-    const int64_t rows = tg_max(a->dst.n, 16 / width), bytes = rows * width;
+/* Columns of a stick, or fewer, come into a buffer, n rows of them. */
+TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, uint8_t **to, const stick *k, int64_t n, uint8_t *out) {
+    const int64_t rows = tg_max(n, 16 / width), bytes = rows * width;
     source_tile   t = {k->line, k->lines, 0, bytes, a->between};
-    for (int64_t i = 0; i < rows; i++) w->to[i] = out + i * CARRY + TG_LINE_BYTES;
-    if (k->lines < STICK / width || a->dst.n < rows) V(complete)(width, w, &t, &t, a->dst.n * width, a->pad);
-    V(run_tile)(width, w->to, &t, bytes, (int)((k->cols * width + VEC - 1) / VEC), NULL, false, false);
+    for (int64_t i = 0; i < rows; i++) to[i] = out + i * CARRY + TG_LINE_BYTES;
+    if (k->lines < STICK / width || n < rows) V(complete)(width, w, &t, &t, n * width, a->pad);
+    V(run_tile)(width, to, &t, bytes, (int)((k->cols * width + VEC - 1) / VEC), NULL, false, false);
 }
 
-/* All columns of a matrix of at most CARRIED_ROWS rows. */
-TG_INLINE void V(carry_tile)(int width, const matrix *a, work *w) {
-    const source_tile none = {0};
-    V(leaving)        before = {0};
-    unsigned          i = 0;
+/* All of a matrix, some rows at a time: its sticks, as often as that. */
+TG_INLINE void V(carry_tiles)(int width, const matrix *a, work *w, carried *b) {
+    const int64_t tiles = tg_ceil_div(a->dst.n, CARRIED_ROWS(width)), each = tg_ceil_div(a->dst.n, tiles);
+    matrix        all = *a;
+    V(leaving)    before = {0};
+    int64_t       tile = 0, n = tg_min(each, a->dst.n);
+    unsigned      i = 0;
+    all.outer = tiles;
+    all.src_outer = each * width;
     w->o = w->c = 0;
-    for (; i < STICKS - 1; i++) next_stick(w, a, i);
+    for (; i < STICKS - 1; i++) next_stick(w, &all, i);
     for (i = 0; w->stick[i % STICKS].cols > 0; i++) {
         const stick *const now = &w->stick[i % STICKS];
-        uint8_t *const     in = w->out + i % 2 * CARRIED_BYTES, *const out = w->out + (i + 1) % 2 * CARRIED_BYTES;
-        next_stick(w, a, i + STICKS - 1);
-        V(turn_apart)(width, a, w, now, in);
-        const int64_t     deep = CARRIED_ROWS * width;
-        const source_tile later = tile_ahead(a, w, i, deep, deep);
-        if (i > 0) V(leave_rows)(width, a, w->row, &before, out, in, &later);
-        before = (V(leaving)){now->d - a->d, now->cols};
+        uint8_t *const     into = b->out[i % 2], *const out = b->out[(i + 1) % 2];
+        const int64_t      begin = now->d - now->start;
+        next_stick(w, &all, i + STICKS - 1);
+        const stick *const later = &w->stick[(i + 1) % STICKS];
+        if (begin == 0) target_addresses(b->row[tile % 2], a->d, &a->dst, tile * each, n);
+        V(turn_apart)(width, a, w, b->to, now, n, into);
+        const V(coming) c = {later->line, a->fetches ? later->lines : 0, n * width, a->between && n * width % TG_LINE_BYTES == 0};
+        if (i > 0) V(leave_rows)(width, a, &before, out, into, &c);
+        before = (V(leaving)){b->row[tile % 2], n, begin, now->cols};
+        if (begin + now->cols * width < a->cols * width) continue;
+        tile++;
+        n = tg_min(each, a->dst.n - tile * each);
     }
-    const uint8_t *const out = w->out + (i + 1) % 2 * CARRIED_BYTES;
-    V(leave_rows)(width, a, w->row, &before, out, w->out + i % 2 * CARRIED_BYTES, &none);
+    const V(coming) none = {0};
+    V(leave_rows)(width, a, &before, b->out[(i + 1) % 2], b->out[i % 2], &none);
 }
 
 TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
-    for (int64_t o = 0; o < a->outer; o++)
-        for (int64_t r = 0; r < a->dst.n; r += CARRIED_ROWS) {
-            matrix part = *a;
-            part.s += o * a->src_outer + r * width;
-            part.dst.n = part.dst.inner = tg_min(CARRIED_ROWS, a->dst.n - r);
-            part.outer = 1;
-            target_addresses(w->row, a->d + o * a->dst_outer, &a->dst, r, part.dst.n);
-            V(carry_tile)(width, &part, w);
-        }
+    carried b;
+    matrix  one = *a;
+    one.outer = 1;
+    for (int64_t o = 0; o < a->outer; o++, one.d += a->dst_outer, one.s += a->src_outer)
+        V(carry_tiles)(width, &one, w, &b);
 }
+
+/* Functions of their own, for the buffers on their stacks. */
+#define DEFINE_CARRIED(width) \
+    TG_OUTLINE void V(carried_##width)(const matrix *a, work *w) { V(run_carried)(width, a, w); }
+DEFINE_CARRIED(1)
+DEFINE_CARRIED(2)
+DEFINE_CARRIED(4)
+DEFINE_CARRIED(8)
+DEFINE_CARRIED(16)
+#undef DEFINE_CARRIED
+
+typedef void V(carried_move)(const matrix *a, work *w);
+BY_WIDTH(V(carried_move), carried)

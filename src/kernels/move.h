@@ -164,6 +164,14 @@ static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
            b->rows * row <= TG_SMALL_BYTES;
 }
 
+/* Have n lines, `step` bytes apart, no place in the second-level cache together? Its sets repeat every 128 KiB and have
+ * 8 ways, or 16. Such lines are far apart by a large power of two, and share few entries of the tables of pages too. */
+static inline bool tg_crowds_second(int64_t step, int64_t n) {
+    enum { SETS_BYTES = 128 << 10, WAYS = 8 };
+    const int64_t alike = step & -step;
+    return n > SETS_BYTES * WAYS / (alike < SETS_BYTES ? alike > 0 ? alike : 1 : SETS_BYTES);
+}
+
 /* Can a mover of family strided write the tails of this block as well? Else it has none. */
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 

@@ -197,7 +197,9 @@ TG_INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     const int64_t row = b->cols * width;
     if (b->tail > 0 || b->dst_row != row || row % STICK == 0 || b->rows * width < TG_LINE_BYTES) return false;
     if (VEC == 64 && row < 16) return false; /* a column of its own */
-    return row < STICK || (m->stream && b->cols <= TG_NARROW_COLUMNS);
+    if (row < STICK) return true;
+    if (!m->stream || b->cols > TG_NARROW_COLUMNS) return false;
+    return !m->far || row < CARRIED_ROW || !tg_crowds_second(b->src_col, b->cols);
 }
 
 TG_INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

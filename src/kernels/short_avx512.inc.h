@@ -270,6 +270,7 @@ TG_INLINE V(turn_narrow_move) *short_move(int width, const tg_block *b) {
  * follow each other, and lines that crowd a set of the first-level cache (512 KiB, a Zen 4, x memcpy: seven bytes to
  * rows of 75000 0.80, so 0.29; three bytes 28 KiB apart 0.42 and 0.30). */
 TG_INLINE bool suits_short(int width, const tg_block *b) {
+    enum { LONG_ROW = 1024 };
     if (b->src_col == b->rows * width) return b->cols * width < LONG_ROW;
     return !is_crowded(b->src_col, VEC / width);
 }

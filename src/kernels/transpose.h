@@ -23,13 +23,17 @@
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
 
+/* Rows that are carried together (carried.inc.h), 256 bytes of each line, of wide elements more. */
+#define CARRIED_ROWS(width) ((width) <= 4 ? 256 / (width) : 64)
+
+/* Of the line that is read where columns are missing. */
+#define DEPTH_OF_PAD(width) (CARRIED_ROWS(width) * (width))
+
 enum {
-    DEEPEST = DEPTH(16),
+    DEEPEST = DEPTH_OF_PAD(16),
     NEXT_BYTES = 8 << 10, /* from what is turned to what is fetched, where src is one piece */
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
-    CARRIED_ROWS = 64,
-    CARRIED_BYTES = CARRIED_ROWS * CARRY, /* of a buffer of so many rows */
-    LONG_ROW = 1024,
+    CARRIED_ROW = 256, /* bytes: around the caches rows that begin anywhere are carried from here on */
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
@@ -39,7 +43,6 @@ enum {
     SOONER = 2  /* and between stores, or where lines are evenly spaced */
 };
 
-_Static_assert(2 * CARRIED_ROWS <= MAX_SIDE, "two buffers have no place");
 /* A stick may have one tile only. */
 _Static_assert(LATER < STICKS, "the tile to be fetched is of a stick that is not known");
 
@@ -133,6 +136,12 @@ typedef struct work {
     uint8_t       *row[MAX_SIDE + 1], *to[MAX_SIDE]; /* in dst, with the one after them; or in out */
     int64_t        o, c; /* where the stick begins that is not yet known */
 } work;
+
+
+typedef struct carried {
+    uint8_t  out[2][CARRIED_ROWS(1) * CARRY] __attribute__((aligned(64)));
+    uint8_t *row[2][CARRIED_ROWS(1)], *to[CARRIED_ROWS(1)]; /* in dst, of tiles in turn; in out */
+} carried;
 
 /* Addresses of lines [first, first + n). */
 #define DEFINE_ADDRESSES(name, POINTER)                                                                        \
@@ -258,7 +267,7 @@ TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover 
     a->far = m->far;
     a->fetches = m->fetches;
     a->stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
-    for (int i = 0; b->tail > 0 && i < DEPTH(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
+    for (int i = 0; b->tail > 0 && i < DEPTH_OF_PAD(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
     join_matrices(a, m, b);
 }
 
@@ -307,7 +316,7 @@ TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
 /* Which way it goes. */
 TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
-    a->carried = m->stream && m->far && !a->stream && a->cols * width >= LONG_ROW;
+    a->carried = m->stream && m->far && !a->stream && a->cols * width >= CARRIED_ROW;
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     /* A Zen 5 reads whole ones as fast or faster. Where rows of dst crowd each other too, half of each are twice as
      * many lines of it (a Zen 4, 1024 x 1024 of four bytes: 0.20 -> 0.35 of memcpy). */

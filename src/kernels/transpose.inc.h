@@ -421,7 +421,7 @@ TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const u
     else if (a.solid) V(run_solid)(width, false, &a);
     else if (a.even) V(run_even_all)(width, &a);
     if ((a.staged && whole) || a.first == a.cols) return;
-    if (a.carried) V(run_carried)(width, &a, &w);
+    if (a.carried) V(carried)(width)(&a, &w);
     else V(run_sticks)(width, &a, &w);
 }
 
