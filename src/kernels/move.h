@@ -164,12 +164,17 @@ static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
            b->rows * row <= TG_SMALL_BYTES;
 }
 
-/* Have n lines, `step` bytes apart, no place in the second-level cache together? Its sets repeat every 128 KiB and have
- * 8 ways, or 16. Such lines are far apart by a large power of two, and share few entries of the tables of pages too. */
+/* Have n lines, `step` bytes apart, no place in a second-level cache together? Its sets repeat every 128 KiB and have 8
+ * ways, or 16: every k-th line is in the same set where k steps are nearly a multiple of that. (99864 bytes apart each
+ * 21st is, 8 bytes before: [99864,224,3] of bytes reversed, a Zen 4, 0.32 of memcpy, and 0.65 with 99800.) */
 static inline bool tg_crowds_second(int64_t step, int64_t n) {
-    enum { SETS_BYTES = 128 << 10, WAYS = 8 };
-    const int64_t alike = step & -step;
-    return n > SETS_BYTES * WAYS / (alike < SETS_BYTES ? alike > 0 ? alike : 1 : SETS_BYTES);
+    enum { SETS_BYTES = 128 << 10, WAYS = 8, LINE = 64 };
+    uint64_t at = LINE;
+    for (int64_t k = 1; k * WAYS < n; k++) {
+        at += (uint64_t)step;
+        if (at % SETS_BYTES <= 2 * LINE) return true;
+    }
+    return false;
 }
 
 /* Can a mover of family strided write the tails of this block as well? Else it has none. */

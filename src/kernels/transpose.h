@@ -313,10 +313,21 @@ TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
     return line > STICK && (a->src.step % SETS_APART == 0 || row <= SHORT_ROW);
 }
 
+/* Are rows carried from stick to stick (carried.inc.h)? From memory, if they begin inside of lines; and bytes or pairs
+ * of them out of two loops of lines that do so: of all of these a tile of sticks would read the ends once more (256
+ * MiB, a Zen 4, [50,13981,4,128] of bytes to {3,0,2,1} from {1,0,3,2} 0.24 -> 0.49 of memcpy; out of one loop 0.65 and
+ * 0.46, of wider elements 0.96 and 0.77). */
+TG_INLINE bool is_carried(const matrix *a, int64_t width, const tg_mover *m) {
+    if (!m->stream || !m->far || a->cols * width < CARRIED_ROW) return false;
+    if (!a->stream) return true;
+    return width <= 2 && a->lead == 0 && a->src.inner < a->src.n && !tg_at_lines(a->s, a->src.step, a->src.outer);
+}
+
 /* Which way it goes. */
 TG_INLINE void choose_way(matrix *a, int64_t width, const tg_mover *m) {
     if (m->stream && !a->stream) cut_rows(a);
-    a->carried = m->stream && m->far && !a->stream && a->cols * width >= CARRIED_ROW;
+    a->carried = is_carried(a, width, m);
+    a->stream &= !a->carried;
     a->even = !a->stream && !a->carried && a->src.inner == a->src.n && find_groups(a, 16 / width);
     /* A Zen 5 reads whole ones as fast or faster. Where rows of dst crowd each other too, half of each are twice as
      * many lines of it (a Zen 4, 1024 x 1024 of four bytes: 0.20 -> 0.35 of memcpy). */

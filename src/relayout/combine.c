@@ -9,7 +9,8 @@
 
 enum {
     MOST_BLOCKS = 2,   /* times as many as before: with smaller ones it is slower */
-    LONGEST_RAGGED = 1 << 10 /* bytes of a row */
+    LONGEST_RAGGED = 1 << 10, /* bytes of a row, */
+    LEAST_CARRIED = 3 * TG_STICK_BYTES /* and of one that is carried instead, if lines crowd each other */
 };
 
 /* Are columns bytes, or elements, that follow each other? */
@@ -76,6 +77,12 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     return shares || is_ragged(s.run);
 }
 
+/* Do lines of src of a row crowd each other? */
+static bool has_crowded_lines(const tg_block *b, int64_t width) {
+    const bool goes_on = b->outer > 1 && b->dst_outer == b->cols * width;
+    return tg_crowds_second(b->src_col, b->cols) || (goes_on && tg_crowds_second(b->src_outer, b->outer * b->cols));
+}
+
 /* Are these rows that a transpose would store part by part? Those of few columns it joins itself, and long ones; and
  * short lines that follow each other are read together, for which a buffer has no room. (A Zen 4, 64 MiB, x memcpy:
  * bytes to rows of 264 to 1000 0.33 -> 0.55, two bytes to rows of 520 to 1000 0.4 -> 0.55 to 0.75; longer rows, and
@@ -85,7 +92,7 @@ static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     const tg_block *b = &box->block;
     if (box->family != TG_FAMILY_TRANSPOSE || box->route != TG_ROUTE_MOVE || box->width > 2) return false;
     if ((pair->cpu & TG_CPU_CLAIMS) != 0 || b->rows == 1 || !is_ragged(b->dst_row)) return false;
-    if (b->dst_row >= 3 * TG_STICK_BYTES && tg_crowds_second(b->src_col, b->cols)) return false;
+    if (b->dst_row >= LEAST_CARRIED && has_crowded_lines(b, box->width)) return false;
     const int64_t line = b->rows * box->width;
     if (line < TG_LINE_BYTES && b->outer > 1 && b->src_outer == line) return false;
     return b->dst_row > TG_NARROW_COLUMNS * box->width && b->dst_row <= LONGEST_RAGGED;
