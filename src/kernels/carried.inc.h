@@ -55,7 +55,8 @@ TG_INLINE void V(leave_rows)(int width, const matrix *a, const V(leaving) *k, co
 }
 
 /* Columns of a stick, or fewer, come into a buffer, n rows of them. */
-TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, uint8_t **to, const stick *k, int64_t n, uint8_t *out) {
+TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, uint8_t **to, const stick *k, int64_t n,
+                             uint8_t *out) {
     const int64_t rows = tg_max(n, 16 / width), bytes = rows * width;
     source_tile   t = {k->line, k->lines, 0, bytes, a->between};
     for (int64_t i = 0; i < rows; i++) to[i] = out + i * CARRY + TG_LINE_BYTES;
@@ -82,7 +83,8 @@ TG_INLINE void V(carry_tiles)(int width, const matrix *a, work *w, carried *b) {
         const stick *const later = &w->stick[(i + 1) % STICKS];
         if (begin == 0) target_addresses(b->row[tile % 2], a->d, &a->dst, tile * each, n);
         V(turn_apart)(width, a, w, b->to, now, n, into);
-        const V(coming) c = {later->line, a->fetches ? later->lines : 0, n * width, a->between && n * width % TG_LINE_BYTES == 0};
+        const V(coming)
+            c = {later->line, a->fetches ? later->lines : 0, n * width, a->between && n * width % TG_LINE_BYTES == 0};
         if (i > 0) V(leave_rows)(width, a, &before, out, into, &c);
         before = (V(leaving)){b->row[tile % 2], n, begin, now->cols};
         if (begin + now->cols * width < a->cols * width) continue;

@@ -267,7 +267,8 @@ TG_INLINE void matrix_of(matrix *a, uint8_t *pad, int64_t width, const tg_mover 
     a->far = m->far;
     a->fetches = m->fetches;
     a->stream = m->stream && tg_at_lines(d, b->dst_row, b->dst_outer);
-    for (int i = 0; b->tail > 0 && i < DEPTH_OF_PAD(width); i += TG_PAD_PATTERN) memcpy(pad + i, b->pad, TG_PAD_PATTERN);
+    for (int i = 0; b->tail > 0 && i < DEPTH_OF_PAD(width); i += TG_PAD_PATTERN)
+        memcpy(pad + i, b->pad, TG_PAD_PATTERN);
     join_matrices(a, m, b);
 }
 

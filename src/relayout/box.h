@@ -175,6 +175,8 @@ void    tg_draft_take_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_
 /* Makes the box two transposes, if it can be: of loops a, along dst, and b, along src, both short, and others, of those
  * that are left: all that belong to no block. */
 bool    tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b);
+/* Makes it a panel, if it can be, of loops that are left. */
+bool    tg_draft_panel(tg_draft *d, uint64_t left);
 /* The same, if they are of units: runs of dst that the tail makes units, or of src that are parts of them. Loop a is
  * the one along dst, or, of padded single elements, none; b the one along src. Nothing is converted. */
 bool    tg_draft_padded_units(tg_draft *d, int32_t a, int32_t b);

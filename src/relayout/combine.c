@@ -165,7 +165,8 @@ int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         if (box->route == TG_ROUTE_FILL) continue;
         rows &= has_ragged_rows(pair, box);
-        parts |= box->family != TG_FAMILY_ROWS && leaves_parts(nest, p, box);
+        const bool long_runs = box->family == TG_FAMILY_ROWS || tg_is_panel(p, box);
+        parts |= !long_runs && leaves_parts(nest, p, box);
     }
     return rows ? INT64_MAX : parts ? MOST_BLOCKS * count_blocks(nest) : 0;
 }

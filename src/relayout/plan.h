@@ -29,6 +29,7 @@ enum {
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */
+    TG_PANEL_BYTES = 96 << 10, /* and where it is a panel (panel.c) */
     TG_SPACED_BYTES = 32 << 10 /* of the one of route lines */
 };
 
@@ -226,6 +227,11 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
 
 _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too small");
 
+/* Is it of route twice, but leaves its stage by runs (panel.c)? */
+static inline bool tg_is_panel(const tg_plan_private *p, const tg_box *box) {
+    return box->route == TG_ROUTE_TWICE && p->as.nest.family[box->mover] == TG_FAMILY_ROWS;
+}
+
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
 
 
@@ -325,6 +331,9 @@ void    tg_tile_fetch(const tg_plan_private *plan, const tg_box *box, const uint
 
 const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
+
+/* Asks for what a panel reads, before it is moved; some may lie behind the end of src. */
+void tg_panel_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
 
 /* bytes_run.c: blocks of route bytes; element 0 of both sides, and where the block begins. */
 void tg_bytes_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,

@@ -370,14 +370,57 @@ static void run_pass(const pass *t, const tg_block *part, const tg_block *most, 
     }
 }
 
-const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                              const tg_block *b) {
+/* Through a stage of so many bytes. */
+TG_INLINE void run_twice(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                         const tg_block *b, uint8_t *between) {
     const tg_nest *nest = &p->as.nest;
     const tg_loop *loop = &nest->loop[box->first + box->nloops];
     const pass in = {&nest->mover[box->in], loop, box->ncols, box->counted_in, tg_missing_elements(nest, box)},
                out = {&nest->mover[box->mover], loop + box->ncols, box->nrows, box->counted_out, 0};
-    _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     run_pass(&in, b, &box->block, between, src);
     run_pass(&out, b, &box->block, dst, between);
+}
+
+/* Functions of their own, for their stages. */
+TG_OUTLINE void run_short(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                          const tg_block *b) {
+    _Alignas(64) uint8_t between[TG_TWICE_BYTES];
+    run_twice(p, box, dst, src, b, between);
+}
+
+TG_OUTLINE void run_panel(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                          const tg_block *b) {
+    _Alignas(64) uint8_t between[TG_PANEL_BYTES];
+    run_twice(p, box, dst, src, b, between);
+}
+
+/* Run by run. */
+void tg_panel_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *src) {
+    const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
+    bool           in_run[TG_BOX_LOOPS] = {false};
+    int64_t        run = p->as.nest.width[box->in], at[TG_BOX_LOOPS] = {0}, n = 1;
+    for (int32_t i = 0; i < box->ncols; i++) {
+        if (in_run[i] || loop[i].src != run) continue;
+        in_run[i] = true;
+        run *= loop[i].n;
+        i = -1;
+    }
+    for (int32_t i = 0; i < box->ncols; i++) n *= in_run[i] ? 1 : loop[i].n;
+    for (; n > 0; n--) {
+        for (int64_t k = 0; k < run; k += TG_LINE_BYTES) TG_FETCH_HERE(src + k, false);
+        TG_FETCH_HERE(src + run - 1, false);
+        for (int32_t i = 0; i < box->ncols; i++) {
+            if (in_run[i]) continue;
+            src += loop[i].src;
+            if (++at[i] < loop[i].n) break;
+            src -= at[i] * loop[i].src;
+            at[i] = 0;
+        }
+    }
+}
+
+const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *b) {
+    (tg_is_panel(p, box) ? run_panel : run_short)(p, box, dst, src, b);
     return NULL;
 }

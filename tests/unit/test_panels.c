@@ -1,0 +1,130 @@
+/* Panels (relayout/panel.c): which moves are such, and that all of their bytes are right. And long rows that begin
+ * anywhere, which are carried by the same reasons: 256 bytes of each line at a visit. */
+#include "checked_move.h"
+#include "layouts.h"
+
+/* The first box of a plan, and whether that is a panel. */
+static bool is_panel(const char *dst, const char *src, int64_t memory_bytes) {
+    const tg_layout      d = layout_of(dst), s = layout_of(src);
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_tuning            t = tg_default_tuning;
+    tg_plan              p;
+    t.far_bytes = t.stream_bytes = 0;
+    t.memory_bytes = memory_bytes;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    return tg_is_panel(tg_plan_see(&p), tg_plan_see(&p)->as.nest.box);
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        bool        panel;
+    } moves[] = {
+        {"f16[20,300,8,16]{3,1,0,2}", "f16[20,300,8,16]{3,2,0,1}", true},   /* runs of 32 bytes */
+        {"u8[50,100,50]{0,1,2}", "u8[50,100,50]{0,2,1}", true},             /* of 50 */
+        {"u8[50,60,50]{0,1,2}", "u8[50,60,50]{0,2,1}", false},              /* all of a panel would be one run */
+        {"f32[130,300,9]{2,0,1}", "f32[130,300,9]{2,1,0}", true},             /* of 36, no element */
+        {"f64[130,300,7]{2,0,1}", "f64[130,300,7]{2,1,0}", false},            /* of 56 */
+        {"f16[24,77,300,3]{0,3,2,1}", "f16[24,77,300,3]{3,1,2,0}", false},  /* 3 elements follow each other in src */
+        {"f16[24,24,50,18,63]{1,3,0,4,2}", "f16[24,24,50,18,63]{3,4,2,1,0}", true},
+        {"f16[16,128,8,64,16]{4,2,0,1,3}", "f16[16,128,8,64,16]{2,3,1,0,4}", false}, /* 8 do */
+        {"u8[12,300,40,48]{0,2,3,1}", "u8[12,300,40,48]{1,2,3,0}", false},  /* a tile is as good */
+        {"f16[600,500]{0,1}", "f16[600,500]", false},
+        {"u8[16,40]{1,0}", "u8[16,40]{0,1}", false},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        if (is_panel(moves[i].dst, moves[i].src, 0) != moves[i].panel)
+            fail_msg("%s to %s: %s", moves[i].src, moves[i].dst, moves[i].panel ? "no panel" : "a panel");
+        assert_false(is_panel(moves[i].dst, moves[i].src, INT64_MAX / 4)); /* in a cache there are none */
+    }
+}
+
+/* Random orders of dimensions, and what was chosen by hand. */
+static void test_bytes(void **state) {
+    (void)state;
+    static const char *const types[] = {"u8", "f16", "f32", "f64"};
+    int                      panels = 0;
+    for (int k = 0; k < 150; k++) {
+        int64_t shape[5];
+        int     order[5] = {0, 1, 2, 3, 4};
+        char    head[80], dst[120], src[120];
+        for (int i = 0; i < 4; i++) shape[i] = 2 + random_below(i % 2 == 0 ? 9 : 40);
+        shape[4] = random_below(2) == 0 ? 1 + random_below(7) : 32;
+        for (int side = 0; side < 2; side++) {
+            for (int i = 4; i > 0; i--) {
+                const int j = (int)random_below(i + 1), t = order[i];
+                order[i] = order[j];
+                order[j] = t;
+            }
+            snprintf(head, sizeof head, "%s[%d,%d,%d,%d,%d]", types[k % 4], (int)shape[0], (int)shape[1], (int)shape[2],
+                     (int)shape[3], (int)shape[4]);
+            snprintf(side == 0 ? dst : src, sizeof dst, "%s{%d,%d,%d,%d,%d}", head, order[0], order[1], order[2],
+                     order[3], order[4]);
+        }
+        const tg_layout d = layout_of(dst), s = layout_of(src);
+        panels += is_panel(dst, src, 0);
+        check_far(&d, &s);
+    }
+    assert_true(panels >= 5);
+}
+
+/* Rows of more columns, and more of them, than buffers have; ends of tiles, padding, two loops of lines. */
+static void test_carried(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"u8[300,257]", "u8[300,257]{0,1}"},
+        {"u8[257,700]", "u8[257,700]{0,1}"},
+        {"u8[600,9,77]{2,1,0}", "u8[600,9,77]{0,2,1}"},
+        {"u8[513,12,32]{2,1,0}", "u8[513,12,32]{0,2,1}"}, /* rows are whole lines, lines of src are not */
+        {"f16[257,301]", "f16[257,301]{0,1}"},
+        {"f16[129,9,64]{2,1,0}", "f16[129,9,64]{0,2,1}"},
+        {"f32[130,1021]", "f32[130,1021]{0,1}"},
+        {"f64[65,200]", "f64[65,200]{0,1}"},
+        {"f64[3,65,200]{2,1,0}", "f64[3,65,200]{1,2,0}"},
+        {"u8[700,300] strides=[331,1]", "u8[700,300]{0,1}"},
+        {"f16[300,300] strides=[331,1]", "f16[300,300]{0,1}"},
+        {"u8[512,900]{1,0}", "u8[512,900]{0,1}"},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout d = layout_of(moves[i][0]), s = layout_of(moves[i][1]);
+        check_far(&d, &s);
+        check_move(&d, &s);
+    }
+}
+
+/* By definition: of n lines, how many are in the set that has the most of them? */
+static int64_t most_in_a_set(int64_t step, int64_t n) {
+    enum { SETS = 2048, LINE = 64 };
+    int64_t count[SETS] = {0}, most = 0;
+    for (int64_t i = 0; i < n; i++) most = tg_max(most, ++count[i * step / LINE % SETS]);
+    return most;
+}
+
+static void test_crowds(void **state) {
+    (void)state;
+    enum { LINES_OF_SET = 8, STEP = 128 };
+    int crowds = 0;
+    assert_true(tg_crowds_second(99864, 224)); /* 21 steps are 8 bytes less than 2 MiB */
+    assert_false(tg_crowds_second(99800, 224));
+    assert_false(tg_crowds_second(-99800, 224));
+    assert_true(tg_crowds_second(-131072, 9));
+    for (int k = 0; k < 1000; k++) {
+        const int64_t step = STEP * ((int64_t)1 << random_below(11)) * (1 + random_below(50)),
+                      n = 1 + random_below(400);
+        assert_int_equal(tg_crowds_second(step, n), most_in_a_set(step, n) > LINES_OF_SET);
+        crowds += tg_crowds_second(step, n);
+    }
+    assert_in_range(crowds, 100, 900);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_carried),
+        cmocka_unit_test(test_crowds),
+    };
+    random_state = 20261128;
+    return cmocka_run_group_tests_name("panels", tests, NULL, NULL);
+}
