@@ -30,6 +30,7 @@ enum {
     TG_NEAR_STEP = 32,   /* bytes from element to element, of which a vector of 64 bytes has two or more, */
     TG_NEARER_STEP = 20, /* and three or more */
     TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
+    TG_CARRIED_READ = 256, /* bytes of each line that a transpose reads at once to rows that it carries */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 

@@ -199,7 +199,7 @@ TG_INLINE bool V(is_narrow)(int width, const tg_mover *m, const tg_block *b) {
     if (VEC == 64 && row < 16) return false; /* a column of its own */
     if (row < STICK) return true;
     if (!m->stream || b->cols > TG_NARROW_COLUMNS) return false;
-    return !m->far || row < CARRIED_ROW || !tg_crowds_second(b->src_col, b->cols);
+    return !m->far || row < LEAST_CARRIED || !tg_crowds_second(b->src_col, b->cols);
 }
 
 TG_INLINE void V(narrow_block)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

@@ -23,17 +23,17 @@
 /* Bytes of a source line in one tile: tiles are 64 rows deep, of bytes 128. */
 #define DEPTH(width) ((width) == 1 ? 128 : (width) * 64)
 
-/* Rows that are carried together (carried.inc.h), 256 bytes of each line, of wide elements more. */
-#define CARRIED_ROWS(width) ((width) <= 4 ? 256 / (width) : 64)
+/* Rows that are carried together (carried.inc.h). */
+#define CARRIED_ROWS(width) ((width) <= 4 ? TG_CARRIED_READ / (width) : 64)
 
-/* Of the line that is read where columns are missing. */
+/* Bytes of the line that is read where columns are missing. */
 #define DEPTH_OF_PAD(width) (CARRIED_ROWS(width) * (width))
 
 enum {
     DEEPEST = DEPTH_OF_PAD(16),
     NEXT_BYTES = 8 << 10, /* from what is turned to what is fetched, where src is one piece */
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
-    CARRIED_ROW = 256, /* bytes: around the caches rows that begin anywhere are carried from here on */
+    LEAST_CARRIED = 256, /* bytes of a row (64 MiB, a Zen 4: rows of 300 to 1000 bytes 0.35 -> 0.5 of memcpy) */
     FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,      /* rows that take turns */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
@@ -138,6 +138,7 @@ typedef struct work {
 } work;
 
 
+/* The buffers of carried rows, and where these are. */
 typedef struct carried {
     uint8_t  out[2][CARRIED_ROWS(1) * CARRY] __attribute__((aligned(64)));
     uint8_t *row[2][CARRIED_ROWS(1)], *to[CARRIED_ROWS(1)]; /* in dst, of tiles in turn; in out */
@@ -319,7 +320,7 @@ TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
  * MiB, a Zen 4, [50,13981,4,128] of bytes to {3,0,2,1} from {1,0,3,2} 0.24 -> 0.49 of memcpy; out of one loop 0.65 and
  * 0.46, of wider elements 0.96 and 0.77). */
 TG_INLINE bool is_carried(const matrix *a, int64_t width, const tg_mover *m) {
-    if (!m->stream || !m->far || a->cols * width < CARRIED_ROW) return false;
+    if (!m->stream || !m->far || a->cols * width < LEAST_CARRIED) return false;
     if (!a->stream) return true;
     return width <= 2 && a->lead == 0 && a->src.inner < a->src.n && !tg_at_lines(a->s, a->src.step, a->src.outer);
 }

@@ -437,23 +437,14 @@ static bool goes_on_both_ways(const tg_draft *d, int32_t a, int32_t b) {
     return tg_min(reads, writes) >= LEAST_BOTH && (writes < TG_LINE_BYTES || reads >= GOOD_BOTH);
 }
 
-/* Elements that stay as they are, as a panel (panel.c), from memory and around the caches (8 MiB, in a cache of a Zen
- * 4: 0.76 times as fast as without; 64 MiB 1.25 times). */
-TG_OUTLINE bool choose_panel(tg_draft *d, uint64_t left) {
-    const bool whole = d->dst_width > 0 && d->src_width > 0 && !d->converts && !d->loose;
-    if (d->plan->bytes < 2 * d->pair->tuning->memory_bytes) return false;
-    if (!tg_turns_around(d->plan) || d->plan->combines || !whole || d->tail > 0 || d->wide_tail > 0) return false;
-    return tg_draft_panel(d, left);
-}
-
 /* What else would be gathered, turned and written in a stage of the first-level cache. Two transposes are faster where
  * either side's runs would leave vectors of a panel's empty. */
 static bool choose_stage(tg_draft *d, uint64_t left, int32_t a, int32_t b, bool brief) {
     enum { LEAST_SIDE = 24 }; /* bytes */
     const bool narrow = brief && tg_min(d->loop[a].n, d->loop[b].n) * tile_width(d) < LEAST_SIDE;
-    if (!narrow && choose_panel(d, left)) return true;
+    if (!narrow && tg_draft_panel(d, left)) return true;
     if (brief && tg_draft_twice(d, left, a, b)) return true;
-    return narrow && choose_panel(d, left);
+    return narrow && tg_draft_panel(d, left);
 }
 
 /* Transposes that convert, packing among it, and of runs so short that blocks of three loops would be a handful of
@@ -591,12 +582,13 @@ static void choose_move(tg_draft *d) {
     else choose_strided(d, a != NONE ? a : smallest_dst(d), d->src_width);
 }
 
-/* Runs that are less than lines, to long runs of several of them (256 MiB, a Zen 4, 30 such of `survey.py`: 0.20 to
- * 0.5 -> 0.6 to 0.76 of memcpy, and 0.55 to 0.8 -> 0.4 to 0.9). */
+/* Runs that are less than lines, as panels (256 MiB, a Zen 4, x memcpy, some 60 such of `survey.py`: where they were
+ * written a few at a time 0.2 to 0.5 -> 0.6 to 0.8, else 0.5 to 0.8 -> 0.4 to 0.9; of 56 and 64 bytes, which fill
+ * lines, 0.75 to 1.5 -> 0.5 to 0.7). */
 static bool choose_brief_runs(tg_draft *d) {
     enum { BRIEF_RUN = 50 }; /* bytes */
     if (TG_MOSTLY(!tg_turns_around(d->plan))) return false;
-    return tg_bytes_for(d->run, d->plan->dst_bits) <= BRIEF_RUN && choose_panel(d, d->left);
+    return tg_bytes_for(d->run, d->plan->dst_bits) <= BRIEF_RUN && tg_draft_panel(d, d->left);
 }
 
 static void choose_block(tg_draft *d) {

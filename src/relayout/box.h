@@ -2,10 +2,10 @@
  *
  * box.inc.h     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
  * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes, twice.c where
- *               runs are short on both sides, twice_units.c where elements of short ones are missing
- * route.inc.h   how a block gets from src to dst, and by which movers
- * chunk.c       where the loops of a block are cut, so that no block is too large; small moves are not cut
- * together.c    which blocks one thread moves, where they share bytes of dst
+ *               runs are short on both sides, panel.c from memory, twice_units.c where elements of short ones are
+ * missing route.inc.h   how a block gets from src to dst, and by which movers chunk.c       where the loops of a block
+ * are cut, so that no block is too large; small moves are not cut together.c    which blocks one thread moves, where
+ * they share bytes of dst
  *
  * What all plans need is one piece of code (plan.c says why): files that end in .inc.h are compiled with plan.c. */
 #ifndef TG_RELAYOUT_BOX_H
@@ -175,12 +175,13 @@ void    tg_draft_take_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_
 /* Makes the box two transposes, if it can be: of loops a, along dst, and b, along src, both short, and others, of those
  * that are left: all that belong to no block. */
 bool    tg_draft_twice(tg_draft *d, uint64_t left, int32_t a, int32_t b);
-/* Makes it a panel, if it can be, of loops that are left. */
-bool    tg_draft_panel(tg_draft *d, uint64_t left);
 /* The same, if they are of units: runs of dst that the tail makes units, or of src that are parts of them. Loop a is
  * the one along dst, or, of padded single elements, none; b the one along src. Nothing is converted. */
 bool    tg_draft_padded_units(tg_draft *d, int32_t a, int32_t b);
 bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
+/* Makes the box a panel, if it can be and is worth it, of loops that are left; of elements or runs that stay as they
+ * are, from memory and around the caches. */
+bool    tg_draft_panel(tg_draft *d, uint64_t left);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

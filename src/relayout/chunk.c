@@ -291,11 +291,10 @@ static int64_t room_of_lines(const tg_draft *d) {
  * memory costs as much as these. (256 MiB, a Zen 4, x memcpy: bytes [8192,8190] 0.52 -> 0.73, [224,190,100,63] to
  * {3,2,0,1} from {1,0,2,3} 0.26 -> 0.41.) */
 static int64_t carried_rows(const tg_draft *d, int64_t width) {
-    enum { EACH_VISIT = 256 };
     const tg_block *b = &d->box->block;
     const int64_t   steps = b->dst_row | b->dst_outer | (goes_on(b, width) ? b->src_col | b->src_outer : 0);
     if (width > 2 || d->box->family != TG_FAMILY_TRANSPOSE || !tg_turns_around(d->plan)) return 1;
-    return (steps & (TG_LINE_BYTES - 1)) == 0 ? 1 : EACH_VISIT / width;
+    return (steps & (TG_LINE_BYTES - 1)) == 0 ? 1 : TG_CARRIED_READ / width;
 }
 
 /* Of a transpose. Where a block has no room for whole rows of dst, but for the fewest (`grain`), short lines of src

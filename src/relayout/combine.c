@@ -10,7 +10,7 @@
 enum {
     MOST_BLOCKS = 2,   /* times as many as before: with smaller ones it is slower */
     LONGEST_RAGGED = 1 << 10, /* bytes of a row, */
-    LEAST_CARRIED = 3 * TG_STICK_BYTES /* and of one that is carried instead, if lines crowd each other */
+    LEAST_CROWDED = 3 * TG_STICK_BYTES /* and of one that is carried instead, if its lines of src crowd each other */
 };
 
 /* Are columns bytes, or elements, that follow each other? */
@@ -92,7 +92,7 @@ static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     const tg_block *b = &box->block;
     if (box->family != TG_FAMILY_TRANSPOSE || box->route != TG_ROUTE_MOVE || box->width > 2) return false;
     if ((pair->cpu & TG_CPU_CLAIMS) != 0 || b->rows == 1 || !is_ragged(b->dst_row)) return false;
-    if (b->dst_row >= LEAST_CARRIED && has_crowded_lines(b, box->width)) return false;
+    if (b->dst_row >= LEAST_CROWDED && has_crowded_lines(b, box->width)) return false;
     const int64_t line = b->rows * box->width;
     if (line < TG_LINE_BYTES && b->outer > 1 && b->src_outer == line) return false;
     return b->dst_row > TG_NARROW_COLUMNS * box->width && b->dst_row <= LONGEST_RAGGED;

@@ -41,7 +41,7 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
-    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it */
+    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it, or by runs (panel.c) */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
                         * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */

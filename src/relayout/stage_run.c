@@ -9,8 +9,8 @@
  *           The first or the last step falls away where the transpose can do it (route.inc.h). Where a few elements are
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed
- * twice     transposed to lines of the stage, and from these once more (twice.c); or to units that are complete there,
- *           and then these, or units first and then their elements (twice_units.c) */
+ * twice     transposed to lines of the stage, and from these once more (twice.c), or by runs (panel.c); or to units
+ * that are complete there, and then these, or units first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -382,7 +382,7 @@ TG_INLINE void run_twice(const tg_plan_private *p, const tg_box *box, uint8_t *d
 }
 
 /* Functions of their own, for their stages. */
-TG_OUTLINE void run_short(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+TG_OUTLINE void run_two(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                           const tg_block *b) {
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     run_twice(p, box, dst, src, b, between);
@@ -399,12 +399,12 @@ void tg_panel_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *
     const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
     bool           in_run[TG_BOX_LOOPS] = {false};
     int64_t        run = p->as.nest.width[box->in], at[TG_BOX_LOOPS] = {0}, n = 1;
-    for (int32_t i = 0; i < box->ncols; i++) {
-        if (in_run[i] || loop[i].src != run) continue;
-        in_run[i] = true;
-        run *= loop[i].n;
-        i = -1;
-    }
+    for (int32_t k = 0; k < box->ncols; k++) /* each time another loop may go on */
+        for (int32_t i = 0; i < box->ncols; i++) {
+            if (in_run[i] || loop[i].src != run) continue;
+            in_run[i] = true;
+            run *= loop[i].n;
+        }
     for (int32_t i = 0; i < box->ncols; i++) n *= in_run[i] ? 1 : loop[i].n;
     for (; n > 0; n--) {
         for (int64_t k = 0; k < run; k += TG_LINE_BYTES) TG_FETCH_HERE(src + k, false);
@@ -421,6 +421,6 @@ void tg_panel_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *
 
 const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *b) {
-    (tg_is_panel(p, box) ? run_panel : run_short)(p, box, dst, src, b);
+    (tg_is_panel(p, box) ? run_panel : run_two)(p, box, dst, src, b);
     return NULL;
 }
