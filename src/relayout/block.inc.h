@@ -181,9 +181,6 @@ static void choose_transpose(tg_draft *d, int32_t cols, int32_t rows, int32_t ds
     set_outer(d, take(d, find_long_walk(d, dst_width, src_width)));
 }
 
-/* All movers have elements of these widths. */
-static bool is_element(int64_t bytes) { return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16; }
-
 /* The third loop of such a block: the next one along dst. But from memory, where columns are whole lines of dst and
  * rows end in the middle of some of src, the one that goes on from there, so that lines come once (256 MiB, an Emerald
  * Rapids: of 49 bytes, each second one, 8 times as many nearly next to them, 0.23 -> 0.29 of memcpy). */
@@ -273,7 +270,7 @@ static bool choose_uneven(tg_draft *d, int64_t bytes) {
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
     if (TG_MOSTLY(bytes >= TG_RUN_BYTES) || d->converts || d->tail > 0) return false;
-    if (!is_element(bytes)) return choose_uneven(d, bytes);
+    if (!tg_is_element(bytes)) return choose_uneven(d, bytes);
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);
@@ -490,7 +487,7 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
 static bool choose_units(tg_draft *d) {
     const int64_t from = tg_bytes_for(d->run, d->plan->src_bits), to = tg_bytes_for(d->run, d->plan->dst_bits);
     if (TG_MOSTLY(!d->converts || d->tail > 0)) return false;
-    if (!is_element(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
+    if (!tg_is_element(from) || !tg_is_whole(d->run, d->plan->src_bits)) return false;
     const int32_t a = tg_draft_find_dst(d, to), b = tg_draft_find_src(d, from);
     if (d->run == 1 || a == NONE || b == NONE || a == b) return false;
     d->unit = d->run;

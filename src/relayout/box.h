@@ -155,6 +155,11 @@ static inline int32_t tg_draft_find_src(const tg_draft *d, int64_t step) {
 /* From one element to its neighbour. */
 static inline int64_t tg_element_step(int32_t width) { return TG_RARELY(width == 0) ? TG_PACKED_STEP : width; }
 
+/* All movers have elements of these widths. */
+static inline bool tg_is_element(int64_t bytes) {
+    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16;
+}
+
 /* Elements on either side of a tile, so that it fits into the stage. */
 static inline int64_t tg_tile_side(int32_t width) { return width == 1 ? 128 : width <= 4 ? 64 : 32; }
 

@@ -92,10 +92,10 @@ static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     const tg_block *b = &box->block;
     if (box->family != TG_FAMILY_TRANSPOSE || box->route != TG_ROUTE_MOVE || box->width > 2) return false;
     if ((pair->cpu & TG_CPU_CLAIMS) != 0 || b->rows == 1 || !is_ragged(b->dst_row)) return false;
-    if (b->dst_row >= LEAST_CROWDED && has_crowded_lines(b, box->width)) return false;
     const int64_t line = b->rows * box->width;
     if (line < TG_LINE_BYTES && b->outer > 1 && b->src_outer == line) return false;
-    return b->dst_row > TG_NARROW_COLUMNS * box->width && b->dst_row <= LONGEST_RAGGED;
+    if (b->dst_row <= TG_NARROW_COLUMNS * box->width || b->dst_row > LONGEST_RAGGED) return false;
+    return b->dst_row < LEAST_CROWDED || !has_crowded_lines(b, box->width);
 }
 
 /* Blocks begin in ascending order: the longer steps are outside. */

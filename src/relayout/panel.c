@@ -188,8 +188,8 @@ static void set_block(tg_draft *d, const panel *p, const pass *in, const pass *o
 
 /* Are there transposes of so many bytes? */
 static bool can_be_turned(int64_t bytes, uint32_t cpu) {
-    if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16) return true;
-    return bytes >= LEAST_UNEVEN && bytes <= MOST_UNEVEN && (cpu & TG_CPU_AVX512) != 0;
+    const bool uneven = bytes >= LEAST_UNEVEN && bytes <= MOST_UNEVEN && (cpu & TG_CPU_AVX512) != 0;
+    return uneven || tg_is_element(bytes);
 }
 
 /* All runs are of the same length, without padding, and stay as they are. From memory: in a third-level cache of a Zen
