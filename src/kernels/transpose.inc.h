@@ -382,6 +382,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #  include "kernels/short_avx512.inc.h"
 #  include "kernels/windows_avx512.inc.h"
 #  include "kernels/gapped_avx512.inc.h"
+#  include "kernels/cramped_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
 #include "kernels/listed.inc.h"
@@ -463,6 +464,7 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
 #if VEC == 64
     if (moved_windows(width, m, d, s, b) || moved_short(width, m, d, s, b)) return NULL;
     if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;
+    if (moved_cramped(width, m, d, s, b)) return NULL;
 #endif
     if (V(is_narrow)(width, m, b)) V(turn_narrow)(width)(m, d, s, b);
     else V(matrices)(width)(m, d, s, b);

@@ -108,6 +108,23 @@ static void check_sticks(int32_t width) {
     CHECK_BLOCKS(blocks, width);
 }
 
+/* Transposes whose rows and lines crowd each other in a cache: one square and some more, of several stages. */
+static void check_cramped(int32_t width) {
+    const int64_t n = tg_max(64 / width, 1), page = 4096 / width, half = page / 2;
+    const named blocks[] = {
+        {"a page and an element apart", TRANSPOSE, {1, n, n, 0, page + 1, 1, 0, 1, page + 1, 0, NULL, 0, 0}},
+        {"a page without one",
+         TRANSPOSE, {2, n + 1, n + 7, n + 7, page - 1, 1, n + 1, 1, page - 1, 0, NULL, 0, 0}},
+        {"backwards", TRANSPOSE, {1, 66, 2 * n, 0, half + 1, 1, 0, 1, -half - 1, 0, NULL, 0, 0}},
+        {"more rows", TRANSPOSE, {1, n + 66, n + 1, 0, 2 * page + 1, 1, 0, 1, page + 2, 0, NULL, 0, 0}},
+        {"more columns", TRANSPOSE, {1, 2 * n + 3, 10 * n + n / 2 + 1, 0, page + 1, 1, 0, 1, half + 1, 0, NULL, 0, 0}},
+        {"last columns are less than a square", /* of eight bytes; others have no room */
+         TRANSPOSE, {1, n + 1, 90 * n + 1, 0, 2 * page + 1, 1, 0, 1, half + 1, 0, NULL, 0, 0}},
+        {"a quarter of a page", TRANSPOSE, {1, 67, 61, 0, page / 4 + 1, 1, 0, 1, 5 * page / 4 + 1, 0, NULL, 0, 0}},
+    };
+    CHECK_BLOCKS(blocks, width);
+}
+
 /* Transposes to and from larger tiles, and of whole matrices. */
 static void check_tiles(int32_t width) {
     const int64_t e = 128 / width, R = 3 * e + 5, odd = 2 * e + 3;
@@ -262,6 +279,7 @@ DEFINE_TEST_OF(rows)
 DEFINE_TEST_OF(padded_rows)
 DEFINE_TEST_OF(ragged_rows)
 DEFINE_TEST_OF(sticks)
+DEFINE_TEST_OF(cramped)
 DEFINE_TEST_OF(tiles)
 DEFINE_TEST_OF(short_runs)
 DEFINE_TEST_OF(turns)
@@ -567,6 +585,7 @@ int main(void) {
         cmocka_unit_test(test_padded_rows),
         cmocka_unit_test(test_ragged_rows),
         cmocka_unit_test(test_sticks),
+        cmocka_unit_test(test_cramped),
         cmocka_unit_test(test_tiles),
         cmocka_unit_test(test_short_runs),
         cmocka_unit_test(test_uneven),
