@@ -17,8 +17,9 @@
 typedef struct V(leaving) {
     uint8_t *const *row; /* where they begin in dst, */
     int64_t         rows;
-    int64_t         begin; /* and, behind that, where these go; bytes */
-    int64_t         cols;
+    int64_t         begin, bytes; /* and, behind that, where so many bytes of each go */
+    int64_t         pitch;        /* from row to row in the buffer */
+    bool            last;         /* they end there */
 } V(leaving);
 
 /* Lines of a later stick, which are fetched while rows leave. */
@@ -34,15 +35,13 @@ TG_INLINE void V(fetch_line)(const V(coming) *c, int64_t i) {
     if (!c->whole) TG_FETCH_HERE(p + c->bytes - 1, false);
 }
 
-/* Rows of a stick leave a buffer for dst, where they are listed; the line that is begun goes on in the next one. */
-TG_INLINE void V(leave_rows)(int width, const matrix *a, const V(leaving) *k, const uint8_t *out, uint8_t *next,
-                             const V(coming) *c) {
-    const int64_t bytes = k->cols * width;
-    const bool    first = k->begin == 0, last = k->begin + bytes == a->cols * width;
-    int64_t       share = 0, fetched = 0; /* lines that are due, times rows; lines */
-    for (int64_t i = 0; i < k->rows; i++, out += CARRY, next += CARRY) {
+/* Rows leave a buffer for dst, where they are listed; the line that is begun goes on in the next one. */
+TG_INLINE void V(leave_rows)(const V(leaving) *k, const uint8_t *out, uint8_t *next, const V(coming) *c) {
+    const bool first = k->begin == 0, last = k->last;
+    int64_t    share = 0, fetched = 0; /* lines that are due, times rows; lines */
+    for (int64_t i = 0; i < k->rows; i++, out += k->pitch, next += k->pitch) {
         uint8_t *const       row = k->row[i] + k->begin;
-        const int64_t        begun = (int64_t)((uintptr_t)row % TG_LINE_BYTES), end = begun + bytes;
+        const int64_t        begun = (int64_t)((uintptr_t)row % TG_LINE_BYTES), end = begun + k->bytes;
         uint8_t *const       to = row - begun;
         const uint8_t *const from = out + TG_LINE_BYTES - begun;
         int64_t              at = 0;
@@ -53,7 +52,7 @@ TG_INLINE void V(leave_rows)(int width, const matrix *a, const V(leaving) *k, co
         for (; at + TG_LINE_BYTES <= end; at += TG_LINE_BYTES)
             for (int j = 0; j < TG_LINE_BYTES; j += VEC) V(stream)(to + at + j, V(load)(from + at + j));
         if (last && at < end) tg_stream_part(to + at, from + at, end - at);
-        for (int j = 0; j < TG_LINE_BYTES && !last; j += VEC) V(store)(next + j, V(load)(out + STICK + j));
+        for (int j = 0; j < TG_LINE_BYTES && !last; j += VEC) V(store)(next + j, V(load)(out + k->bytes + j));
         for (share += c->lines; share >= k->rows; share -= k->rows) V(fetch_line)(c, fetched++);
     }
 }
@@ -70,7 +69,7 @@ TG_INLINE void V(turn_apart)(int width, const matrix *a, work *w, uint8_t **to, 
 
 /* All of a matrix, some rows at a time: to those that list sticks, each so many rows are a matrix of their own, a
  * little further on in src. */
-TG_INLINE void V(carry_tiles)(int width, const matrix *a, work *w, carried *b) {
+TG_INLINE void V(carry_rows)(int width, const matrix *a, work *w, carried *b) {
     const int64_t tiles = tg_ceil_div(a->dst.n, CARRIED_ROWS(width)), each = tg_ceil_div(a->dst.n, tiles);
     matrix        all = *a;
     V(leaving)    before = {0};
@@ -90,14 +89,15 @@ TG_INLINE void V(carry_tiles)(int width, const matrix *a, work *w, carried *b) {
         V(turn_apart)(width, a, w, b->to, now, n, into);
         const V(coming)
             c = {later->line, a->fetches ? later->lines : 0, n * width, a->between && n * width % TG_LINE_BYTES == 0};
-        if (i > 0) V(leave_rows)(width, a, &before, out, into, &c);
-        before = (V(leaving)){b->row[tile % 2], n, begin, now->cols};
-        if (begin + now->cols * width < a->cols * width) continue;
+        if (i > 0) V(leave_rows)(&before, out, into, &c);
+        const bool last = begin + now->cols * width == a->cols * width;
+        before = (V(leaving)){b->row[tile % 2], n, begin, now->cols * width, CARRY, last};
+        if (!last) continue;
         tile++;
         n = tg_min(each, a->dst.n - tile * each);
     }
     const V(coming) none = {0};
-    V(leave_rows)(width, a, &before, b->out[(i + 1) % 2], b->out[i % 2], &none);
+    V(leave_rows)(&before, b->out[(i + 1) % 2], b->out[i % 2], &none);
 }
 
 TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
@@ -105,7 +105,7 @@ TG_INLINE void V(run_carried)(int width, const matrix *a, work *w) {
     matrix  one = *a;
     one.outer = 1;
     for (int64_t o = 0; o < a->outer; o++, one.d += a->dst_outer, one.s += a->src_outer)
-        V(carry_tiles)(width, &one, w, &b);
+        V(carry_rows)(width, &one, w, &b);
 }
 
 /* Functions of their own, for the buffers on their stacks. */

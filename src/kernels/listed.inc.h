@@ -100,6 +100,8 @@ TG_INLINE void V(turn_tile)(int width, const tg_listed *t, const tg_listed *next
     else V(turn_squares)(width, t, next, false, claims);
 }
 
+#include "kernels/carried_tiles.inc.h"
+
 /* Lines that crowd each other in the first-level cache go through the pipeline. */
 TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     const bool stream = m->stream && tiles->at_lines, claims = m->claims && !tiles->at_lines;
@@ -108,6 +110,10 @@ TG_INLINE void V(turn_tiles)(int width, const tg_mover *m, tg_tiles *tiles) {
     if (width <= 4 && is_crowded(tiles->line_step, TG_LINE_BYTES / width) && runs &&
         tg_min(tiles->least_rows, tiles->least_cols) >= side) {
         V(stage_tiles)(width)(tiles, stream);
+        return;
+    }
+    if (V(are_carried)(width, m, tiles)) {
+        V(carry_tiles)(width)(m, tiles);
         return;
     }
     tg_listed tile, next;

@@ -64,11 +64,15 @@ typedef struct tg_listed {
 
 #define TG_ONE_RUN ((int64_t)1 << 62)
 
-/* Tiles one after the other: `next` gives another one, or returns false behind the last one. */
+/* Tiles one after the other: `next` gives another one, or returns false behind the last one. All have the same lists,
+ * or the first part of them. */
 typedef struct tg_tiles tg_tiles;
 struct tg_tiles {
     bool (*next)(tg_tiles *tiles, tg_listed *tile);
-    int64_t least_rows, least_cols; /* of all tiles */
+    int64_t most_rows, most_cols, least_rows, least_cols; /* of all tiles */
+    int64_t run_rows; /* rows [k * run_rows, (k + 1) * run_rows) of any tile follow each other in dst; if not 1, all
+                       * tiles have as many columns, and multiples of it of rows */
+    int64_t run_bytes;      /* of dst that follow each other, of several tiles one after the other */
     bool    at_lines;               /* rows begin and end at cache lines */
     int64_t line_step;              /* all lines are multiples of it apart */
     int64_t line_run, line_by;      /* lines come in runs of so many, a power of two, that are so far apart, or */

@@ -385,6 +385,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #  include "kernels/cramped_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
+#include "kernels/carried.inc.h"
 #include "kernels/listed.inc.h"
 
 /* ---- blocks ---- */
@@ -398,8 +399,6 @@ TG_INLINE void V(run_sticks)(int width, const matrix *a, work *w) {
         if (!a->staged || w->stick[i % STICKS].lines < STICK / width) V(run_stick)(width, a, w, i);
     }
 }
-
-#include "kernels/carried.inc.h"
 
 TG_INLINE void V(run_matrices)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     work   w;

@@ -28,6 +28,7 @@ enum {
     GOOD_RUN = 128, /* bytes: runs of a tile need no more loops from here on */
     GOOD_LINES = 512, /* bytes: or from here on, where they are whole lines around the caches */
     GOOD_TILE = 8192, /* bytes: and smaller tiles do, on the side that has more room */
+    CARRIED_ROW = 2048, /* bytes of a tile's rows that are carried, at most */
     FEW_BYTES = 16,  /* of a line, or a row, are too few for squares */
     WHOLE_BYTES = 8 /* so many packed elements are whole bytes, whatever their size */
 };
@@ -306,6 +307,7 @@ typedef struct tile_side {
     int32_t  n;
     bool     in_dst;
     bool     lines; /* of dst, in runs of several, whole ones where it is cut */
+    int64_t  reads; /* of src, so many bytes of each line, or 0: as many as suit squares */
     int64_t  elements;
     tile_rest left;
 } tile_side;
@@ -334,20 +336,29 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
+/* Elements of one side, at most. */
+static int64_t most_of(const tg_draft *d, const tile_side *s) {
+    const int32_t width = tile_width(d);
+    return s->lines ? TG_TURN_SIDE : tg_max(s->reads / width, tg_tile_side(width));
+}
+
 /* Both sides, the one that begins with the shorter loop first; the other one has what room is left, or as much as if
- * columns were not in lines. Columns and rows may be the other way round. */
+ * columns were not in lines; or what room there is for rows that are carried. Columns and rows may be the other way
+ * round. */
 static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows, int32_t b) {
-    const int64_t width = tile_width(d), most = tg_tile_side((int32_t)width);
+    const int64_t width = tile_width(d);
+    const bool    carried = cols->reads > 0 || rows->reads > 0;
     if (d->loop[b].n < d->loop[a].n) {
         take_sides(d, rows, b, cols, a);
         return;
     }
     tg_draft_take(d, b); /* not for the other side */
-    take_side(d, cols, a, cols->lines ? TG_TURN_SIDE : most, cols->lines ? GOOD_LINES : GOOD_RUN);
+    take_side(d, cols, a, most_of(d, cols), cols->lines ? GOOD_LINES : tg_max(GOOD_RUN, cols->reads));
     d->left |= (uint64_t)1 << b;
-    const int64_t room = tg_max(tg_div(tg_div(TG_STAGE_BYTES, width), cols->elements), most);
+    int64_t room = tg_max(tg_div(tg_div(TG_STAGE_BYTES, width), cols->elements), tg_tile_side((int32_t)width));
+    if (carried) room = rows->lines ? tg_min(TG_TURN_SIDE, CARRIED_ROW / width) : most_of(d, rows);
     take_side(d, rows, b, room / WHOLE_BYTES * WHOLE_BYTES,
-              tg_max(tg_div(GOOD_TILE, cols->elements), GOOD_RUN));
+              tg_max(tg_max(tg_div(GOOD_TILE, cols->elements), GOOD_RUN), rows->reads));
 }
 
 static int64_t bytes_of_steps(int64_t n, int64_t step, int32_t bits) {
@@ -434,6 +445,15 @@ static bool goes_on_both_ways(const tg_draft *d, int32_t a, int32_t b) {
     return tg_min(reads, writes) >= LEAST_BOTH && (writes < TG_LINE_BYTES || reads >= GOOD_BOTH);
 }
 
+/* Do rows of these tiles begin inside of lines of dst? Then they are carried on in the next tile, if the mover can
+ * (carried_tiles.inc.h). */
+static bool share_lines(const tg_draft *d, const tile_side *cols, const tile_side *rows) {
+    int64_t places = cols->elements * tile_width(d);
+    for (int32_t i = 0; i < rows->n; i++) places |= rows->loop[i].dst;
+    for (uint64_t left = d->left; left != 0; left &= left - 1) places |= d->loop[__builtin_ctzll(left)].dst;
+    return places % TG_LINE_BYTES != 0;
+}
+
 /* What else would be gathered, turned and written in a stage of the first-level cache. Two transposes are faster where
  * either side's runs would leave vectors of a panel's empty. */
 static bool choose_stage(tg_draft *d, uint64_t left, int32_t a, int32_t b, bool brief) {
@@ -461,9 +481,15 @@ static bool choose_tile(tg_draft *d, int32_t a, int32_t b) {
     if (!packed && d->unit == 1 && !writes_briefly && is_one_walk(d, a, b)) return false;
     cols.lines = !always && tg_turns_around(d->plan);
     take_sides(d, &cols, a, &rows, b);
+    if (cols.lines && share_lines(d, &cols, &rows)) {
+        d->left = left;
+        rows.reads = TG_CARRIED_READ;
+        take_sides(d, &cols, a, &rows, b);
+    }
     if (cols.lines && !turns_straight(d, cols.elements, rows.elements)) { /* a stage has no room for them */
         d->left = left;
         cols.lines = false;
+        rows.reads = 0;
         take_sides(d, &cols, a, &rows, b);
     }
     const bool wide = writes_briefly && reads_briefly && (cols.n > 1 || rows.n > 1);

@@ -160,11 +160,33 @@ TG_OUTLINE bool place_packed(tg_draft *d) {
 
 /* ---- what is left ---- */
 
+/* Of tiles that are carried, bytes of dst from one to the one that goes on there, if that one comes next; else 0. Each
+ * row then shares lines with that one no longer, while parts of lines of src are read again, if they begin inside of
+ * some. (256 MiB, x memcpy: rows of 448 bytes out of lines of 192 0.61 -> 0.77, of 960 out of 256, at lines, 0.60 ->
+ * 0.73, of 1024 out of 200 0.71 -> 0.45.) */
+static int64_t carried_step(const tg_draft *d) {
+    enum { PARTS = 3 }; /* lines that begin and end of a row cost, where those of a line of src cost one */
+    const tg_box *const box = d->box;
+    const int64_t       row = box->block.cols * box->width, read = box->block.rows * box->width;
+    int64_t             run = row, dst = row, src = read;
+    if (TG_MOSTLY(box->route != TG_ROUTE_TURN) || !tg_turns_around(d->plan)) return 0;
+    for (int32_t i = 0; i < d->nrows && d->rows[i].dst == run; i++) run *= d->rows[i].n;
+    for (int32_t i = 0; i < d->nrows; i++) dst |= d->rows[i].dst;
+    for (int32_t i = 0; i < d->ncols; i++) src |= d->cols[i].src;
+    for (uint64_t left = d->left; left != 0; left &= left - 1) {
+        dst |= d->loop[__builtin_ctzll(left)].dst;
+        src |= d->loop[__builtin_ctzll(left)].src;
+    }
+    const bool carried = dst % TG_LINE_BYTES != 0, at_lines = src % TG_LINE_BYTES == 0;
+    return carried && (at_lines || run < PARTS * read) ? run : 0;
+}
+
 /* Does a go inside of b? Around tiles, what goes on after a short way on either side comes first: its lines, and its
- * pages of memory, are still at hand. */
-static bool is_inside(bool tiles, const tg_loop *a, const tg_loop *b) {
+ * pages of memory, are still at hand. But `next`, if not 0, are bytes of dst to the tile that comes next. */
+static bool is_inside(bool tiles, int64_t next, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
     if (!tiles) return a_dst < b_dst;
+    if (next > 0 && (a->dst == next || b->dst == next)) return a->dst == next;
     return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
 
@@ -176,13 +198,14 @@ static bool keep_loops(tg_draft *d) {
     const int32_t  most = TG_PLAN_LOOPS - nest->nloops - d->ncols - d->nrows;
     int32_t        n = 0;
     if (TG_RARELY(most < 0)) return false;
+    const int64_t next = carried_step(d);
     box->blocks = 1;
     box->first = nest->nloops;
     for (uint64_t left = d->left; TG_RARELY(left != 0); left &= left - 1) {
         const tg_loop *const l = &d->loop[__builtin_ctzll(left)];
         if (n == most) return false;
         int32_t at = n++;
-        for (; at > 0 && is_inside(d->ncols > 0, &keep[at - 1], l); at--)
+        for (; at > 0 && is_inside(d->ncols > 0, next, &keep[at - 1], l); at--)
             keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = *l;
         box->blocks *= l->n; /* fits: positions of dst */

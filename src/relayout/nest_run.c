@@ -153,6 +153,17 @@ static int64_t least_of(const tg_box *box, const tg_loop *loop, tg_block_loop wh
     return most;
 }
 
+/* Which rows of a tile, and of how many tiles, follow each other in dst. */
+static void find_runs(tg_tiles *t, const tg_box *box, const tg_loop *loop, const tg_loop *rows) {
+    int64_t n = 1, bytes = t->most_cols * box->width;
+    for (int32_t i = 0; i < box->nrows && rows[i].dst == n * bytes; i++) n *= rows[i].n;
+    const bool whole = t->most_rows % n == 0 && t->least_rows % n == 0;
+    t->run_rows = whole && t->least_cols == t->most_cols ? n : 1;
+    bytes *= t->run_rows;
+    const tg_loop *const last = &loop[box->nloops - 1];
+    t->run_bytes = box->nloops > 0 && last->dst == bytes ? last->n * bytes : bytes;
+}
+
 /* Of lines that so many loops count: `counts` is or-ed of those of the innermost loop and of all lines of any tile. */
 static int64_t run_of(int32_t nloops, int64_t counts) { return nloops == 1 ? TG_ONE_RUN : counts & -counts; }
 
@@ -173,8 +184,11 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
     tg_odometer_set(&t.o, box, loop, first);
     list_offsets(t.line, t.b.cols, cols, box->ncols, false);
     list_offsets(t.row, t.b.rows, rows, box->nrows, true);
+    t.tiles.most_rows = t.b.rows;
+    t.tiles.most_cols = t.b.cols;
     t.tiles.least_rows = least_of(box, loop, TG_BLOCK_ROWS, t.b.rows);
     t.tiles.least_cols = least_of(box, loop, TG_BLOCK_COLS, t.b.cols);
+    find_runs(&t.tiles, box, loop, rows);
     for (int32_t i = 0; i < box->nrows; i++) places |= rows[i].dst;
     for (int32_t i = 0; i < box->nloops; i++) places |= loop[i].dst;
     for (int32_t i = 0; i < box->ncols; i++) lines |= cols[i].src;

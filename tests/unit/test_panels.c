@@ -112,6 +112,39 @@ static void test_carried(void **state) {
     }
 }
 
+/* Tiles whose rows begin inside of lines read as much of each line, and the one that goes on in dst comes next; but not
+ * where parts of lines of src would be read again, and runs are long. */
+static void test_carried_tiles(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        int64_t     rows, next; /* of a tile, elements; bytes of dst to the tile that comes next */
+    } moves[] = {
+        {"u8[90,77,4,24]{1,3,0,2}", "u8[90,77,4,24]{2,0,3,1}", 180, 231},
+        {"u8[100,4,531,50]{1,3,0,2}", "u8[100,4,531,50]{2,1,0,3}", 256, 200},
+        {"u8[20,3,7,77,68]{3,1,0,4,2}", "u8[20,3,7,77,68]{1,4,3,2,0}", 204, 231},   /* three rows follow each other */
+        {"f16[76,10,1,24,50]{4,3,2,1,0}", "f16[76,10,1,24,50]{3,0,2,4,1}", 120, 120000},
+        {"f64[97,20,14,12,3]{2,0,3,4,1}", "f64[97,20,14,12,3]{3,1,2,4,0}", 24, 1792},
+        {"f32[20,50,4,671]{2,3,0,1}", "f32[20,50,4,671]{1,0,3,2}", 50, 10736}, /* 976 bytes of rows, 200 of lines */
+        {"u8[64,64,4,24]{1,3,0,2}", "u8[64,64,4,24]{2,0,3,1}", 128, 128},      /* at lines, as ever */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout      d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+        const tg_plan_params params = {.dst = &d, .src = &s};
+        tg_tuning            t = tg_default_tuning;
+        tg_plan              p;
+        t.far_bytes = t.stream_bytes = 0;
+        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+        const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+        const tg_box  *box = nest->box;
+        const tg_loop *inner = &nest->loop[box->first + box->nloops - 1];
+        if (box->route != TG_ROUTE_TURN || box->block.rows != moves[i].rows || inner->dst != moves[i].next)
+            fail_msg("%s to %s: route %d, %lld rows, next %lld", moves[i].src, moves[i].dst, (int)box->route,
+                     (long long)box->block.rows, (long long)inner->dst);
+        check_far(&d, &s);
+    }
+}
+
 /* By definition: of n lines, how many are in the set that has the most of them? */
 static int64_t most_in_a_set(int64_t step, int64_t n) {
     enum { SETS = 2048, LINE = 64 };
@@ -142,6 +175,7 @@ int main(void) {
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_carried),
+        cmocka_unit_test(test_carried_tiles),
         cmocka_unit_test(test_crowds),
     };
     random_state = 20261127;

@@ -59,19 +59,30 @@ static int64_t a_size(void) {
     return n >= 8 && random_below(4) > 0 ? n / 8 * 8 : n;
 }
 
-/* Lines are whole pages apart, or anything; tiles lie one behind the other in dst, up to its end or from its beginning
- * on, and anywhere in src. */
+/* Rows that are known to follow each other in dst, of all tiles; or 1. */
+static int64_t rows_of_run(const tile_list *l, int64_t row_bytes) {
+    const tg_tiles *t = &l->tiles;
+    const bool      any = t->row_by == row_bytes && t->row_run != TG_ONE_RUN && t->least_cols == t->most_cols;
+    return any && random_below(3) > 0 ? t->row_run : 1;
+}
+
+/* Lines are whole pages apart, or anything; tiles lie one behind the other in dst, or side by side in longer rows, up
+ * to its end or from its beginning on, and anywhere in src. */
 static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool pages) {
     int64_t       row[MOST], line[MOST];
     const int64_t rows = a_size(), cols = a_size();
     const int64_t unit = random_below(2) == 0 ? 64 : width;
     const int64_t gap = random_below(2) == 0 ? 0 : random_below(100) / width * width;
-    const int64_t pitch = (cols * width + gap + unit - 1) / unit * unit;
+    const bool    beside = random_below(2) == 0;
+    const int64_t pitch = ((beside ? MOST_TILES : 1) * cols * width + gap + unit - 1) / unit * unit;
     const int64_t step = pages ? 4096 : rows * width + random_below(100), reach = (cols - 1) * step + rows * width;
-    const int64_t all = rows * pitch * MOST_TILES, first = random_below(2) == 0 ? (ARENA - all) / 64 * 64 : 0;
-    tile_list     l = {.tiles = {.next = next_of_list, .least_rows = rows, .least_cols = cols,
-                                 .line_step = step & -step, .line_by = step, .row_by = pitch}};
+    const int64_t all = rows * pitch * (beside ? 1 : MOST_TILES);
+    const int64_t first = random_below(2) == 0 ? (ARENA - all) / 64 * 64 : 0;
+    tile_list     l = {.tiles = {.next = next_of_list, .most_rows = rows, .most_cols = cols, .least_rows = rows,
+                                 .least_cols = cols, .line_step = step & -step, .line_by = step, .row_by = pitch,
+                                 .run_bytes = random_below(2) << 20}};
     tg_mover      m;
+    int64_t       at = first;
     assert_true(reach <= ARENA && all <= ARENA);
     l.tiles.row_run = turn_round(row, rows, pitch);
     l.tiles.line_run = turn_round(line, cols, step);
@@ -79,8 +90,7 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
     memset(want_arena, 0x5a, ARENA);
     l.n = 1 + (int32_t)random_below(MOST_TILES);
     for (int32_t i = 0; i < l.n; i++) {
-        const int64_t at = first + i * rows * pitch;
-        tg_listed    *t = &l.tile[i];
+        tg_listed *t = &l.tile[i];
         *t = (tg_listed){dst_arena + at, src_arena + random_below(ARENA - reach + 1), rows, cols, row, line};
         if (i > 0 && random_below(3) == 0) t->rows = fewer(rows, l.tiles.row_run);
         if (i > 0 && random_below(3) == 0) t->cols = fewer(cols, l.tiles.line_run);
@@ -88,15 +98,18 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
         if (t->cols < l.tiles.least_cols) l.tiles.least_cols = t->cols;
         l.tiles.at_lines = (i == 0 || l.tiles.at_lines) && t->cols * width % 64 == 0 && pitch % 64 == 0;
         naive(t, want_arena + at, width);
+        at += beside ? t->cols * width : rows * pitch;
     }
+    l.tiles.run_rows = rows_of_run(&l, cols * width);
     assert_true(tg_mover_tiles(&m, width, cpu, stream, far));
     m.tiles(&m, &l.tiles);
     tg_stream_end();
     if (memcmp(dst_arena, want_arena, ARENA) == 0) return;
     int64_t i = 0;
     while (dst_arena[i] == want_arena[i]) i++;
-    fail_msg("%s stream %d far %d: %d tiles of %lld x %lld, pitch %lld, step %lld: byte %lld", m.name, stream, far, l.n,
-             (long long)rows, (long long)cols, (long long)pitch, (long long)step, (long long)(i - first));
+    fail_msg("%s stream %d far %d: %d tiles of %lld x %lld, pitch %lld, step %lld, run %lld: byte %lld", m.name, stream,
+             far, l.n, (long long)rows, (long long)cols, (long long)pitch, (long long)step,
+             (long long)l.tiles.run_rows, (long long)(i - first));
 }
 
 static void test_tiles(void **state) {
