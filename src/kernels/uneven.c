@@ -35,8 +35,6 @@ TG_BEGIN_AVX512
 enum {
     TILE_COLUMNS = 128, /* lines that are read side by side, square by square */
     MOST_SIDE = 16,
-    CROWDED_COLUMNS = TILE_COLUMNS / 4, /* if so many lines crowd each other, they come into a stage, */
-    STAGE_LINE = 256, STAGE_PITCH = STAGE_LINE + TG_LINE_BYTES, /* so many bytes of each at once; its own lines */
     SQUARES_AHEAD = 3, /* 6 and 12 are 0.8 to 1.0 times as fast, none 0.4 to 0.8 (64 MiB) */
     FEW_COLUMNS = 9    /* matrices that go on along rows are joined from fewer on */
 };
@@ -193,55 +191,17 @@ static void move_even(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, 
 
 /* ---- matrices ---- */
 
-/* Rows [begin, end) of some columns, from column `first` on; their lines. */
-static void turn_rows(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *const *line, int64_t first,
-                      int64_t cols, int64_t begin, int64_t end) {
-    const int64_t n = cols / u->side, whole = n * u->side;
-    uint8_t      *row[MOST_SIDE];
-    for (int64_t r = begin; r < end; r += u->side) {
-        const int64_t rows = tg_min(end - r, u->side), at = (r - begin) * u->width;
+/* All rows of some columns, from column `first` on. */
+static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
+    const int64_t  n = cols / u->side, whole = n * u->side;
+    const uint8_t *line[TILE_COLUMNS];
+    uint8_t       *row[MOST_SIDE];
+    source_addresses(line, s, &a->src, first, cols);
+    for (int64_t r = 0; r < a->dst.n; r += u->side) {
+        const int64_t rows = tg_min(a->dst.n - r, u->side), at = r * u->width;
         target_addresses(row, d, &a->dst, r, rows);
         move_listed(row, first * u->width, line, at, u, n, rows, u->side);
         move_listed(row, (first + whole) * u->width, line + whole, at, u, 1, rows, cols - whole);
-    }
-}
-
-/* All of them. */
-static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
-    const uint8_t *line[TILE_COLUMNS];
-    source_addresses(line, s, &a->src, first, cols);
-    turn_rows(a, u, d, line, first, cols, 0, a->dst.n);
-}
-
-/* The same of lines that have no place in the second-level cache together: some bytes of each at once come into a
- * stage. (A Zen 4, 256 MiB, x memcpy: pixels of three bytes out of lines of which three are 4 bytes less than 1 MiB
- * 0.29 -> 0.38; of which nine are 1 byte less than 256 KiB 0.61, and 0.40 so.) */
-static bool is_crowded_out(const matrix *a, const tg_mover *m) {
-    return m->far && a->src.inner == a->src.n && tg_crowds_second(a->src.step, tg_min(a->src.n, CROWDED_COLUMNS));
-}
-
-static void fill_stage(uint8_t *stage, const uint8_t *const *line, int64_t lines, int64_t at, int64_t bytes) {
-    const int64_t whole = bytes / VEC * VEC;
-    for (int64_t i = 0; i < lines; i++, stage += STAGE_PITCH) {
-        for (int64_t k = 0; k < whole; k += VEC) V(store)(stage + k, V(load)(line[i] + at + k));
-        _mm512_mask_storeu_epi8(stage + whole, V(first_bytes)(bytes - whole),
-                                _mm512_maskz_loadu_epi8(V(first_bytes)(bytes - whole), line[i] + at + whole));
-    }
-}
-
-static void turn_staged(const matrix *a, const uneven *from, uint8_t *d, const uint8_t *s, int64_t first,
-                        int64_t cols) {
-    uint8_t        stage[TILE_COLUMNS * STAGE_PITCH] __attribute__((aligned(64)));
-    const uint8_t *line[TILE_COLUMNS], *staged[TILE_COLUMNS];
-    const int64_t  rows = STAGE_LINE / (from->side * from->width) * from->side;
-    uneven         u = *from;
-    u.ahead = 0;
-    source_addresses(line, s, &a->src, first, cols);
-    for (int64_t i = 0; i < cols; i++) staged[i] = stage + i * STAGE_PITCH;
-    for (int64_t r = 0; r < a->dst.n; r += rows) {
-        const int64_t end = tg_min(r + rows, a->dst.n);
-        fill_stage(stage, line, cols, r * u.width, (end - r) * u.width);
-        turn_rows(a, &u, d, staged, first, cols, r, end);
     }
 }
 
@@ -259,11 +219,10 @@ static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_
 }
 
 /* `lists`: of lines and rows, where they are not evenly spaced. */
-static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists, bool staged) {
+static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists) {
     for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS) {
         const int64_t cols = tg_min(a->src.n - c, TILE_COLUMNS);
-        if (staged) turn_staged(a, u, d, s, c, cols);
-        else if (lists) turn_listed(a, u, d, s, c, cols);
+        if (lists) turn_listed(a, u, d, s, c, cols);
         else turn_even(a, u, d + c * u->width, s + c * u->s_line, cols);
     }
 }
@@ -282,8 +241,8 @@ static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint
     const bool few = tg_min(b->rows, b->cols) < 2 * u.side;
     const bool goes_on = b->cols < FEW_COLUMNS && b->outer > 1 && b->dst_outer == b->cols * u.width;
     if (u.side == MOST_SIDE || (u.side > 4 && few) || goes_on) join_matrices(&a, m, b);
-    const bool lists = u.side == MOST_SIDE || a.outer < b->outer, staged = is_crowded_out(&a, m);
-    for (int64_t o = 0; o < a.outer; o++) turn_matrix(&a, &u, d + o * a.dst_outer, s + o * a.src_outer, lists, staged);
+    const bool lists = u.side == MOST_SIDE || a.outer < b->outer;
+    for (int64_t o = 0; o < a.outer; o++) turn_matrix(&a, &u, d + o * a.dst_outer, s + o * a.src_outer, lists);
     for (int64_t o = 0; b->tail > 0 && o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
             tg_fill_bytes(d + o * b->dst_outer + r * b->dst_row + b->cols * u.width, b->tail * u.width, b->pad,

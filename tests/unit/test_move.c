@@ -199,8 +199,6 @@ static void check_uneven(int32_t width) {
         {"lines backwards", TRANSPOSE, {2, 20, 20, 500, 21, 1, 500, 1, -20, 0, NULL, 0, 0}},
         {"padding", TRANSPOSE, {2, 20, 20, 500, 25, 1, 500, 1, 20, 4, NULL, 0, 0}},
         {"padding of rows that go on", TRANSPOSE, {3, 40, 5, 40 * 9, 9, 1, 40, 1, 3 * 40, 4, NULL, 0, 0}},
-        {"lines of the same set, which crowd each other",
-         TRANSPOSE, {1, 200, 11, 0, 13, 1, 0, 1, (128 << 10) / width, 0, NULL, 0, 0}},
         {"one column", TRANSPOSE, {1, 70, 1, 0, 2, 1, 0, 1, 70, 0, NULL, 0, 0}},
         {"one row", TRANSPOSE, {1, 1, 70, 0, 70, 1, 0, 1, 2, 0, NULL, 0, 0}},
     };
