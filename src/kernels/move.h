@@ -169,6 +169,15 @@ static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
            b->rows * row <= TG_SMALL_BYTES;
 }
 
+/* Is a block a few small matrices, or one, each without gaps on both sides? What it takes to prepare for them is then
+ * worth it for many blocks together only. */
+static inline bool tg_is_small_chunk(const tg_block *b, int64_t width) {
+    enum { CHUNK_BYTES = 4096 };
+    const int64_t row = b->cols * width, line = b->rows * width, each = b->rows * row;
+    if (b->rows == 1 || b->cols == 1 || b->tail > 0 || b->dst_row != row || b->src_col != line) return false;
+    return each <= TG_SMALL_BYTES && b->outer * each <= CHUNK_BYTES;
+}
+
 /* Have n lines, `step` bytes apart, no place in a second-level cache together? Its sets repeat every 128 KiB and have 8
  * ways, or 16: every k-th line is in the same set where k steps are nearly a multiple of that. (99864 bytes apart each
  * 21st is, 8 bytes before: [99864,224,3] of bytes reversed, a Zen 4, 0.32 of memcpy, and 0.65 with 99800.) */
@@ -185,8 +194,9 @@ static inline bool tg_crowds_second(int64_t step, int64_t n) {
 /* Can a mover of family strided write the tails of this block as well? Else it has none. */
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 
-/* n blocks of family transpose whose rows take turns, so many bytes apart, that together are one run of dst which
- * begins inside of a line. False where one block after the other is as good, or better: nothing is written. */
+/* n blocks of family transpose, so many bytes apart, whose rows take turns, and that together are one run of dst which
+ * begins inside of a line; or of which each is a small chunk. False where one block after the other is as good, or
+ * better: nothing is written. */
 bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
                            int64_t dst_step, int64_t src_step);
 

@@ -9,6 +9,8 @@ tg_block_move *tg_rows_for(uint32_t cpu);
 tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_uneven_for(uint32_t cpu); /* transposes of all other widths up to 31; NULL if there are none */
+bool tg_uneven_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
+                        int64_t dst_step, int64_t src_step); /* tg_transpose_together of these */
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_turns_for(uint32_t cpu, int32_t bits, int32_t rows, bool back);

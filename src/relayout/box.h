@@ -169,6 +169,11 @@ static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (ro
 /* Do transposes go from memory to memory, around the caches? */
 static inline bool tg_turns_around(const tg_plan_private *p) { return p->stream_turned && p->far; }
 
+/* Are small matrices of so many bytes turned some at a time, where they follow each other in src? */
+static inline bool tg_takes_chunks(const tg_draft *d, int64_t bytes) {
+    return bytes <= TG_CARRIED_READ / 2 && tg_turns_around(d->plan) && (d->pair->cpu & TG_CPU_AVX512) != 0;
+}
+
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
 static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d->pair->tuning->block_bytes_min; }
 

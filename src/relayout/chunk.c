@@ -315,6 +315,15 @@ static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room)
     return fitting(tg_min(most, MOST_OF_LINE), b->rows, width, grain);
 }
 
+/* Of small matrices that follow each other in src, but not in dst, as many as are worth a visit to a page. */
+static int64_t chunks_at_once(const tg_draft *d, int64_t width) {
+    const tg_block *b = &d->box->block;
+    const int64_t   bytes = b->rows * b->cols * width;
+    if (b->dst_row != b->cols * width || b->src_col != b->rows * width || b->src_outer != bytes) return INT64_MAX;
+    if (b->dst_outer == bytes || !tg_takes_chunks(d, bytes)) return INT64_MAX;
+    return TG_CARRIED_READ / bytes;
+}
+
 /* So many steps of the outer loop at a time, of so many bytes. Rows that are carried should be long too. */
 static int64_t outer_at_once(const tg_draft *d, int64_t width, int64_t room, int64_t step) {
     enum { FEW_CARRIED = 64 };
@@ -369,6 +378,7 @@ void tg_draft_chunks(tg_draft *d) {
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
     int64_t       outer = outer_at_once(d, width, room, product(product(b->rows, cols), each));
+    if (box->family == TG_FAMILY_TRANSPOSE) outer = tg_min(outer, chunks_at_once(d, width));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

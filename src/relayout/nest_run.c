@@ -205,9 +205,12 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
 
 /* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache. */
 static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *dst) {
-    return box->route == TG_ROUTE_MOVE && box->family == TG_FAMILY_TRANSPOSE && p->as.nest.mover[box->mover].to_dst &&
-           box->block.cols <= TG_MOST_TOGETHER && box->block.tail == 0 &&
-           (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0 && loop[box->nloops - 1].chunks_of == TG_NO_LOOP;
+    const tg_block *b = &box->block;
+    if (box->route != TG_ROUTE_MOVE || box->family != TG_FAMILY_TRANSPOSE) return false;
+    if (loop[box->nloops - 1].chunks_of != TG_NO_LOOP) return false;
+    if (tg_is_small_chunk(b, box->width)) return true;
+    return p->as.nest.mover[box->mover].to_dst && b->cols <= TG_MOST_TOGETHER && b->tail == 0 &&
+           (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0;
 }
 
 /* What is left of the innermost loop, up to block `end`, if one mover takes it together. */
