@@ -152,18 +152,20 @@ static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t rea
     return writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_READ);
 }
 
-/* Matrices of so few bytes that each would be a visit to a page of src: around the caches some that follow each other
- * there are turned at once (chunk.c). Where these lines keep to the second-level cache until they are read again, or
- * are read once, dst is written from end to end instead. (A Zen 4, x memcpy: [2048,2048] matrices of 16 bytes 0.10 ->
- * 0.33, of 32 0.18 -> 0.60, of 64 0.31 -> 0.86, [1024,1024] of 96 and 128 0.37 -> 0.55, 0.50 -> 0.73, [2000,3000] of 36
- * 0.41 -> 0.62; but [2000,2000] of 64 0.95 and 0.84, and 768 side by side of 12 0.41 and 0.31.) */
+/* The walk along small matrices, around the caches. Those that are whole lines of dst leave one by one, and src is read
+ * from end to end (a Zen 4, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, of 256 0.75 -> 1.15; an
+ * Intel processor is slower where half sticks are stored far apart). Of others some that follow each other in src go at
+ * once (chunk.c), unless those that go on in dst keep to the second-level cache until the next ones of their lines are
+ * read ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36
+ * 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
 static int32_t find_chunks(const tg_draft *d, int64_t bytes) {
     enum { MANY_PAGES = 1000 };
     const int32_t on_src = tg_draft_find_src(d, bytes), on_dst = tg_draft_find_dst(d, bytes);
-    if (!tg_takes_chunks(d, bytes) || on_src == NONE || on_dst == NONE) return NONE;
+    if (on_src == NONE || on_dst == NONE || !tg_takes_chunks(d, bytes)) return NONE;
     const tg_loop *l = &d->loop[on_dst];
-    const bool     many = l->n >= MANY_PAGES && bytes != TG_LINE_BYTES;
-    return many || tg_crowds_second(l->src, l->n) ? on_src : NONE;
+    const int64_t  whole = (d->pair->cpu & TG_CPU_CLAIMS) != 0 ? TG_STICK_BYTES : TG_LINE_BYTES;
+    const bool     lost = l->n >= MANY_PAGES || tg_crowds_second(l->src, l->n / 2);
+    return bytes % whole == 0 || (bytes <= TG_CARRIED_READ / 2 && lost) ? on_src : NONE;
 }
 
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches. Where

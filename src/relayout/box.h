@@ -169,9 +169,9 @@ static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (ro
 /* Do transposes go from memory to memory, around the caches? */
 static inline bool tg_turns_around(const tg_plan_private *p) { return p->stream_turned && p->far; }
 
-/* Are small matrices of so many bytes turned some at a time, where they follow each other in src? */
+/* Are matrices of so many bytes turned in registers, around the caches? */
 static inline bool tg_takes_chunks(const tg_draft *d, int64_t bytes) {
-    return bytes <= TG_CARRIED_READ / 2 && tg_turns_around(d->plan) && (d->pair->cpu & TG_CPU_AVX512) != 0;
+    return bytes <= TG_SMALL_BYTES && tg_turns_around(d->plan) && (d->pair->cpu & TG_CPU_AVX512) != 0;
 }
 
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */

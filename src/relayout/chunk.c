@@ -315,12 +315,13 @@ static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room)
     return fitting(tg_min(most, MOST_OF_LINE), b->rows, width, grain);
 }
 
-/* Of small matrices that follow each other in src, but not in dst, as many as are worth a visit to a page. */
+/* Of small matrices that follow each other in src, but not in dst, as many as are worth a visit to a page; all of them
+ * if they are whole lines of dst. */
 static int64_t chunks_at_once(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const int64_t   bytes = b->rows * b->cols * width;
     if (b->dst_row != b->cols * width || b->src_col != b->rows * width || b->src_outer != bytes) return INT64_MAX;
-    if (b->dst_outer == bytes || !tg_takes_chunks(d, bytes)) return INT64_MAX;
+    if (b->dst_outer == bytes || bytes % TG_LINE_BYTES == 0 || !tg_takes_chunks(d, bytes)) return INT64_MAX;
     return TG_CARRIED_READ / bytes;
 }
 
