@@ -22,7 +22,8 @@ static bool is_run(const tg_box *box) {
 static int64_t unit_of(const tg_plan_private *p, const tg_box *box) {
     switch (box->route) {
     case TG_ROUTE_FILL: return 1;
-    case TG_ROUTE_TWICE: return p->as.nest.width[box->mover];
+    case TG_ROUTE_TWICE:
+    case TG_ROUTE_PANEL: return p->as.nest.width[box->mover];
     case TG_ROUTE_CONVERT:
     case TG_ROUTE_GATHER:
     case TG_ROUTE_SCATTER: return p->dst_bits / 8;
@@ -165,7 +166,7 @@ int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         if (box->route == TG_ROUTE_FILL) continue;
         rows &= has_ragged_rows(pair, box);
-        const bool long_runs = box->family == TG_FAMILY_ROWS || tg_is_panel(p, box);
+        const bool long_runs = box->family == TG_FAMILY_ROWS || box->route == TG_ROUTE_PANEL;
         parts |= !long_runs && leaves_parts(nest, p, box);
     }
     return rows ? INT64_MAX : parts ? MOST_BLOCKS * count_blocks(nest) : 0;
@@ -175,7 +176,7 @@ int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_blo
     const tg_loop *const out = &p->as.nest.loop[box->first] + box->nloops + box->ncols;
     const int64_t        unit = unit_of(p, box);
     int64_t              reach = unit;
-    if (box->route == TG_ROUTE_TWICE) {
+    if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) {
         for (int32_t i = 0; i < box->nrows; i++)
             reach += (tg_twice_steps(out, i, box->counted_out, b, &box->block) - 1) * out[i].dst;
         return reach;

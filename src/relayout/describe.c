@@ -51,6 +51,7 @@ static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         tg_put_text(w, nest->mover[way[i]].name);
         first = false;
     }
+    if (box->route == TG_ROUTE_PANEL) tg_put_text(w, ", by panels");
 }
 
 static void put_tail(tg_writer *w, int64_t tail) {
@@ -141,7 +142,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     }
     put_block_loop(w, b, TG_RAGGED_OUTER, b->outer, b->dst_outer, b->src_outer);
     if (box->ncols > 0) {
-        const bool twice = box->route == TG_ROUTE_TWICE;
+        const bool twice = box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL;
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
                        twice ? tg_missing_elements(nest, box) * nest->width[box->in] : b->tail);

@@ -87,6 +87,7 @@ static const uint8_t *run_block(const tg_plan_private *p, const tg_box *box, uin
     case TG_ROUTE_FILL: fill_block(p, b, dst); return NULL;
     case TG_ROUTE_NARROW: return tg_narrow_block(p, box, dst, src, b);
     case TG_ROUTE_TWICE: return tg_twice_block(p, box, dst, src, b);
+    case TG_ROUTE_PANEL: return tg_panel_block(p, box, dst, src, b);
     case TG_ROUTE_TILE: return tg_tile_block(p, box, dst, src, b);
     case TG_ROUTE_LINES: tg_spaced_block(p, box, dst, src, b); return NULL;
     default: return tg_stage_block(p, box, dst, src, b);
@@ -270,7 +271,7 @@ static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loo
     const int32_t last = box->nloops - 1;
     if (o->at[last] + 1 == loop[last].n) return;
     const uint8_t *const next = src + o->src + loop[last].src;
-    if (tg_is_panel(p, box)) tg_panel_fetch(p, box, next);
+    if (box->route == TG_ROUTE_PANEL) tg_panel_fetch(p, box, next);
     else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, next, b->cols);
     else tg_block_fetch(b, next, box->width);
 }
@@ -288,7 +289,7 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     b.pad = p->pad;
     tg_odometer_set(&o, box, loop, first);
     const bool together = go_together(p, box, loop, dst);
-    const bool fetches = tg_is_panel(p, box) || fetches_tiles(p, box) || fetches_lines(p, box);
+    const bool fetches = box->route == TG_ROUTE_PANEL || fetches_tiles(p, box) || fetches_lines(p, box);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
         if (fetches) fetch_next(p, box, loop, src, &b, &o);

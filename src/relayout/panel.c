@@ -10,8 +10,8 @@
  *     the panel                                    84 x 256 bytes of src, 8 runs of 2688 bytes of dst
  *
  * It comes into the stage in the order of dst, as a transpose, or, of runs that no transpose has, as copies, and leaves
- * it by runs, around the caches. That is route twice (twice.c), with runs instead of the second transpose. What the
- * next panel reads is fetched before this one is moved (nest_run.c).
+ * it by runs, around the caches. That is what route twice (twice.c) does, with runs instead of its second transpose.
+ * What the next panel reads is fetched before this one is moved (nest_run.c).
  *
  * A Zen 4, 256 MiB, x memcpy, one thread: the move above 0.31 -> 0.56, [48,24,100,18,63] of two bytes {3,4,2,1,0} to
  * {1,3,0,4,2} 0.28 -> 0.55, bytes in runs of 50 0.6 -> 0.84, of 36 0.47 -> 0.67. The third loop of the transpose is the
@@ -23,7 +23,7 @@
 #include "relayout/box.h"
 
 enum {
-    READ_BYTES = 256,   /* of a run of src, about, if it has so many */
+    READ_BYTES = TG_CARRIED_READ, /* of a run of src, about, if it has so many */
     WRITE_BYTES = 4096, /* a run of dst that has these takes no more loops */
     LEAST_READ = 128, LEAST_WRITE = 256, /* of either, or it is not worth a panel */
     MOST_LOOPS = TG_TILE_LOOPS - 1,
@@ -177,7 +177,7 @@ static void set_block(tg_draft *d, const panel *p, const pass *in, const pass *o
     tg_box *const box = d->box;
     box->block = (tg_block){.outer = 1, .rows = by_rows == TG_NO_LOOP ? 1 : p->count[by_rows],
                             .cols = by_cols == TG_NO_LOOP ? 1 : p->count[by_cols]};
-    box->route = TG_ROUTE_TWICE;
+    box->route = TG_ROUTE_PANEL;
     box->family = TG_FAMILY_TRANSPOSE;
     box->width = d->dst_width;
     box->counted_in = tg_counted_loops(find(in, by_rows), find(in, by_cols));

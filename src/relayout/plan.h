@@ -41,7 +41,8 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
-    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it, or by runs (panel.c) */
+    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it */
+    TG_ROUTE_PANEL,    /* moved or transposed into a larger stage, and by runs out of it (panel.c) */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
                         * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
@@ -92,15 +93,15 @@ typedef struct tg_box {
     int32_t   first, nloops; /* in nest.loop, outermost first */
     int8_t    together;      /* where blocks share bytes of dst: threads part them at so many steps of the outermost
                               * loop, or TG_NOT_PARTED; else 0 */
-    int8_t    ncols, nrows;  /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
-                              * route twice: those of the first transpose, and of the second one (twice.c); route bytes:
-                              * all loops of the block are columns */
+    int8_t ncols, nrows;     /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
+                              * routes twice, panel: those of what goes into the stage, and of what leaves it (twice.c);
+                              * route bytes:     all loops of the block are columns */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
     /* along: route bytes, bit i: a line on this side is made of loop i, among others; lines are block.dst_row, src_row
-     * bytes apart in their stage. counted: route twice, which loops of the first transpose, and of the second one, rows
-     * and columns of the block count (tg_counted_loops). */
+     * bytes apart in their stage. counted: routes twice, panel: which loops into the stage, and out of it, rows and
+     * columns of the block count (tg_counted_loops). */
     union {
         struct { uint8_t along_dst, along_src; };
         struct { uint8_t counted_in, counted_out; };
@@ -114,8 +115,8 @@ typedef struct tg_box {
 
 /* Are its blocks of more loops than tg_block has, which follow those of the box? */
 static inline bool tg_has_tiles(const tg_box *box) {
-    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_TURN ||
-           box->route == TG_ROUTE_BYTES;
+    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL ||
+           box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
 }
 
 /* Two of a few loops, by their numbers. */
@@ -157,8 +158,8 @@ typedef struct tg_nest {
     tg_box   box[TG_PLAN_BOXES];
 } tg_nest;
 
-/* Route twice: the steps of loop i of a transpose, of which rows or columns of the block count some: whole but in the
- * last chunks. */
+/* Routes twice, panel: the steps of loop i on one side of the stage, of which rows or columns of the block count some:
+ * whole but in the last chunks. */
 static inline int64_t tg_twice_steps(const tg_loop *loop, int32_t i, uint8_t counted, const tg_block *part,
                                      const tg_block *most) {
     int64_t n = loop[i].n;
@@ -226,11 +227,6 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
 } tg_plan_private;
 
 _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too small");
-
-/* Is it of route twice, but leaves its stage by runs (panel.c)? */
-static inline bool tg_is_panel(const tg_plan_private *p, const tg_box *box) {
-    return box->route == TG_ROUTE_TWICE && p->as.nest.family[box->mover] == TG_FAMILY_ROWS;
-}
 
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
 
@@ -312,7 +308,7 @@ void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width);
 /* The one block of a box without loops; as a mover. */
 const uint8_t *tg_nest_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src);
 
-/* stage_run.c: blocks of routes gather and scatter, narrow, tile, lines, and twice; as a mover. */
+/* stage_run.c: blocks of routes gather and scatter, narrow, tile, lines, twice and panel; as a mover. */
 const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
@@ -330,6 +326,8 @@ int64_t tg_tile_run(const tg_plan_private *plan, const tg_box *box);
 void    tg_tile_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src, int64_t cols);
 
 const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *block);
+const uint8_t *tg_panel_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 
 /* Asks for what a panel reads, before it is moved; some may lie behind the end of src. */

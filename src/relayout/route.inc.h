@@ -210,7 +210,8 @@ static bool choose_two_movers(tg_draft *d) {
 static bool choose_tiles(tg_draft *d) {
     switch (d->box->route) {
     case TG_ROUTE_TILE: return choose_tile_movers(d);
-    case TG_ROUTE_TWICE: return choose_two_movers(d);
+    case TG_ROUTE_TWICE:
+    case TG_ROUTE_PANEL: return choose_two_movers(d);
     default: return find_tiles(d) && claim_lines(d);
     }
 }

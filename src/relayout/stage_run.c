@@ -382,16 +382,18 @@ TG_INLINE void run_twice(const tg_plan_private *p, const tg_box *box, uint8_t *d
 }
 
 /* Functions of their own, for their stages. */
-TG_OUTLINE void run_two(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                          const tg_block *b) {
+const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *b) {
     _Alignas(64) uint8_t between[TG_TWICE_BYTES];
     run_twice(p, box, dst, src, b, between);
+    return NULL;
 }
 
-TG_OUTLINE void run_panel(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                          const tg_block *b) {
+const uint8_t *tg_panel_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              const tg_block *b) {
     _Alignas(64) uint8_t between[TG_PANEL_BYTES];
     run_twice(p, box, dst, src, b, between);
+    return NULL;
 }
 
 /* Run by run. */
@@ -417,10 +419,4 @@ void tg_panel_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *
             at[i] = 0;
         }
     }
-}
-
-const uint8_t *tg_twice_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                              const tg_block *b) {
-    (tg_is_panel(p, box) ? run_panel : run_two)(p, box, dst, src, b);
-    return NULL;
 }

@@ -15,7 +15,7 @@ static bool is_panel(const char *dst, const char *src, int64_t memory_bytes) {
     assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
     const tg_nest *nest = &tg_plan_see(&p)->as.nest;
     const tg_box  *box = nest->box;
-    if (tg_plan_see(&p)->way != TG_WAY_NEST || !tg_is_panel(tg_plan_see(&p), box)) return false;
+    if (tg_plan_see(&p)->way != TG_WAY_NEST || box->route != TG_ROUTE_PANEL) return false;
     const tg_loop *in = &nest->loop[box->first + box->nloops], *out = in + box->ncols;
     int64_t        bytes = nest->width[box->in], read = bytes, written = 1;
     for (int32_t i = 0; i < box->ncols; i++) bytes *= in[i].n;

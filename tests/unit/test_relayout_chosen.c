@@ -92,7 +92,8 @@ static bool is_turned_twice(const tg_layout *dst, const tg_layout *src) {
     tg_plan              plan;
     const tg_nest *const nest = nest_of(&plan, dst, src);
     bool                 twice = false;
-    for (int32_t i = 0; i < nest->nboxes; i++) twice |= nest->box[i].route == TG_ROUTE_TWICE;
+    for (int32_t i = 0; i < nest->nboxes; i++)
+        twice |= nest->box[i].route == TG_ROUTE_TWICE || nest->box[i].route == TG_ROUTE_PANEL;
     return twice;
 }
 
