@@ -15,11 +15,12 @@
 
 /* Rows that lie in a buffer. */
 typedef struct V(leaving) {
-    uint8_t *const *row; /* where they begin in dst, */
+    uint8_t *const *row; /* where they begin in dst */
     int64_t         rows;
-    int64_t         begin, bytes; /* and, behind that, where so many bytes of each go */
-    int64_t         pitch;        /* from row to row in the buffer */
-    bool            last;         /* they end there */
+    int64_t         begin; /* bytes of each that have left before, */
+    int64_t         bytes; /* and that leave now */
+    int64_t         pitch; /* from row to row in the buffer */
+    bool            last;  /* nothing follows: the line that they begin is written in part */
 } V(leaving);
 
 /* Lines of a later stick, which are fetched while rows leave. */

@@ -5,22 +5,23 @@
  * by half, twice, and its loads wait for stores that have the same place in a page. So rows are made in a stage, by
  * half squares, of few enough lines, and leave it one after the other, whole lines at once:
  *
- *     src   8 lines, 64 bytes of each at a time    stage   64 rows, 640 bytes of each    dst   row by row
+ *     src   32 / width lines, 64 bytes of each at a time    stage   64 rows, 640 bytes of each    dst   row by row
  *
- * That costs as much as moving the bytes twice. (A Zen 4, x memcpy, both sides in the second-level cache or the third
- * one: f32[1025,1025] 0.11 -> 0.33, f64[513,513] 0.14 -> 0.39, f32[513,1537] 0.17 -> 0.34, f16[1025,1025] 0.15 -> 0.27,
- * u8[1025,2049] 0.21 -> 0.28.) */
+ * The stage has 44 KiB, and is in the second-level cache. That costs as much as moving the bytes twice. (A Zen 4, x
+ * memcpy, both sides in the second-level cache or the third one: f32[1025,1025] 0.11 -> 0.33, f64[513,513] 0.14 ->
+ * 0.40, f16[1025,1025] 0.15 -> 0.31, u8[2047,2047] 0.20 -> 0.25; from day to day 0.05 less.) */
 
 enum {
     CRAMPED_ROWS = 64,
     CRAMPED_COLUMNS = 640,                           /* bytes, */
     CRAMPED_PITCH = CRAMPED_COLUMNS + TG_LINE_BYTES, /* and from row to row in the stage: an odd number of lines */
-    CROWDED = 8,                                     /* lines in the same set: as many as it has ways */
+    CROWDED = 8,                                     /* lines in a set of the first-level cache: as many as its ways */
     PARTLY_CROWDED = 4
 };
 
-/* Of n lines, `step` bytes apart, how many have their place in the same set, or in the next one, if these are
- * PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.) */
+/* Of n lines, `step` bytes apart, about how many have their place in the same set of the first-level cache, or in the
+ * next one, if these are PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.
+ * Those that come back to a set later are not counted.) */
 static inline int64_t lines_in_set(int64_t step, int64_t n) {
     enum { SETS_BYTES = 4096 };
     if (tg_magnitude(step) * n < PARTLY_CROWDED * SETS_BYTES) return 1;
@@ -31,13 +32,13 @@ static inline int64_t lines_in_set(int64_t step, int64_t n) {
     return 1;
 }
 
-/* Are they? Rows that begin at lines of the cache are written whole. (Of 312 matrices from 255 x 255 to 4097 x 1023,
- * those that would lose by it stay as they are. If half of a square's rows crowd each other, elements of one, four and
- * eight bytes are 1.03 to 2.9 times as fast; of two only if lines do so too, else 0.93. Fewer rows, as crowded as
- * lines, have their places in a page in common: f64[257,257] 0.23 -> 0.40 of memcpy. Not known where stores wait for
- * their lines.) */
+/* Do rows of dst and lines of src crowd each other enough to pay for a stage? Yes if half of a square's rows do, and 8
+ * of them (of two bytes, if 8 lines do so too: else 0.93); of four bytes and more also if 4 rows do, and either 8
+ * lines, or 4 that have the same places in a page (ALIKE: f64[257,257] 0.23 -> 0.40 of memcpy). Rows that begin at
+ * lines of the cache are written whole, and where stores claim lines it was not measured. (Of 312 matrices from 255 x
+ * 255 to 4097 x 1023 those that gain by it and no others, but for one: f32[511,1019] 0.84.) */
 static inline bool is_cramped(int width, const tg_mover *m, const tg_block *b) {
-    enum { ALIKE = 512 };
+    enum { ALIKE = 512 }; /* bytes */
     const int64_t n = VEC / width;
     if (m->stream || m->claims || b->tail > 0 || tg_min(b->rows, b->cols) < n) return false;
     if (b->dst_row % TG_LINE_BYTES == 0) return false;

@@ -30,6 +30,7 @@ enum {
     TG_NEAR_STEP = 32,   /* bytes from element to element, of which a vector of 64 bytes has two or more, */
     TG_NEARER_STEP = 20, /* and three or more */
     TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
+    TG_LISTED_SIDE = 256, /* rows, or lines, of a listed tile, at most */
     TG_CARRIED_READ = 256, /* bytes of each line that a transpose reads at once to rows that it carries */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
@@ -70,9 +71,9 @@ typedef struct tg_tiles tg_tiles;
 struct tg_tiles {
     bool (*next)(tg_tiles *tiles, tg_listed *tile);
     int64_t most_rows, most_cols, least_rows, least_cols; /* of all tiles */
-    int64_t run_rows; /* rows [k * run_rows, (k + 1) * run_rows) of any tile follow each other in dst; if not 1, all
-                       * tiles have as many columns, and multiples of it of rows */
-    int64_t run_bytes;      /* of dst that follow each other, of several tiles one after the other */
+    int64_t joined_rows;  /* so many rows of any tile are one run of dst; if not 1, all tiles have as many columns, and
+                           * multiples of it of rows */
+    int64_t joined_bytes; /* of that run, and those of the tiles that follow */
     bool    at_lines;               /* rows begin and end at cache lines */
     int64_t line_step;              /* all lines are multiples of it apart */
     int64_t line_run, line_by;      /* lines come in runs of so many, a power of two, that are so far apart, or */
@@ -169,13 +170,13 @@ static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
            b->rows * row <= TG_SMALL_BYTES;
 }
 
-/* Is a block a few small matrices, or one, each without gaps on both sides? What it takes to prepare for them is then
- * worth it for many blocks together only. */
-static inline bool tg_is_small_chunk(const tg_block *b, int64_t width) {
-    enum { CHUNK_BYTES = 4096 };
+/* Is a block one small matrix, or some, up to 4 KiB, each without gaps on both sides? What it takes to prepare for them
+ * is worth it for several such blocks together; alone only for many matrices (tg_has_small_matrices). */
+static inline bool tg_is_matrix_group(const tg_block *b, int64_t width) {
+    enum { GROUP_BYTES = 4096 };
     const int64_t row = b->cols * width, line = b->rows * width, each = b->rows * row;
     if (b->rows == 1 || b->cols == 1 || b->tail > 0 || b->dst_row != row || b->src_col != line) return false;
-    return each <= TG_SMALL_BYTES && b->outer * each <= CHUNK_BYTES;
+    return each <= TG_SMALL_BYTES && b->outer * each <= GROUP_BYTES;
 }
 
 /* Have n lines, `step` bytes apart, no place in a second-level cache together? Its sets repeat every 128 KiB and have 8

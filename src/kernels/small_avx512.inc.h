@@ -17,9 +17,9 @@ enum { SMALL_VECTORS = TG_SMALL_BYTES / 64 };
 typedef struct small_matrices {
     int64_t   bytes;   /* of so many matrices together as are moved at once */
     int64_t   n, d_step, s_step; /* how many times, and how far from one to the next */
-    int64_t   chunks, d_chunk, s_chunk; /* all of that so many times */
+    int64_t   groups, d_group, s_group; /* all of that so many times */
     int64_t   ahead;   /* so many bytes ahead in src lines are fetched, or 0 */
-    __m512i   place[SMALL_VECTORS]; /* of each byte in its vector */
+    __m512i   place[SMALL_VECTORS]; /* of each byte among all of src, of which a shuffle takes the low six bits */
     __mmask64 from[SMALL_VECTORS][SMALL_VECTORS]; /* which bytes of vector j come from vector k, if there are so many */
     __mmask64 end;     /* of the last vector, what there is */
     bool      stream;
@@ -44,8 +44,8 @@ static void small_matrices_of(small_matrices *a, int width, int64_t count, const
     a->n = b->outer / count;
     a->d_step = count * b->dst_outer;
     a->s_step = count * b->src_outer;
-    a->chunks = 1;
-    a->d_chunk = a->s_chunk = a->ahead = 0;
+    a->groups = 1;
+    a->d_group = a->s_group = a->ahead = 0;
     a->end = V(first_bytes)((a->bytes - 1) % 64 + 1);
     a->stream = m->stream && a->bytes % 64 == 0 && tg_at_lines(d, a->d_step, 0);
     uint8_t *to = place;
@@ -67,8 +67,8 @@ static void small_matrices_of(small_matrices *a, int width, int64_t count, const
 TG_NO_CHECKS TG_INLINE void turn_small(int vectors, uint8_t *d, const uint8_t *s, const small_matrices *from,
                                        bool stream) {
     const small_matrices a = *from; /* a value, which no store can change */
-    const int64_t        d_left = a.d_chunk - a.n * a.d_step, s_left = a.s_chunk - a.n * a.s_step;
-    for (int64_t chunks = a.chunks; chunks > 0; chunks--, d += d_left, s += s_left)
+    const int64_t        d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
+    for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
         for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
             __m512i in[SMALL_VECTORS];
             TG_UNROLL
@@ -120,17 +120,17 @@ TG_OUTLINE void turn_small_matrices(int width, const tg_mover *m, uint8_t *d, co
 /* n blocks of a few small matrices each, so many bytes apart: which byte goes where is found once for all of them.
  * False if they are no such blocks. (A Zen 4, 256 MiB, x memcpy: f16[16,8,512,2,1024] from {3,1,0,2,4} to {1,3,0,4,2}
  * 0.08 -> 0.82.) */
-TG_OUTLINE bool turned_chunks(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
+TG_OUTLINE bool turned_groups(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
                           int64_t dst_step, int64_t src_step) {
-    enum { CHUNKS_AHEAD = 4 };
+    enum { GROUPS_AHEAD = 4 };
     const int64_t  each = b->rows * b->cols * m->dst_width;
     small_matrices a;
-    if (!tg_is_small_chunk(b, m->dst_width) || n * b->outer < TG_SMALL_MATRICES) return false;
+    if (!tg_is_matrix_group(b, m->dst_width) || n * b->outer < TG_SMALL_MATRICES) return false;
     small_matrices_of(&a, m->dst_width, matrices_at_once(b, each, true), m, d, b);
-    a.chunks = n;
-    a.d_chunk = dst_step;
-    a.s_chunk = src_step;
-    a.ahead = m->fetches ? CHUNKS_AHEAD * src_step : 0;
+    a.groups = n;
+    a.d_group = dst_step;
+    a.s_group = src_step;
+    a.ahead = m->fetches ? GROUPS_AHEAD * src_step : 0;
     a.stream &= tg_at_lines(d, dst_step, 0);
     turn_all_small(d, s, &a);
     return true;

@@ -31,16 +31,17 @@
 
 enum {
     DEEPEST = DEPTH_OF_PAD(16),
-    NEXT_BYTES = 8 << 10, /* from what is turned to what is fetched, where src is one piece */
+    NEXT_BYTES = 8 << 10,          /* from what is turned to what is fetched, where src is one piece */
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
-    LEAST_CARRIED = 256, /* bytes of a row (64 MiB, a Zen 4: rows of 300 to 1000 bytes 0.35 -> 0.5 of memcpy) */
-    FEW_LINES = 4,        /* rows by themselves that are shorter have too many lines in part */
-    MOST_TURNS = 16,      /* rows that take turns */
+    LEAST_CARRIED = 256, /* bytes of a row, or of a run of rows of several tiles (64 MiB, a Zen 4: rows of 300 to 1000
+                            bytes 0.35 -> 0.5 of memcpy) */
+    FEW_LINES = 4,       /* rows by themselves that are shorter have too many lines in part */
+    MOST_TURNS = 16,     /* rows that take turns */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
-    NARROW_AHEAD = 512,   /* bytes from what is read of a line for them to what is fetched */
-    STICKS = 4, /* of columns that are known: this one, and those from which lines are fetched */
-    LATER = 3,  /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
-    SOONER = 2  /* and between stores, or where lines are evenly spaced */
+    NARROW_AHEAD = 512, /* bytes from what is read of a line for them to what is fetched */
+    STICKS = 4,         /* of columns that are known: this one, and those from which lines are fetched */
+    LATER = 3, /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
+    SOONER = 2 /* and between stores, or where lines are evenly spaced */
 };
 
 /* A stick may have one tile only. */

@@ -264,7 +264,7 @@ tg_block_move *tg_uneven_for(uint32_t cpu) {
 bool tg_uneven_together(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
                         int64_t dst_step, int64_t src_step) {
 #if TG_HAVE_X86
-    return turned_chunks(m, d, s, b, n, dst_step, src_step);
+    return turned_groups(m, d, s, b, n, dst_step, src_step);
 #else
     (void)m, (void)d, (void)s, (void)b, (void)n, (void)dst_step, (void)src_step;
     return false;

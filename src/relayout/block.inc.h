@@ -153,19 +153,18 @@ static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t rea
 }
 
 /* The walk along small matrices, around the caches. Those that are whole lines of dst leave one by one, and src is read
- * from end to end (a Zen 4, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, of 256 0.75 -> 1.15; an
- * Intel processor is slower where half sticks are stored far apart). Of others some that follow each other in src go at
- * once (chunk.c), unless those that go on in dst keep to the second-level cache until the next ones of their lines are
- * read ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36
- * 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
-static int32_t find_chunks(const tg_draft *d, int64_t bytes) {
-    enum { MANY_PAGES = 1000 };
+ * from end to end (a Zen 4, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85
+ * -> 1.15). Of others some that follow each other in src go at once (chunk.c), unless those that go on in dst keep to
+ * the second-level cache until the next ones of their lines are read: many do not, nor do some whose lines crowd it
+ * twice over ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of
+ * 36 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
+static int32_t find_walk_of_groups(const tg_draft *d, int64_t bytes) {
+    enum { MANY_LINES = 1000 };
     const int32_t on_src = tg_draft_find_src(d, bytes), on_dst = tg_draft_find_dst(d, bytes);
-    if (on_src == NONE || on_dst == NONE || !tg_takes_chunks(d, bytes)) return NONE;
+    if (on_src == NONE || on_dst == NONE || !tg_turns_groups(d, bytes)) return NONE;
     const tg_loop *l = &d->loop[on_dst];
-    const int64_t  whole = (d->pair->cpu & TG_CPU_CLAIMS) != 0 ? TG_STICK_BYTES : TG_LINE_BYTES;
-    const bool     lost = l->n >= MANY_PAGES || tg_crowds_second(l->src, l->n / 2);
-    return bytes % whole == 0 || (bytes <= TG_CARRIED_READ / 2 && lost) ? on_src : NONE;
+    const bool     leave_cache = l->n >= MANY_LINES || tg_crowds_second(l->src, l->n / 2);
+    return tg_leaves_whole(d, bytes) || (bytes <= TG_GROUP_READ / 2 && leave_cache) ? on_src : NONE;
 }
 
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches. Where
@@ -180,7 +179,7 @@ static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_
     const bool      brief = writes_briefly_around(d, writes, reads, dst_width, one_run);
     const bool      read_on = one_run && !take_turns && !brief && (few_rows || (d->plan->far && !few_cols));
     const bool      write_on = few_cols || brief;
-    const int32_t   chunks = take_turns && one_run ? find_chunks(d, b->rows * writes) : NONE;
+    const int32_t   chunks = take_turns && one_run ? find_walk_of_groups(d, b->rows * writes) : NONE;
     if (chunks != NONE) return chunks;
     int32_t         o = write_on && !few_rows && !take_turns ? tg_draft_find_dst(d, writes) : NONE;
     if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
@@ -261,7 +260,7 @@ static bool pays_to_turn(const tg_draft *d, int64_t bytes) {
     const tg_block *b = &d->box->block;
     const int64_t   cols = columns_of_rows(b, bytes), rows = b->rows;
     const bool      fills = cols * bytes >= LEAST_ROW;
-    if (tg_has_small_matrices(b, bytes) || (d->left != 0 && tg_is_small_chunk(b, bytes))) return true;
+    if (tg_has_small_matrices(b, bytes) || (d->left != 0 && tg_is_matrix_group(b, bytes))) return true;
     if (bytes > MEDIUM_ELEMENT && d->plan->far && !d->plan->stream) return false;
     if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= BRIEF_ROW);
     if (rows < (bytes <= MEDIUM_ELEMENT ? LEAST_ROWS : LEAST_LONG)) return false;
@@ -354,10 +353,11 @@ static void take_side(tg_draft *d, tile_side *s, int32_t index, int64_t most, in
     }
 }
 
-/* Elements of one side, at most. */
-static int64_t most_of(const tg_draft *d, const tile_side *s) {
+/* Elements of one side, at most; `carried`: of tiles whose rows are. */
+static int64_t most_of(const tg_draft *d, const tile_side *s, bool carried) {
     const int32_t width = tile_width(d);
-    return s->lines ? TG_TURN_SIDE : tg_max(s->reads / width, tg_tile_side(width));
+    if (!s->lines) return tg_max(s->reads / width, tg_tile_side(width));
+    return carried ? tg_min(TG_TURN_SIDE, CARRIED_ROW / width) : TG_TURN_SIDE;
 }
 
 /* Both sides, the one that begins with the shorter loop first; the other one has what room is left, or as much as if
@@ -371,10 +371,10 @@ static void take_sides(tg_draft *d, tile_side *cols, int32_t a, tile_side *rows,
         return;
     }
     tg_draft_take(d, b); /* not for the other side */
-    take_side(d, cols, a, most_of(d, cols), cols->lines ? GOOD_LINES : tg_max(GOOD_RUN, cols->reads));
+    take_side(d, cols, a, most_of(d, cols, carried), cols->lines ? GOOD_LINES : tg_max(GOOD_RUN, cols->reads));
     d->left |= (uint64_t)1 << b;
     int64_t room = tg_max(tg_div(tg_div(TG_STAGE_BYTES, width), cols->elements), tg_tile_side((int32_t)width));
-    if (carried) room = rows->lines ? tg_min(TG_TURN_SIDE, CARRIED_ROW / width) : most_of(d, rows);
+    if (carried) room = most_of(d, rows, true);
     take_side(d, rows, b, room / WHOLE_BYTES * WHOLE_BYTES,
               tg_max(tg_max(tg_div(GOOD_TILE, cols->elements), GOOD_RUN), rows->reads));
 }

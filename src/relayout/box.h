@@ -169,8 +169,16 @@ static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (ro
 /* Do transposes go from memory to memory, around the caches? */
 static inline bool tg_turns_around(const tg_plan_private *p) { return p->stream_turned && p->far; }
 
+enum { TG_GROUP_READ = 256 }; /* bytes of small matrices that follow each other in src and are turned at once */
+
+/* Do matrices of so many bytes leave as whole lines of dst? (An Intel processor is slower where half sticks are stored
+ * far apart.) */
+static inline bool tg_leaves_whole(const tg_draft *d, int64_t bytes) {
+    return bytes % ((d->pair->cpu & TG_CPU_CLAIMS) != 0 ? TG_STICK_BYTES : TG_LINE_BYTES) == 0;
+}
+
 /* Are matrices of so many bytes turned in registers, around the caches? */
-static inline bool tg_takes_chunks(const tg_draft *d, int64_t bytes) {
+static inline bool tg_turns_groups(const tg_draft *d, int64_t bytes) {
     return bytes <= TG_SMALL_BYTES && tg_turns_around(d->plan) && (d->pair->cpu & TG_CPU_AVX512) != 0;
 }
 

@@ -160,12 +160,12 @@ TG_OUTLINE bool place_packed(tg_draft *d) {
 
 /* ---- what is left ---- */
 
-/* Of tiles that are carried, bytes of dst from one to the one that goes on there, if that one comes next; else 0. Each
- * row then shares lines with that one no longer, while parts of lines of src are read again, if they begin inside of
- * some. (256 MiB, x memcpy: rows of 448 bytes out of lines of 192 0.61 -> 0.77, of 960 out of 256, at lines, 0.60 ->
- * 0.73, of 1024 out of 200 0.71 -> 0.45.) */
+/* Of tiles that are carried, bytes of dst from one to the one that goes on where its runs end, if that one should come
+ * next; else 0. No line of dst is written in two parts then; but lines of src that begin inside of those of the cache
+ * are read in two. (256 MiB, x memcpy, carried in the order of src and of dst: rows of 448 bytes out of lines of 192
+ * 0.61, 0.77, of 960 out of 256, at lines, 0.60, 0.73, of 1024 out of 200 0.71, 0.45.) */
 static int64_t carried_step(const tg_draft *d) {
-    enum { PARTS = 3 }; /* lines that begin and end of a row cost, where those of a line of src cost one */
+    enum { PARTS = 3 }; /* a line of dst that is written in two parts costs so many of src that are read twice */
     const tg_box *const box = d->box;
     const int64_t       row = box->block.cols * box->width, read = box->block.rows * box->width;
     int64_t             run = row, dst = row, src = read;

@@ -289,7 +289,7 @@ static int64_t room_of_lines(const tg_draft *d) {
 /* Rows that begin inside of lines are carried around the caches together (carried.inc.h), and those out of two loops of
  * lines that do so: of narrow elements as many as have 256 bytes of each line of src, since each visit to a page of
  * memory costs as much as these. (256 MiB, a Zen 4, x memcpy: bytes [8192,8190] 0.52 -> 0.73, [224,190,100,63] to
- * {3,2,0,1} from {1,0,2,3} 0.26 -> 0.41.) */
+ * {3,2,0,1} from {1,0,2,3} 0.26 -> 0.55.) */
 static int64_t carried_rows(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const int64_t   steps = b->dst_row | b->dst_outer | (goes_on(b, width) ? b->src_col | b->src_outer : 0);
@@ -316,13 +316,13 @@ static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room)
 }
 
 /* Of small matrices that follow each other in src, but not in dst, as many as are worth a visit to a page; all of them
- * if they are whole lines of dst. */
-static int64_t chunks_at_once(const tg_draft *d, int64_t width) {
+ * if they are whole lines of dst, or more than half of that. */
+static int64_t group_at_once(const tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const int64_t   bytes = b->rows * b->cols * width;
     if (b->dst_row != b->cols * width || b->src_col != b->rows * width || b->src_outer != bytes) return INT64_MAX;
-    if (b->dst_outer == bytes || bytes % TG_LINE_BYTES == 0 || !tg_takes_chunks(d, bytes)) return INT64_MAX;
-    return TG_CARRIED_READ / bytes;
+    if (b->dst_outer == bytes || !tg_turns_groups(d, bytes)) return INT64_MAX;
+    return tg_leaves_whole(d, bytes) || bytes > TG_GROUP_READ / 2 ? INT64_MAX : TG_GROUP_READ / bytes;
 }
 
 /* So many steps of the outer loop at a time, of so many bytes. Rows that are carried should be long too. */
@@ -379,7 +379,7 @@ void tg_draft_chunks(tg_draft *d) {
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
     int64_t       outer = outer_at_once(d, width, room, product(product(b->rows, cols), each));
-    if (box->family == TG_FAMILY_TRANSPOSE) outer = tg_min(outer, chunks_at_once(d, width));
+    if (box->family == TG_FAMILY_TRANSPOSE) outer = tg_min(outer, group_at_once(d, width));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

@@ -154,15 +154,16 @@ static int64_t least_of(const tg_box *box, const tg_loop *loop, tg_block_loop wh
     return most;
 }
 
-/* Which rows of a tile, and of how many tiles, follow each other in dst. */
+/* How many rows of a tile are one run of dst, and how many bytes that run has together with those of the tiles of the
+ * innermost loop. */
 static void find_runs(tg_tiles *t, const tg_box *box, const tg_loop *loop, const tg_loop *rows) {
     int64_t n = 1, bytes = t->most_cols * box->width;
     for (int32_t i = 0; i < box->nrows && rows[i].dst == n * bytes; i++) n *= rows[i].n;
     const bool whole = t->most_rows % n == 0 && t->least_rows % n == 0;
-    t->run_rows = whole && t->least_cols == t->most_cols ? n : 1;
-    bytes *= t->run_rows;
-    const tg_loop *const last = &loop[box->nloops - 1];
-    t->run_bytes = box->nloops > 0 && last->dst == bytes ? last->n * bytes : bytes;
+    t->joined_rows = whole && t->least_cols == t->most_cols ? n : 1;
+    bytes *= t->joined_rows;
+    t->joined_bytes = bytes;
+    if (box->nloops > 0 && loop[box->nloops - 1].dst == bytes) t->joined_bytes *= loop[box->nloops - 1].n;
 }
 
 /* Of lines that so many loops count: `counts` is or-ed of those of the innermost loop and of all lines of any tile. */
@@ -204,12 +205,13 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
 
 /* ---- groups of blocks ---- */
 
-/* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache. */
+/* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache; of groups of small
+ * matrices that are not turned together it is a small part. */
 static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *dst) {
     const tg_block *b = &box->block;
     if (box->route != TG_ROUTE_MOVE || box->family != TG_FAMILY_TRANSPOSE) return false;
     if (loop[box->nloops - 1].chunks_of != TG_NO_LOOP) return false;
-    if (tg_is_small_chunk(b, box->width)) return true;
+    if (tg_is_matrix_group(b, box->width)) return true;
     return p->as.nest.mover[box->mover].to_dst && b->cols <= TG_MOST_TOGETHER && b->tail == 0 &&
            (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0;
 }

@@ -25,7 +25,7 @@ enum {
     TG_PLAN_LOOPS = 128, /* of all boxes together */
     TG_BOX_LOOPS = 40,
     TG_PLAN_MOVERS = 8,
-    TG_TURN_SIDE = 256, /* rows, or lines, of a tile of route turn */
+    TG_TURN_SIDE = TG_LISTED_SIDE, /* rows, or lines, of a tile of route turn */
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */

@@ -444,7 +444,7 @@ static void check_together(const tg_mover *m, bool can, int64_t ways, int64_t ro
 }
 
 /* Blocks of a few small matrices each: one piece of memory, or apart; and larger ones, or too few to be worth it. */
-static void check_chunks(const tg_mover *m, bool can) {
+static void check_groups(const tg_mover *m, bool can) {
     enum { SMALL = 256, CHUNK = 4096, FEWEST = 16 };
     const int64_t  width = m->dst_width, rows = 1 + random_below(9), cols = 1 + random_below(9);
     const int64_t  each = rows * cols * width, outer = 1 + random_below(9), n = 1 + random_below(20);
@@ -472,7 +472,7 @@ static void check_chunks(const tg_mover *m, bool can) {
              moved == wants ? "other bytes" : "moved, or not");
 }
 
-static void test_chunks(void **state) {
+static void test_groups(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
         for (int32_t width = 1; width <= 16; width++)
@@ -482,7 +482,7 @@ static void test_chunks(void **state) {
                 if ((masks[i] & ~tg_cpu_features()) != 0 || (is_uneven(width) && !can)) continue;
                 assert_true(tg_mover_transpose(&m, width, masks[i], chance(2), chance(2)));
                 m.to_dst = false; /* rows that take turns go another way */
-                check_chunks(&m, can);
+                check_groups(&m, can);
             }
 }
 
@@ -622,7 +622,7 @@ int main(void) {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_packed_runs),
         cmocka_unit_test(test_together),
-        cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_rows),

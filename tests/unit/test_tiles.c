@@ -80,7 +80,7 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
     const int64_t first = random_below(2) == 0 ? (ARENA - all) / 64 * 64 : 0;
     tile_list     l = {.tiles = {.next = next_of_list, .most_rows = rows, .most_cols = cols, .least_rows = rows,
                                  .least_cols = cols, .line_step = step & -step, .line_by = step, .row_by = pitch,
-                                 .run_bytes = random_below(2) << 20}};
+                                 .joined_bytes = random_below(2) << 20}};
     tg_mover      m;
     int64_t       at = first;
     assert_true(reach <= ARENA && all <= ARENA);
@@ -100,7 +100,7 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
         naive(t, want_arena + at, width);
         at += beside ? t->cols * width : rows * pitch;
     }
-    l.tiles.run_rows = rows_of_run(&l, cols * width);
+    l.tiles.joined_rows = rows_of_run(&l, cols * width);
     assert_true(tg_mover_tiles(&m, width, cpu, stream, far));
     m.tiles(&m, &l.tiles);
     tg_stream_end();
@@ -109,7 +109,7 @@ static void check_tiles(int32_t width, uint32_t cpu, bool stream, bool far, bool
     while (dst_arena[i] == want_arena[i]) i++;
     fail_msg("%s stream %d far %d: %d tiles of %lld x %lld, pitch %lld, step %lld, run %lld: byte %lld", m.name, stream,
              far, l.n, (long long)rows, (long long)cols, (long long)pitch, (long long)step,
-             (long long)l.tiles.run_rows, (long long)(i - first));
+             (long long)l.tiles.joined_rows, (long long)(i - first));
 }
 
 static void test_tiles(void **state) {
