@@ -196,8 +196,8 @@ static inline bool tg_crowds_second(int64_t step, int64_t n) {
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 
 /* n blocks of family transpose, so many bytes apart, whose rows take turns, and that together are one run of dst which
- * begins inside of a line; or of which each is a small chunk. False where one block after the other is as good, or
- * better: nothing is written. */
+ * begins inside of a line; or of which each is a group of small matrices. False where one block after the other is as
+ * good, or better: nothing is written. */
 bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
                            int64_t dst_step, int64_t src_step);
 

@@ -16,8 +16,8 @@ tg_turn_tiles *const tg_tiles_avx512[] = {tiles_1_64, tiles_2_64, tiles_4_64, ti
 bool tg_transpose_together(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
                            int64_t dst_step, int64_t src_step) {
 #if TG_HAVE_X86
-    const bool even = (m->dst_width & (m->dst_width - 1)) == 0;
-    if (even && m->move == tg_transposes_avx512[__builtin_ctz((unsigned)m->dst_width)])
+    const bool power = (m->dst_width & (m->dst_width - 1)) == 0;
+    if (power && m->move == tg_transposes_avx512[__builtin_ctz((unsigned)m->dst_width)])
         return turned_groups(m, d, s, b, n, dst_step, src_step) ||
                (m->to_dst && joined_turns_64(m, d, s, b, n, dst_step, src_step));
 #endif

@@ -179,8 +179,8 @@ static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_
     const bool      brief = writes_briefly_around(d, writes, reads, dst_width, one_run);
     const bool      read_on = one_run && !take_turns && !brief && (few_rows || (d->plan->far && !few_cols));
     const bool      write_on = few_cols || brief;
-    const int32_t   chunks = take_turns && one_run ? find_walk_of_groups(d, b->rows * writes) : NONE;
-    if (chunks != NONE) return chunks;
+    const int32_t   groups = take_turns && one_run ? find_walk_of_groups(d, b->rows * writes) : NONE;
+    if (groups != NONE) return groups;
     int32_t         o = write_on && !few_rows && !take_turns ? tg_draft_find_dst(d, writes) : NONE;
     if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, reads);
