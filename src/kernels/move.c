@@ -33,6 +33,8 @@ static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NA
                                                      NAMES("strided 4-byte"), NAMES("strided 8-byte"),
                                                      NAMES("strided 16-byte")};
 
+static const char *const cells_names[4] = {"cells plain", "cells plain", "cells avx512", "cells plain"};
+
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
                                                NAMES("transpose 4-bit")};
 
@@ -95,6 +97,11 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
     const int32_t i = width_index(width);
     if (i < 0) return false;
     fill_mover(out, tg_strided_for(cpu, width), strided_names[i][set_of(cpu)], width, cpu, stream, far);
+    return true;
+}
+
+bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far) {
+    fill_mover(out, tg_cells_for(cpu), cells_names[set_of(cpu)], 1, cpu, stream, far);
     return true;
 }
 

@@ -53,6 +53,7 @@ typedef struct tg_block {
 } tg_block;
 
 typedef struct tg_mover tg_mover;
+typedef struct tg_cells tg_cells; /* cells.h */
 
 /* A tile of a transpose, both sides of which are several loops: its first element, and from there on where its rows
  * begin in dst, and its lines (columns) in src, in bytes. */
@@ -107,7 +108,10 @@ struct tg_mover {
     bool           at_hand;     /* both sides are in the first-level cache, and pieces are faster there; never claims */
     bool           few_pieces;  /* at_hand: of two bytes only blocks that are long both ways go so */
     tg_encoding    dst, src;  /* family convert, as are: */
-    tg_move       *plain;     /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
+    union {
+        tg_move        *plain; /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
+        const tg_cells *cells; /* of tg_mover_cells */
+    };
     tg_convert    *convert, *then;
 };
 
@@ -121,6 +125,8 @@ bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
 /* Widths 1, 2, 4, 8 and 16, and with AVX-512 all others up to 31. */
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);
 bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);     /* transposes, listed */
+/* Rows of neighbours on both sides, cell by cell: those that a list says (cells.h). No tail. */
+bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far);
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
  * src_row mean nothing; other steps are bytes. No tail. */
@@ -170,15 +176,6 @@ static inline bool tg_has_small_matrices(const tg_block *b, int64_t width) {
            b->rows * row <= TG_SMALL_BYTES;
 }
 
-/* Is a block one small matrix, or some, up to 4 KiB, each without gaps on both sides? What it takes to prepare for them
- * is worth it for several such blocks together; alone only for many matrices (tg_has_small_matrices). */
-static inline bool tg_is_matrix_group(const tg_block *b, int64_t width) {
-    enum { GROUP_BYTES = 4096 };
-    const int64_t row = b->cols * width, line = b->rows * width, each = b->rows * row;
-    if (b->rows == 1 || b->cols == 1 || b->tail > 0 || b->dst_row != row || b->src_col != line) return false;
-    return each <= TG_SMALL_BYTES && b->outer * each <= GROUP_BYTES;
-}
-
 /* Have n lines, `step` bytes apart, no place in a second-level cache together? Its sets repeat every 128 KiB and have 8
  * ways, or 16: every k-th line is in the same set where k steps are nearly a multiple of that. (99864 bytes apart each
  * 21st is, 8 bytes before: [99864,224,3] of bytes reversed, a Zen 4, 0.32 of memcpy, and 0.65 with 99800.) */
@@ -196,7 +193,7 @@ static inline bool tg_crowds_second(int64_t step, int64_t n) {
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 
 /* n blocks of family transpose, so many bytes apart, whose rows take turns, and that together are one run of dst which
- * begins inside of a line; or of which each is a group of small matrices. False where one block after the other is as
+ * begins inside of a line. False where one block after the other is as
  * good, or better: nothing is written. */
 bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
                            int64_t dst_step, int64_t src_step);

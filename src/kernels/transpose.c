@@ -57,7 +57,7 @@
  * columns go by windows (windows_avx512.inc.h), and rows of less than a stick that lie apart, or go on in other
  * matrices, piece by piece to where they belong (gapped_avx512.inc.h), and rows that crowd each other in the
  * first-level cache, and begin inside of lines, are made in a stage (cramped_avx512.inc.h). Small matrices are turned
- * several at once (small_avx512.inc.h).
+ * several at once (cells.c).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
  * missing (missing.inc.h). Several blocks that are one run of dst inside of lines go together

@@ -372,7 +372,6 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #include "kernels/interleave.inc.h"
 #include "kernels/missing.inc.h"
 #if VEC == 64
-#  include "kernels/small_avx512.inc.h"
 #  include "kernels/joiner_avx512.inc.h"
 #  include "kernels/turns_joined_avx512.inc.h"
 #endif
@@ -443,7 +442,7 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
 #if VEC == 64
     if (moved_at_hand(width, m, d, s, b)) return NULL;
     if (tg_has_small_matrices(b, width)) {
-        turn_small_matrices(width, m, d, s, b);
+        tg_turn_small_matrices(m, d, s, b);
         return NULL;
     }
 #else

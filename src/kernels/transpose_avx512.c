@@ -18,10 +18,8 @@ bool tg_transpose_together(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
 #if TG_HAVE_X86
     const bool power = (m->dst_width & (m->dst_width - 1)) == 0;
     if (power && m->move == tg_transposes_avx512[__builtin_ctz((unsigned)m->dst_width)])
-        return turned_groups(m, d, s, b, n, dst_step, src_step) ||
-               (m->to_dst && joined_turns_64(m, d, s, b, n, dst_step, src_step));
+        return m->to_dst && joined_turns_64(m, d, s, b, n, dst_step, src_step);
 #endif
-    if (m->move == tg_uneven_for(TG_CPU_AVX512)) return tg_uneven_together(m, d, s, b, n, dst_step, src_step);
     (void)m, (void)d, (void)s, (void)b, (void)n, (void)dst_step, (void)src_step;
     return false;
 }

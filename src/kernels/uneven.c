@@ -30,7 +30,6 @@ TG_BEGIN_AVX512
 #  include "kernels/vector.inc.h"
 #  include "kernels/lanes.inc.h"
 #  include "kernels/turn.inc.h"
-#  include "kernels/small_avx512.inc.h"
 
 enum {
     TILE_COLUMNS = 128, /* lines that are read side by side, square by square */
@@ -231,7 +230,7 @@ static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint
     matrix a;
     uneven u;
     if (tg_has_small_matrices(b, m->dst_width)) {
-        turn_small_matrices(m->dst_width, m, d, s, b);
+        tg_turn_small_matrices(m, d, s, b);
         return NULL;
     }
     uneven_of(&u, m, b);
@@ -259,14 +258,4 @@ tg_block_move *tg_uneven_for(uint32_t cpu) {
 #endif
     (void)cpu;
     return NULL;
-}
-
-bool tg_uneven_together(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, int64_t n,
-                        int64_t dst_step, int64_t src_step) {
-#if TG_HAVE_X86
-    return turned_groups(m, d, s, b, n, dst_step, src_step);
-#else
-    (void)m, (void)d, (void)s, (void)b, (void)n, (void)dst_step, (void)src_step;
-    return false;
-#endif
 }

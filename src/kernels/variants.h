@@ -9,8 +9,7 @@ tg_block_move *tg_rows_for(uint32_t cpu);
 tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_uneven_for(uint32_t cpu); /* transposes of all other widths up to 31; NULL if there are none */
-bool tg_uneven_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
-                        int64_t dst_step, int64_t src_step); /* tg_transpose_together of these */
+tg_block_move *tg_cells_for(uint32_t cpu);
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_turns_for(uint32_t cpu, int32_t bits, int32_t rows, bool back);
@@ -18,6 +17,9 @@ tg_block_move *tg_eights_for(int32_t bits, tg_eights way); /* of TG_CPU_AVX512 *
 tg_block_move *tg_spread_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_join_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_bands_for(uint32_t cpu, int32_t bits);
+
+/* With AVX-512: those of tg_has_small_matrices. */
+void tg_turn_small_matrices(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
 
 /* Transposes of 1, 2, 4, 8 and 16 bytes with vectors of so many, and those of listed tiles; on x86-64. */
 enum { TG_TRANSPOSES = 5 };

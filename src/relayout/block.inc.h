@@ -15,6 +15,7 @@
  * because caches and page tables are kept best by long walks on both sides: 64 rows of a matrix with all their columns
  * read 64 pages in turn and write 8 KiB at a time. */
 #include "base/checked.h"
+#include "kernels/cells.h"
 #include "kernels/stream.h"
 #include "relayout/box.h"
 
@@ -152,21 +153,6 @@ static bool writes_briefly_around(const tg_draft *d, int64_t writes, int64_t rea
     return writes % TG_LINE_BYTES != 0 && (width <= 2 || reads >= LONG_READ);
 }
 
-/* The walk along small matrices, around the caches. Those that are whole lines of dst leave one by one, and src is read
- * from end to end (a Zen 4, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85
- * -> 1.15). Of others some that follow each other in src go at once (chunk.c), unless those that go on in dst keep to
- * the second-level cache until the next ones of their lines are read: many do not, nor do some whose lines crowd it
- * twice over ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of
- * 36 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
-static int32_t find_walk_of_groups(const tg_draft *d, int64_t bytes) {
-    enum { MANY_LINES = 1000 };
-    const int32_t on_src = tg_draft_find_src(d, bytes), on_dst = tg_draft_find_dst(d, bytes);
-    if (on_src == NONE || on_dst == NONE || !tg_turns_groups(d, bytes)) return NONE;
-    const tg_loop *l = &d->loop[on_dst];
-    const bool     leave_cache = l->n >= MANY_LINES || tg_crowds_second(l->src, l->n / 2);
-    return tg_leaves_whole(d, bytes) || (bytes <= TG_GROUP_READ / 2 && leave_cache) ? on_src : NONE;
-}
-
 /* Long walks: on in src, or else on in dst; where runs of dst are brief, on in dst, also around the caches. Where
  * columns take turns in dst, or rows in src, that side is one run already, and src is walked on; and where a tile is
  * one run of src, as sticks are, src is walked on if it comes from memory and runs of dst are not brief. In a cache dst
@@ -179,8 +165,6 @@ static int32_t find_long_walk(const tg_draft *d, int64_t dst_width, int64_t src_
     const bool      brief = writes_briefly_around(d, writes, reads, dst_width, one_run);
     const bool      read_on = one_run && !take_turns && !brief && (few_rows || (d->plan->far && !few_cols));
     const bool      write_on = few_cols || brief;
-    const int32_t   groups = take_turns && one_run ? find_walk_of_groups(d, b->rows * writes) : NONE;
-    if (groups != NONE) return groups;
     int32_t         o = write_on && !few_rows && !take_turns ? tg_draft_find_dst(d, writes) : NONE;
     if (read_on) o = tg_draft_find_src(d, b->cols * b->src_col);
     if (o == NONE) o = tg_draft_find_src(d, reads);
@@ -260,7 +244,7 @@ static bool pays_to_turn(const tg_draft *d, int64_t bytes) {
     const tg_block *b = &d->box->block;
     const int64_t   cols = columns_of_rows(b, bytes), rows = b->rows;
     const bool      fills = cols * bytes >= LEAST_ROW;
-    if (tg_has_small_matrices(b, bytes) || (d->left != 0 && tg_is_matrix_group(b, bytes))) return true;
+    if (tg_has_small_matrices(b, bytes)) return true;
     if (bytes > MEDIUM_ELEMENT && d->plan->far && !d->plan->stream) return false;
     if (d->plan->stream) return fills && (rows * bytes >= LEAST_ROW || cols * bytes <= BRIEF_ROW);
     if (rows < (bytes <= MEDIUM_ELEMENT ? LEAST_ROWS : LEAST_LONG)) return false;
@@ -284,12 +268,35 @@ static bool choose_uneven(tg_draft *d, int64_t bytes) {
     return false;
 }
 
+/* Can the innermost loops of dst, a, and of src, b, of `bytes` each, be loops of one cell that is worth it? */
+static bool may_be_cell(const tg_draft *d, int32_t a, int32_t b, int64_t bytes) {
+    enum { LONG_RUN_OF_CELL = 128 }; /* bytes */
+    if (a == b || d->loop[a].n * d->loop[b].n * bytes > TG_CELL_BYTES) return false;
+    return tg_max(d->loop[a].n, d->loop[b].n) * bytes <= LONG_RUN_OF_CELL &&
+           tg_magnitude(d->loop[a].src) < TG_CELL_BYTES && d->loop[b].dst < TG_CELL_BYTES;
+}
+
+/* Where the innermost loops of both sides are the same ones: cells. Short ones are rearranged in a stage, and then
+ * transposed as wide elements. */
+TG_OUTLINE bool choose_cells(tg_draft *d) {
+    enum { SHORT_CELL = 12 };
+    const int64_t bytes = tg_draft_cell(d);
+    if (bytes == 0) return false;
+    const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
+    const bool    turned = tg_is_element(bytes) || (bytes <= SHORT_CELL && (d->pair->cpu & TG_CPU_AVX512) != 0);
+    if (turned && cols != NONE && rows != NONE && cols != rows)
+        choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
+    else tg_draft_cells(d, bytes);
+    return true;
+}
+
 /* Short runs as one wide element each. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
     if (TG_MOSTLY(bytes >= TG_RUN_BYTES) || d->converts || d->tail > 0) return false;
-    if (!tg_is_element(bytes)) return choose_uneven(d, bytes);
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
+    if (cols != NONE && rows != NONE && may_be_cell(d, cols, rows, bytes) && choose_cells(d)) return true;
+    if (!tg_is_element(bytes)) return choose_uneven(d, bytes);
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);
     else if (cols == NONE || rows == NONE || cols == rows) return false;
@@ -616,6 +623,7 @@ static void choose_move(tg_draft *d) {
     const int32_t a = tg_draft_find_dst(d, tg_element_step(d->dst_width));
     const bool    apart = a == NONE || is_broadcast(d, a);
     const int32_t b = apart ? NONE : find_rows(d, a);
+    if (b != NONE && may_be_cell(d, a, b, d->dst_width) && choose_cells(d)) return;
     if ((a == NONE || !apart) && choose_missing(d, a, b)) return;
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
     if (b != NONE) choose_transpose(d, a, b, d->dst_width > 0 ? d->dst_width : d->src_width, d->src_width);
@@ -633,7 +641,7 @@ static bool choose_brief_runs(tg_draft *d) {
 }
 
 static void choose_block(tg_draft *d) {
-    d->box->route = TG_ROUTE_MOVE; /* route.inc.h decides, unless it is a tile */
+    d->box->route = TG_ROUTE_MOVE; /* route.inc.h decides, unless there are tiles or cells */
     d->box->block.ragged = TG_RAGGED_NOT;
     d->box->block.last = 0;
     if (TG_RARELY(d->fill)) choose_fill(d);

@@ -1,11 +1,15 @@
 /* A box while it is drafted, and the stories that make a box of the nest from it, in the order in which they are told:
  *
- * box.inc.h     its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
- * block.inc.h   which of them a block is made of; bytes.c the same where packed elements move as bytes, twice.c where
- *               runs are short on both sides, panel.c from memory, twice_units.c where elements of short ones are
- * missing route.inc.h   how a block gets from src to dst, and by which movers chunk.c       where the loops of a block
- * are cut, so that no block is too large; small moves are not cut together.c    which blocks one thread moves, where
- * they share bytes of dst
+ *     box.inc.h      its loops: as few as possible, from elements to bytes; in the end, those that go around the blocks
+ *     block.inc.h    which of them a block is made of
+ *     bytes.c        the same where packed elements move as bytes,
+ *     cell_loops.c   where the innermost loops of both sides are the same ones,
+ *     twice.c        where runs are short on both sides,
+ *     panel.c        from memory,
+ *     twice_units.c  where elements of short ones are missing
+ *     route.inc.h    how a block gets from src to dst, and by which movers
+ *     chunk.c        where the loops of a block are cut, so that no block is too large; small moves are not cut
+ *     together.c     which blocks one thread moves, where they share bytes of dst
  *
  * What all plans need is one piece of code (plan.c says why): files that end in .inc.h are compiled with plan.c. */
 #ifndef TG_RELAYOUT_BOX_H
@@ -169,17 +173,10 @@ static inline int64_t tg_spaced_grain(int64_t row) { return TG_STICK_BYTES / (ro
 /* Do transposes go from memory to memory, around the caches? */
 static inline bool tg_turns_around(const tg_plan_private *p) { return p->stream_turned && p->far; }
 
-enum { TG_GROUP_READ = 256 }; /* bytes of small matrices that follow each other in src and are turned at once */
-
-/* Do matrices of so many bytes leave as whole lines of dst? (An Intel processor is slower where half sticks are stored
+/* Do cells of so many bytes leave as whole lines of dst? (An Intel processor is slower where half sticks are stored
  * far apart.) */
 static inline bool tg_leaves_whole(const tg_draft *d, int64_t bytes) {
     return bytes % ((d->pair->cpu & TG_CPU_CLAIMS) != 0 ? TG_STICK_BYTES : TG_LINE_BYTES) == 0;
-}
-
-/* Are matrices of so many bytes turned in registers, around the caches? */
-static inline bool tg_turns_groups(const tg_draft *d, int64_t bytes) {
-    return bytes <= TG_SMALL_BYTES && tg_turns_around(d->plan) && (d->pair->cpu & TG_CPU_AVX512) != 0;
 }
 
 /* Does all of the move stay in the first-level cache? Then nothing is cut. */
@@ -200,6 +197,11 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 /* Makes the box a panel, if it can be and is worth it, of loops that are left; of elements or runs that stay as they
  * are, from memory and around the caches. */
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
+/* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; bytes of one, or 0 if there are none, or
+ * they are not worth it. */
+int64_t tg_draft_cell(tg_draft *d);
+/* The block of cells that are moved as they are, of so many bytes. */
+void    tg_draft_cells(tg_draft *d, int64_t bytes);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

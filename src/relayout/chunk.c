@@ -315,16 +315,6 @@ static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room)
     return fitting(tg_min(most, MOST_OF_LINE), b->rows, width, grain);
 }
 
-/* Of small matrices that follow each other in src, but not in dst, as many as are worth a visit to a page; all of them
- * if they are whole lines of dst, or more than half of that. */
-static int64_t group_at_once(const tg_draft *d, int64_t width) {
-    const tg_block *b = &d->box->block;
-    const int64_t   bytes = b->rows * b->cols * width;
-    if (b->dst_row != b->cols * width || b->src_col != b->rows * width || b->src_outer != bytes) return INT64_MAX;
-    if (b->dst_outer == bytes || !tg_turns_groups(d, bytes)) return INT64_MAX;
-    return tg_leaves_whole(d, bytes) || bytes > TG_GROUP_READ / 2 ? INT64_MAX : TG_GROUP_READ / bytes;
-}
-
 /* So many steps of the outer loop at a time, of so many bytes. Rows that are carried should be long too. */
 static int64_t outer_at_once(const tg_draft *d, int64_t width, int64_t room, int64_t step) {
     enum { FEW_CARRIED = 64 };
@@ -346,7 +336,8 @@ void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
     const tg_tuning *t = d->pair->tuning;
-    if (d->ncols > 0 || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
+    const bool       short_cells = box->route == TG_ROUTE_CELLS && box->family == TG_FAMILY_TRANSPOSE;
+    if ((d->ncols > 0 && !short_cells) || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
     const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
     int64_t       room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
@@ -379,7 +370,6 @@ void tg_draft_chunks(tg_draft *d) {
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
     int64_t       outer = outer_at_once(d, width, room, product(product(b->rows, cols), each));
-    if (box->family == TG_FAMILY_TRANSPOSE) outer = tg_min(outer, group_at_once(d, width));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

@@ -141,7 +141,7 @@ static bool can_be_combined(const tg_plan_private *p) {
     const tg_nest *nest = &p->as.nest;
     if (nest->nboxes > TG_COMBINED_BOXES) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
-        const bool listed = box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+        const bool listed = box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_BYTES;
         if (box->route == TG_ROUTE_TILE && p->dst_encoding.kind != TG_KIND_NONE) return false;
         if (listed || box->loose || box->together != 0 || !goes_up(nest, box)) return false;
         if (tg_block_reach(p, box, &box->block) > TG_COMBINED_BLOCK) return false;

@@ -141,6 +141,12 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         return;
     }
     put_block_loop(w, b, TG_RAGGED_OUTER, b->outer, b->dst_outer, b->src_outer);
+    if (box->route == TG_ROUTE_CELLS) {
+        put_block_loop(w, b, TG_RAGGED_ROWS, b->rows, b->dst_row, b->src_row);
+        put_block_loop(w, b, TG_RAGGED_OUTER, b->cols, b->dst_col, b->src_col);
+        put_tile_loops(w, "    cell  ", cols, box->ncols, 0, 0);
+        return;
+    }
     if (box->ncols > 0) {
         const bool twice = box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL;
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);

@@ -211,7 +211,6 @@ static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_lo
     const tg_block *b = &box->block;
     if (box->route != TG_ROUTE_MOVE || box->family != TG_FAMILY_TRANSPOSE) return false;
     if (loop[box->nloops - 1].chunks_of != TG_NO_LOOP) return false;
-    if (tg_is_matrix_group(b, box->width)) return true;
     return p->as.nest.mover[box->mover].to_dst && b->cols <= TG_MOST_TOGETHER && b->tail == 0 &&
            (uintptr_t)(dst + box->dst) % TG_LINE_BYTES != 0;
 }
@@ -285,6 +284,10 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     tg_odometer    o;
     if (box->route == TG_ROUTE_TURN) {
         run_turned(p, box, dst, src, first, end);
+        return NULL;
+    }
+    if (box->route == TG_ROUTE_CELLS) {
+        tg_cells_run(p, box, dst, src, first, end);
         return NULL;
     }
     if (box->nloops == 0) return first < end ? tg_nest_block(p, box, dst, src) : NULL;

@@ -48,6 +48,7 @@ typedef enum tg_route {
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
     TG_ROUTE_LINES,    /* lines gathered, with others of padding between them, then transposed */
+    TG_ROUTE_CELLS,    /* up to 1024 bytes without a gap on both sides, rearranged by a list (cell_loops.c) */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
                         * tiles) */
 } tg_route;
@@ -82,6 +83,7 @@ typedef enum tg_family {
     TG_FAMILY_BANDS,  /* transposes of packed elements that begin inside of bytes: only movers, their boxes are of
                        * family packed */
     TG_FAMILY_CONVERT,
+    TG_FAMILY_CELLS,
     TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;
 
@@ -93,9 +95,10 @@ typedef struct tg_box {
     int32_t   first, nloops; /* in nest.loop, outermost first */
     int8_t    together;      /* where blocks share bytes of dst: threads part them at so many steps of the outermost
                               * loop, or TG_NOT_PARTED; else 0 */
-    int8_t ncols, nrows;     /* routes tile, turn: behind them, the loops of columns and those of rows, innermost first;
-                              * routes twice, panel: those of what goes into the stage, and of what leaves it (twice.c);
-                              * route bytes:     all loops of the block are columns */
+    int8_t ncols, nrows; /* route cells: ncols loops of a cell, innermost first, behind those of the box; routes tile,
+                          * turn: behind them, the loops of columns and those of rows, innermost first; routes twice,
+                          * panel: those of what goes into the stage, and of what leaves it (twice.c); route bytes: all
+                          * loops of the block are columns */
     tg_route  route;
     bool      loose;         /* packed elements begin inside of bytes: all places and steps are elements; routes
                               * bytes, shift and fill */
@@ -116,7 +119,7 @@ typedef struct tg_box {
 /* Are its blocks of more loops than tg_block has, which follow those of the box? */
 static inline bool tg_has_tiles(const tg_box *box) {
     return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL ||
-           box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
+           box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
 }
 
 /* Two of a few loops, by their numbers. */
@@ -313,6 +316,17 @@ const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, ui
                               const tg_block *block);
 const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *block);
+
+/* The stage of route narrow, at a line, and what moves lines of src into it; no more than so many at once, unless they
+ * are one run. */
+typedef struct tg_narrow {
+    const tg_mover *in;
+    uint8_t        *bytes;
+    int64_t         room, lines;
+} tg_narrow;
+
+const uint8_t *tg_narrow_through(const tg_plan_private *plan, const tg_box *box, const tg_narrow *stage, uint8_t *dst,
+                                 const uint8_t *src, const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
 
@@ -332,6 +346,10 @@ const uint8_t *tg_panel_block(const tg_plan_private *plan, const tg_box *box, ui
 
 /* Asks for what a panel reads, before it is moved; some may lie behind the end of src. */
 void tg_panel_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
+
+/* cells_run.c: blocks [first, end) of a box of route cells. */
+void tg_cells_run(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
+                  int64_t end);
 
 /* bytes_run.c: blocks of route bytes; element 0 of both sides, and where the block begins. */
 void tg_bytes_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, int64_t dst_at, const uint8_t *src,

@@ -7,6 +7,8 @@
  *     the same, dst has no neighbours    moved together, converted, moved apart               scatter
  *     transposed, converted to no more   converted, then transposed                           narrow
  *       bytes
+ *     rearranged in runs of up to        by a list of places; short ones into a buffer, and   cells
+ *       1024 bytes                         then transposed as wide elements
  *     transposed, several loops on       straight: one mover gets lists of lines and rows     turn
  *       both sides, long runs
  *     transposed, converted; tiles of    gathered, transposed, written; converted or packed   tile
@@ -37,6 +39,7 @@ static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t 
     case TG_FAMILY_ROWS: return tg_mover_rows(out, cpu, stream, far);
     case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, width, cpu, stream, far);
     case TG_FAMILY_PACKED: return tg_mover_packed(out, width, cpu, stream, far);
+    case TG_FAMILY_CELLS: return tg_mover_cells(out, cpu, stream, far);
     default: return tg_mover_strided(out, width, cpu, stream, far);
     }
 }
@@ -207,11 +210,25 @@ static bool choose_two_movers(tg_draft *d) {
            find_mover(d, &box->mover, d->second.family, d->second.width, p->stream_turned, false) && claim_lines(d);
 }
 
+/* Cells that follow each other on both sides are as good as runs: around the caches where those are. (A Zen 4, 8 MiB, x
+ * memcpy, around and into a third-level cache: [65536] of 128 bytes 0.71 and 1.06, [131072] of 64 0.79 and 1.06; but
+ * [363,362] of 64, turned, 0.68 and 0.53.) */
+static bool choose_cell_movers(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_box                *box = d->box;
+    if (box->family == TG_FAMILY_CELLS)
+        return find_mover(d, &box->mover, TG_FAMILY_CELLS, 1, box->block.cols > 1 ? p->stream : p->stream_turned,
+                          p->far);
+    return find_mover(d, &box->in, TG_FAMILY_CELLS, 1, false, p->far) &&
+           find_mover(d, &box->mover, TG_FAMILY_TRANSPOSE, box->width, p->stream_turned, false) && claim_lines(d);
+}
+
 static bool choose_tiles(tg_draft *d) {
     switch (d->box->route) {
     case TG_ROUTE_TILE: return choose_tile_movers(d);
     case TG_ROUTE_TWICE:
     case TG_ROUTE_PANEL: return choose_two_movers(d);
+    case TG_ROUTE_CELLS: return choose_cell_movers(d);
     default: return find_tiles(d) && claim_lines(d);
     }
 }

@@ -106,9 +106,8 @@ typedef struct lines {
     bool go_on;   /* each in the next step of outer, where it ends in this one */
 } lines;
 
-static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                                  const tg_block *part, lines how) {
-    _Alignas(64) uint8_t narrow[TG_STAGE_BYTES];
+static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, const tg_narrow *by, uint8_t *dst,
+                                  const uint8_t *src, const tg_block *part, lines how) {
     const int64_t dst_width = p->dst_bits / 8, width = box->width, unit = width / dst_width;
     const int64_t outer = how.go_on ? 1 : part->outer, n = how.go_on ? part->outer * part->rows : part->rows;
     tg_block      turn = *part, convert = {.outer = outer, .rows = part->cols, .cols = n * unit,
@@ -122,28 +121,35 @@ static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, u
         convert.cols *= convert.rows;
         convert.rows = 1;
     }
-    if (tg_mover_run(&p->as.nest.mover[box->in], narrow, src, &convert) != NULL) return find_misfit(p, src, &convert);
-    (void)tg_mover_run(&p->as.nest.mover[box->mover], dst, narrow, &turn);
+    if (tg_mover_run(by->in, by->bytes, src, &convert) != NULL) return find_misfit(p, src, &convert);
+    (void)tg_mover_run(&p->as.nest.mover[box->mover], dst, by->bytes, &turn);
     return NULL;
 }
 
-const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
-                               const tg_block *b) {
+const uint8_t *tg_narrow_through(const tg_plan_private *p, const tg_box *box, const tg_narrow *by, uint8_t *dst,
+                                 const uint8_t *src, const tg_block *b) {
     const int64_t width = box->width, src_unit = width / (p->dst_bits / 8) * p->src_bits / 8;
-    const int64_t most = TG_STAGE_BYTES / width;
-    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / NARROW_COLS;
-    const int64_t cols = tg_min(b->cols, one_run ? most / b->rows : NARROW_COLS), room = most / cols;
+    const int64_t most = by->room / width;
+    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / by->lines;
+    const int64_t cols = tg_min(b->cols, one_run ? most / b->rows : by->lines), room = most / cols;
     const int64_t rows = b->rows <= room ? b->rows : whole_lines(room, width), outer = tg_min(b->outer, room / rows);
     const lines   how = {one_run, !one_run && b->src_outer == rows * src_unit};
     for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
                 const tg_block part = part_of(b, o, outer, r, rows, c, cols);
-                const uint8_t *bad = narrow_part(p, box, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col,
+                const uint8_t *bad = narrow_part(p, box, by, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col,
                                                  src + o * b->src_outer + r * src_unit + c * b->src_col, &part, how);
                 if (bad != NULL) return bad;
             }
     return NULL;
+}
+
+const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                               const tg_block *b) {
+    _Alignas(64) uint8_t bytes[TG_STAGE_BYTES];
+    const tg_narrow      by = {&p->as.nest.mover[box->in], bytes, TG_STAGE_BYTES, NARROW_COLS};
+    return tg_narrow_through(p, box, &by, dst, src, b);
 }
 
 /* ---- tiles ---- */

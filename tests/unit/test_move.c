@@ -443,49 +443,6 @@ static void check_together(const tg_mover *m, bool can, int64_t ways, int64_t ro
              (long long)blocks, (long long)rows, (long long)ways, moved == wants ? "other bytes" : "moved, or not");
 }
 
-/* Blocks of a few small matrices each: one piece of memory, or apart; and larger ones, or too few to be worth it. */
-static void check_groups(const tg_mover *m, bool can) {
-    enum { SMALL = 256, CHUNK = 4096, FEWEST = 16 };
-    const int64_t  width = m->dst_width, rows = 1 + random_below(9), cols = 1 + random_below(9);
-    const int64_t  each = rows * cols * width, outer = 1 + random_below(9), n = 1 + random_below(20);
-    const int64_t  unit = chance(2) ? 64 : 1, gap = chance(2) ? 0 : random_below(64);
-    const int64_t  d_outer = each + gap, s_outer = each + (chance(2) ? 0 : random_below(64));
-    const int64_t  more = chance(2) ? 0 : random_below(64);
-    const int64_t d_step = (outer * d_outer + more + unit - 1) / unit * unit,
-                  s_step = outer * s_outer + random_below(99);
-    const tg_block b = {outer, rows, cols, d_outer, cols * width, width, s_outer, width, rows * width, 0, NULL,
-                        TG_RAGGED_NOT, 0};
-    const int64_t  size = n * d_step, at = chance(2) ? random_below(3) * 64 / unit : ARENA - size;
-    const int64_t  from = chance(2) ? 0 : ARENA - (n - 1) * s_step - (outer - 1) * s_outer - each;
-    const int64_t  low = at < 64 ? 0 : at - 64, high = tg_min(at + size + 64, ARENA);
-    const bool     small = each <= SMALL && outer * each <= CHUNK && rows > 1 && cols > 1;
-    const bool     wants = can && small && n * outer >= FEWEST;
-    memset(dst_arena + low, 0x5a, (size_t)(high - low));
-    memset(want_arena + low, 0x5a, (size_t)(high - low));
-    for (int64_t i = 0; i < n && wants; i++)
-        naive(want_arena + at + i * d_step, src_arena + from + i * s_step, &b, width);
-    const bool moved = tg_transpose_together(m, dst_arena + at, src_arena + from, &b, n, d_step, s_step);
-    tg_stream_end();
-    if (moved == wants && memcmp(dst_arena + low, want_arena + low, (size_t)(high - low)) == 0) return;
-    fail_msg("%s stream %d: %lld times %lld matrices of %lld x %lld, %lld and %lld bytes apart: %s", m->name, m->stream,
-             (long long)n, (long long)outer, (long long)rows, (long long)cols, (long long)d_outer, (long long)s_outer,
-             moved == wants ? "other bytes" : "moved, or not");
-}
-
-static void test_groups(void **state) {
-    (void)state;
-    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
-        for (int32_t width = 1; width <= 16; width++)
-            for (int times = 0; times < 400; times++) {
-                tg_mover   m;
-                const bool can = (masks[i] & TG_CPU_AVX512) != 0;
-                if ((masks[i] & ~tg_cpu_features()) != 0 || (is_uneven(width) && !can)) continue;
-                assert_true(tg_mover_transpose(&m, width, masks[i], chance(2), chance(2)));
-                m.to_dst = false; /* rows that take turns go another way */
-                check_groups(&m, can);
-            }
-}
-
 static void test_together(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
@@ -622,7 +579,6 @@ int main(void) {
         cmocka_unit_test(test_pieces),
         cmocka_unit_test(test_packed_runs),
         cmocka_unit_test(test_together),
-        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_variants),
         cmocka_unit_test(test_no_such_width),
         cmocka_unit_test(test_rows),

@@ -145,35 +145,6 @@ static void test_carried_tiles(void **state) {
     }
 }
 
-/* Small matrices: those of whole lines, and those whose lines are lost until the next ones are read, follow src. */
-static void test_groups(void **state) {
-    (void)state;
-    static const struct {
-        const char *dst, *src;
-        int64_t     outer, step; /* of a block: how many matrices, bytes of src from one to the next */
-    } moves[] = {
-        {"u8[8,64,8,60]{0,2,3,1}", "u8[8,64,8,60]{2,0,1,3}", 64, 64},       /* whole lines */
-        {"f16[4,20,3,1100]{0,2,3,1}", "f16[4,20,3,1100]{2,0,1,3}", 10, 24}, /* 240 bytes at once */
-        {"f16[4,20,3,500]{0,2,3,1}", "f16[4,20,3,500]{2,0,1,3}", 500, 480}, /* they keep to the cache */
-        {"u8[4,32768,2,24]{0,2,3,1}", "u8[4,32768,2,24]{2,0,1,3}", 32, 8},  /* they crowd it: 256 KiB apart */
-        {"u8[12,20,14,1100]{0,2,3,1}", "u8[12,20,14,1100]{2,0,1,3}", 0, 3360}, /* 168 bytes, as long as any run */
-    };
-    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
-        const tg_layout      d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
-        const tg_plan_params params = {.dst = &d, .src = &s, .without = tg_cpu_features() & TG_CPU_CLAIMS};
-        tg_tuning            t = tg_default_tuning;
-        tg_plan              p;
-        if ((tg_cpu_features() & TG_CPU_AVX512) == 0) return;
-        t.far_bytes = t.stream_bytes = 0;
-        assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
-        const tg_block *b = &tg_plan_see(&p)->as.nest.box[0].block;
-        if (b->src_outer != moves[i].step || (moves[i].outer > 0 && b->outer != moves[i].outer))
-            fail_msg("%s to %s: %lld matrices, %lld bytes apart", moves[i].src, moves[i].dst, (long long)b->outer,
-                     (long long)b->src_outer);
-        check_far(&d, &s);
-    }
-}
-
 /* By definition: of n lines, how many are in the set that has the most of them? */
 static int64_t most_in_a_set(int64_t step, int64_t n) {
     enum { SETS = 2048, LINE = 64 };
@@ -205,7 +176,6 @@ int main(void) {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_carried),
         cmocka_unit_test(test_carried_tiles),
-        cmocka_unit_test(test_groups),
         cmocka_unit_test(test_crowds),
     };
     random_state = 20261127;

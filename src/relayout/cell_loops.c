@@ -1,0 +1,148 @@
+/* Cells: the innermost loops of both sides, where they are the same ones (kernels/cells.h).
+ *
+ * Loops go on from neighbours in dst, and in src; where, at some length, those of both sides are the same, in whatever
+ * order, all that lies between is one run of memory on both sides whose elements change places:
+ *
+ *     u8[8,4,8,700,700]{0,1,2,3,4} to {2,1,0,4,3}
+ *     (n, dst, src) in dst       (8, 1, 32) (4, 8, 8) (8, 32, 1) | (700, 256, 179200) ...
+ *     in src                     (8, 32, 1) (4, 8, 8) (8, 1, 32) | (700, 179200, 256) ...
+ *     cells of 256 bytes
+ *
+ * A block is cells that follow each other on both sides, and two more loops of them. Those loops are not counted by
+ * the block, and come behind the loops of the box, as those of a tile's columns do. */
+#include "base/checked.h"
+#include "kernels/cells.h"
+#include "relayout/box.h"
+
+enum {
+    LEAST_MOVE = 4096, /* bytes: less is not worth a list */
+    BLOCKS_WANTED = 8,
+    GROUP_READ = 256,  /* bytes of cells that follow each other in src and are moved at once */
+    MANY_LINES = 1000
+};
+
+/* The longest cell, of so many bytes at most, innermost loop first as they are in dst; it has no loops if there is
+ * none. */
+typedef struct cell {
+    int64_t unit, bytes; /* of neighbours on both sides; of all */
+    int32_t n, index[TG_TILE_LOOPS];
+} cell;
+
+static void find_cell(const tg_draft *d, cell *c, int64_t most) {
+    uint64_t in_dst = 0, in_src = 0;
+    int64_t  dst = c->unit, src = c->unit;
+    c->n = 0;
+    for (int32_t n = 0; n < TG_TILE_LOOPS;) {
+        const int32_t i = tg_draft_find_dst(d, dst), k = tg_draft_find_src(d, src);
+        if (i == TG_NO_LOOP || k == TG_NO_LOOP || d->loop[i].n > most / dst || d->loop[k].n > most / src) break;
+        if (i == k && in_dst == in_src) break; /* cells follow each other on both sides */
+        c->index[n++] = i;
+        in_dst |= (uint64_t)1 << i;
+        in_src |= (uint64_t)1 << k;
+        dst *= d->loop[i].n;
+        src *= d->loop[k].n;
+        if (in_dst != in_src) continue;
+        c->n = n;
+        c->bytes = dst;
+    }
+}
+
+/* The walk along cells. Those that are whole lines of dst leave one by one, and src is read from end to end (a Zen 4,
+ * 256 MiB, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85 -> 1.15). Of
+ * others some that follow each other in src go at once, unless those that go on in dst keep to the second-level cache
+ * until the next ones of their lines are read: many do not, nor do some whose lines crowd it twice over ([2048,2048] of
+ * 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36 0.41 -> 0.62; but 768 of
+ * 12 0.41 and 0.31). */
+static bool leave_cache(const tg_loop *on_dst) {
+    return on_dst->n >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n / 2);
+}
+
+/* Up to so many steps of loop `index` go into the block; what these make of it, in cells. */
+static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_t most) {
+    tg_block *const b = &d->box->block;
+    if (index == TG_NO_LOOP) return 1;
+    const tg_loop l = d->loop[index];
+    const int64_t n = tg_min(l.n, tg_max(most, 1));
+    if (which == TG_BLOCK_ROWS) {
+        b->rows = n;
+        b->dst_row = l.dst;
+        b->src_row = l.src;
+    } else if (which == TG_BLOCK_OUTER) {
+        b->outer = n;
+        b->dst_outer = l.dst;
+        b->src_outer = l.src;
+    } else {
+        b->cols = n;
+    }
+    tg_draft_take_chunks(d, index, n, which);
+    return n;
+}
+
+static void take_walk(tg_draft *d, int64_t bytes) {
+    const tg_tuning *t = d->pair->tuning;
+    const int64_t    all = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
+    int64_t          room = tg_max(tg_max(tg_min(all / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min) / bytes, 1);
+    const int32_t    both = tg_draft_find_dst(d, bytes);
+    if (both != TG_NO_LOOP && d->loop[both].src == bytes) {
+        const int64_t n = d->loop[both].n;
+        room /= take_loop(d, TG_BLOCK_COLS, both, room);
+        bytes *= n;
+    }
+    const int32_t on_src = tg_draft_find_src(d, bytes), on_dst = tg_draft_find_dst(d, bytes);
+    const bool    around = tg_turns_around(d->plan);
+    const bool    parts = around && bytes <= GROUP_READ / 2 && on_dst != TG_NO_LOOP && leave_cache(&d->loop[on_dst]);
+    if (around && on_src != TG_NO_LOOP && tg_leaves_whole(d, bytes)) {
+        room /= take_loop(d, TG_BLOCK_ROWS, on_src, room);
+        (void)take_loop(d, TG_BLOCK_OUTER, on_dst, room);
+    } else if (parts && on_src != TG_NO_LOOP) {
+        room /= take_loop(d, TG_BLOCK_ROWS, on_src, GROUP_READ / bytes);
+        (void)take_loop(d, TG_BLOCK_OUTER, on_dst, room);
+    } else {
+        room /= take_loop(d, TG_BLOCK_ROWS, on_dst, room);
+        (void)take_loop(d, TG_BLOCK_OUTER, on_src, room);
+    }
+}
+
+static bool can_have_cells(const tg_draft *d) {
+    const bool whole = d->dst_width > 0 && d->src_width > 0 && !d->converts && !d->loose && !d->plan->combines;
+    return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
+}
+
+/* Long cells have shuffles for each vector of src and each of dst. Two loops are faster as squares if either side's
+ * runs are lines of the cache. (A Zen 4, x memcpy, 256 MiB, before and as cells: 512 bytes, [8,8,8] of one 0.15
+ * and 1.09, [16,16] of two 0.42 and 1.10, [16,8] of four 1.22 and 1.08, [8,32] of two 1.51 and 1.25, [4,4,4] of eight
+ * 0.47 and 1.11, in a cache 0.43 and 0.36; 324, [9,9] of four 0.13 and 0.52, but in a cache 288, [8,9], 0.55 and 0.38;
+ * 1024, [16,4,16] of one 0.30 and 0.49, [32,32] of one 0.36 and 0.50, [16,32] of two 1.44 and 0.51, [9,63] of one 1.15
+ * and 0.51, [4,8,8] of four 0.65 and 0.48; in a cache none. Without AVX-512, in a cache, [8,8] of four 0.69 and 0.19,
+ * [8,9] of two 0.06 and 0.11.) */
+static bool pays(const tg_draft *d, const cell *c) {
+    enum { SHORT = 256, MEDIUM = 512, BRIEF_RUN = 32, SHORT_VECTOR = 32 };
+    const bool    memory = tg_turns_around(d->plan) && d->plan->bytes >= d->pair->tuning->memory_bytes;
+    const bool    squares = c->n == 2;
+    const int64_t a = d->loop[c->index[0]].n * c->unit, b = d->loop[c->index[1]].n * c->unit, run = tg_max(a, b);
+    if (squares && (d->pair->cpu & TG_CPU_AVX512) == 0) return tg_min(a, b) < SHORT_VECTOR && c->bytes <= SHORT;
+    if (c->bytes <= SHORT) return true;
+    if (c->bytes <= MEDIUM) return !squares || (run < TG_LINE_BYTES && (memory || c->unit == 1));
+    return memory && (squares ? c->unit == 1 && run <= BRIEF_RUN : c->unit <= 2);
+}
+
+int64_t tg_draft_cell(tg_draft *d) {
+    cell c = {.unit = tg_max(d->run, 1) * d->dst_width};
+    if (!can_have_cells(d)) return 0;
+    find_cell(d, &c, TG_CELL_BYTES);
+    if (c.n < 2 || !pays(d, &c)) return 0;
+    for (int32_t i = 0; i < c.n; i++) {
+        d->cols[i] = d->loop[c.index[i]];
+        tg_draft_take(d, c.index[i]);
+    }
+    d->ncols = c.n;
+    d->box->route = TG_ROUTE_CELLS;
+    return c.bytes;
+}
+
+void tg_draft_cells(tg_draft *d, int64_t bytes) {
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = bytes, .src_col = bytes};
+    d->box->family = TG_FAMILY_CELLS;
+    d->box->width = (int32_t)bytes;
+    take_walk(d, bytes);
+}

@@ -1,0 +1,250 @@
+/* Cells (kernels/cells.h, relayout/cell_loops.c): their movers against plain loops, between guard pages, for every
+ * processor mask; which moves have them; and that all bytes of such moves are right. */
+#define _GNU_SOURCE
+#include "checked_move.h"
+#include "kernels/cells.h"
+#include "kernels/stream.h"
+#include "layouts.h"
+#include "unchecked.h"
+
+enum { ARENA = 1 << 18 };
+#include "arenas.h"
+
+static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG_CPU_NEON};
+
+/* ---- movers ---- */
+
+enum { MOST_LOOPS = 5 };
+
+/* Neighbours, and loops as they go on in dst, with steps of src. */
+typedef struct shape {
+    int64_t unit, bytes;
+    int32_t n;
+    int64_t count[MOST_LOOPS], step[MOST_LOOPS];
+} shape;
+
+/* Loops that go on in src in another order. */
+static shape random_shape(void) {
+    shape   c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .n = 0};
+    int32_t order[MOST_LOOPS];
+    c.bytes = c.unit;
+    for (int32_t want = 1 + (int32_t)random_below(MOST_LOOPS); c.n < want; c.n++) {
+        const int64_t room = TG_CELL_BYTES / c.bytes, some = 1 + random_below(random_below(3) == 0 ? room : 8);
+        c.count[c.n] = some < room ? some : room;
+        c.bytes *= c.count[c.n];
+    }
+    for (int32_t i = 0; i < c.n; i++) {
+        const int32_t k = (int32_t)random_below(i + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    int64_t step = c.unit;
+    for (int32_t i = 0; i < c.n; i++) {
+        c.step[order[i]] = step;
+        step *= c.count[order[i]];
+    }
+    return c;
+}
+
+TG_UNCHECKED static void naive_cell(uint8_t *dst, const uint8_t *src, const shape *c) {
+    for (int64_t i = 0; i < c->bytes; i++) {
+        int64_t rest = i / c->unit, from = i % c->unit;
+        for (int32_t k = 0; k < c->n; k++) {
+            from += rest % c->count[k] * c->step[k];
+            rest /= c->count[k];
+        }
+        dst[i] = src[from];
+    }
+}
+
+/* Rows of cells at both ends of the arenas, or anywhere, and often at lines. */
+static void check_block(uint32_t cpu, bool stream, bool far) {
+    const shape   c = random_shape();
+    const int64_t most = ARENA / 8 / c.bytes, cols = random_below(2) == 0 ? 1 : 1 + random_below(most < 40 ? most : 40);
+    const int64_t row = cols * c.bytes, unit = random_below(2) == 0 ? 64 : 1;
+    const int64_t rows = 1 + random_below(ARENA / (row + 64) < 9 ? ARENA / (row + 64) : 9);
+    const int64_t d_row = (row + (random_below(2) == 0 ? 0 : random_below(64)) + unit - 1) / unit * unit,
+                  s_row = row + (random_below(2) == 0 ? 0 : random_below(64));
+    const int64_t outer = ARENA / (rows * (d_row > s_row ? d_row : s_row)) < 2 ? 1 : 1 + random_below(2);
+    const int64_t d_size = (outer * rows - 1) * d_row + row, s_size = (outer * rows - 1) * s_row + row;
+    const int64_t at = random_below(2) == 0 ? random_below((ARENA - d_size) / unit + 1) * unit : ARENA - d_size;
+    const int64_t from = random_below(2) == 0 ? random_below(ARENA - s_size + 1) : ARENA - s_size;
+    /* outer is also walked backwards in src */
+    const bool     back = outer > 1 && random_below(3) == 0;
+    const tg_block b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = rows * d_row, .dst_row = d_row,
+                        .dst_col = c.bytes, .src_outer = back ? -rows * s_row : rows * s_row, .src_row = s_row,
+                        .src_col = c.bytes};
+    const uint8_t *const s = src_arena + from + (back ? (outer - 1) * rows * s_row : 0);
+    tg_cells             cells;
+    tg_mover             m;
+    assert_true(tg_mover_cells(&m, cpu, stream, far));
+    tg_cells_begin(&cells, c.unit);
+    for (int32_t i = 0; i < c.n; i++) tg_cells_loop(&cells, c.count[i], c.step[i]);
+    assert_int_equal(cells.bytes, c.bytes);
+    tg_cells_end(&cells, random_below(2) == 0 ? cols : TG_CELL_BYTES / c.bytes, &m);
+    memset(dst_arena, 0x5a, ARENA);
+    memset(want_arena, 0x5a, ARENA);
+    for (int64_t o = 0; o < outer; o++)
+        for (int64_t r = 0; r < rows; r++)
+            for (int64_t i = 0; i < cols; i++)
+                naive_cell(want_arena + at + o * b.dst_outer + r * d_row + i * c.bytes,
+                           s + o * b.src_outer + r * s_row + i * c.bytes, &c);
+    assert_null(tg_mover_run(&m, dst_arena + at, s, &b));
+    tg_stream_end();
+    if (memcmp(dst_arena, want_arena, ARENA) == 0) return;
+    int64_t i = 0;
+    while (dst_arena[i] == want_arena[i]) i++;
+    fail_msg(
+        "%s stream %d far %d: %lld x %lld x %lld cells of %lld bytes, %d loops, rows %lld and %lld apart: byte %lld",
+        m.name, stream, far, (long long)outer, (long long)rows, (long long)cols, (long long)c.bytes, (int)c.n,
+        (long long)d_row, (long long)s_row, (long long)(i - at));
+}
+
+static void test_movers(void **state) {
+    (void)state;
+    enum { TIMES = 3000 };
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
+        for (int times = 0; times < TIMES / SAMPLED && (masks[i] & ~tg_cpu_features()) == 0; times++)
+            check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0);
+}
+
+/* ---- plans ---- */
+
+static tg_box box_of(const char *dst, const char *src, bool around) {
+    const tg_layout      d = layout_of(dst), s = layout_of(src);
+    const tg_plan_params params = {.dst = &d, .src = &s, .without = tg_cpu_features() & TG_CPU_CLAIMS};
+    tg_tuning            t = tg_default_tuning;
+    tg_plan              p;
+    if (around) t.far_bytes = t.stream_bytes = t.memory_bytes = 0;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+    return tg_plan_see(&p)->as.nest.box[0];
+}
+
+typedef enum moved { CELLS, TURNED, NEITHER } moved; /* as they are; as wide elements; no cells */
+
+static moved way_of(const char *dst, const char *src, bool around) {
+    const tg_box box = box_of(dst, src, around);
+    return box.route != TG_ROUTE_CELLS ? NEITHER : box.family == TG_FAMILY_CELLS ? CELLS : TURNED;
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        moved       around, cached; /* with AVX-512 */
+    } moves[] = {
+        {"u8[8,4,8,20,30]{2,1,0,4,3}", "u8[8,4,8,20,30]{0,1,2,3,4}", CELLS, CELLS},
+        {"f16[2,3,2,20,30]{2,1,0,4,3}", "f16[2,3,2,20,30]{0,1,2,3,4}", CELLS, CELLS}, /* 24 bytes are cells, */
+        {"u8[2,3,2,20,30]{2,1,0,4,3}", "u8[2,3,2,20,30]{0,1,2,3,4}", TURNED, TURNED}, /* 12 elements, */
+        {"f32[2,2,20,30]{1,0,3,2}", "f32[2,2,20,30]{0,1,2,3}", TURNED, TURNED}, /* and 16 of all processors */
+        {"u8[2,3,2,3000]{2,1,0,3}", "u8[2,3,2,3000]{0,1,2,3}", CELLS, CELLS}, /* nothing to turn */
+        {"u8[3,5,4,20,30]{0,2,1,4,3}", "u8[3,5,4,20,30]{0,1,2,3,4}", CELLS, CELLS}, /* pixels change places */
+        {"u8[32,5,4,20,30]{0,2,1,4,3}", "u8[32,5,4,20,30]{0,1,2,3,4}", NEITHER, NEITHER}, /* long runs do */
+        {"u8[8,8,8,20,30]{2,1,0,4,3}", "u8[8,8,8,20,30]{0,1,2,3,4}", CELLS, CELLS}, /* 512 bytes */
+        {"f64[4,4,4,20,30]{2,1,0,4,3}", "f64[4,4,4,20,30]{0,1,2,3,4}", CELLS, CELLS},
+        {"u8[16,32,20,30]{1,0,3,2}", "u8[16,32,20,30]{0,1,2,3}", CELLS, CELLS},
+        {"f16[16,16,20,30]{1,0,3,2}", "f16[16,16,20,30]{0,1,2,3}", CELLS, NEITHER}, /* squares */
+        {"f16[8,32,20,30]{1,0,3,2}", "f16[8,32,20,30]{0,1,2,3}", NEITHER, NEITHER}, /* of whole lines */
+        {"f32[9,9,20,30]{1,0,3,2}", "f32[9,9,20,30]{0,1,2,3}", CELLS, NEITHER},
+        {"f32[8,16,20,30]{1,0,3,2}", "f32[8,16,20,30]{0,1,2,3}", NEITHER, NEITHER},
+        {"f16[8,8,8,20,30]{2,1,0,4,3}", "f16[8,8,8,20,30]{0,1,2,3,4}", CELLS, NEITHER}, /* 1024 bytes */
+        {"f32[8,8,4,20,30]{2,1,0,4,3}", "f32[8,8,4,20,30]{0,1,2,3,4}", NEITHER, NEITHER},
+        {"u8[32,32,20,30]{1,0,3,2}", "u8[32,32,20,30]{0,1,2,3}", CELLS, NEITHER},
+        {"u8[11,10,10,20,30]{2,1,0,4,3}", "u8[11,10,10,20,30]{0,1,2,3,4}", NEITHER, NEITHER}, /* 1100 */
+        {"u8[8,4,8,4,4]{2,1,0,4,3}", "u8[8,4,8,4,4]{0,1,2,3,4}", CELLS, CELLS}, /* 4 KiB */
+        {"u8[8,4,8,4,3]{2,1,0,4,3}", "u8[8,4,8,4,3]{0,1,2,3,4}", NEITHER, NEITHER},
+        {"u8[8,5,8,20,30]{2,1,0,4,3}", "u8[8,5,8,20,30] strides=[1,9,48,30000,400]", NEITHER, NEITHER},
+    };
+    if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const moved around = way_of(moves[i].dst, moves[i].src, true),
+                    cached = way_of(moves[i].dst, moves[i].src, false);
+        if (around != moves[i].around || cached != moves[i].cached)
+            fail_msg("%s to %s: %d around the caches, %d into them", moves[i].src, moves[i].dst, (int)around,
+                     (int)cached);
+        const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+        check_far(&d, &s);
+        check_move(&d, &s);
+    }
+}
+
+/* Those of whole lines, and those whose lines are lost until the next ones are read, follow src; cells that follow each
+ * other on both sides are columns. */
+static void test_walks(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        int64_t     cols, rows, d_row, s_row; /* of a block */
+    } moves[] = {
+        {"u8[8,64,8,60]{0,2,3,1}", "u8[8,64,8,60]{2,0,1,3}", 1, 64, 3840, 64},       /* whole lines */
+        {"f16[4,20,3,1100]{0,2,3,1}", "f16[4,20,3,1100]{2,0,1,3}", 1, 10, 26400, 24}, /* 240 bytes at once */
+        {"f16[4,20,3,500]{0,2,3,1}", "f16[4,20,3,500]{2,0,1,3}", 1, 500, 24, 480},   /* they keep to the cache */
+        {"u8[6,32768,4,24]{0,2,3,1}", "u8[6,32768,4,24]{2,0,1,3}", 1, 10, 576, 24},  /* they crowd it: 768 KiB apart */
+        {"u8[12,20,14,1100]{0,2,3,1}", "u8[12,20,14,1100]{2,0,1,3}", 1, 1100, 168, 3360}, /* as long as any run */
+        {"f16[4,3,20,30]{0,1,2,3}", "f16[4,3,20,30]{1,0,2,3}", 600, 1, 0, 0},
+        {"f16[4,3,20,7,5]{0,1,2,4,3}", "f16[4,3,20,7,5]{1,0,2,3,4}", 20, 5, 480, 3360},
+    };
+    if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_box         box = box_of(moves[i].dst, moves[i].src, true);
+        const tg_block *const b = &box.block;
+        if (box.route == TG_ROUTE_CELLS && b->rows == moves[i].rows && b->cols == moves[i].cols &&
+            (b->rows == 1 || (b->dst_row == moves[i].d_row && b->src_row == moves[i].s_row)))
+            continue;
+        fail_msg("%s to %s: route %d, %lld x %lld cells, rows %lld and %lld apart", moves[i].src, moves[i].dst,
+                 (int)box.route, (long long)b->rows, (long long)b->cols, (long long)b->dst_row, (long long)b->src_row);
+    }
+}
+
+/* Inner dimensions change places, and outer ones do. */
+static void test_bytes(void **state) {
+    (void)state;
+    enum { MOST_DIMS = 8, TIMES = 300 };
+    static const char *const types[] = {"u8", "u8", "f16", "f32", "f64"};
+    int                      found[3] = {0};
+    for (int times = 0; times < TIMES / SAMPLED; times++) {
+        const bool few = times % 3 == 0; /* bytes of a cell */
+        const int  inner = few ? 2 : 2 + (int)random_below(4), outer = few ? 2 : (int)random_below(4),
+                   dims = inner + outer;
+        char      text[3][120];
+        int       order[MOST_DIMS], used[3] = {0};
+        int64_t   all = 1;
+        used[0] = snprintf(text[0], sizeof text[0], "%s[", types[random_below(5)]);
+        for (int i = 0; i < dims; i++) {
+            const int64_t most = few ? 3 : inner == 2 ? 12 : 5, room = 20000 / all + 1;
+            const int64_t n = i < inner ? 1 + random_below(most) : 1 + random_below(room) % (few ? 90 : 40);
+            all *= n;
+            used[0] += snprintf(text[0] + used[0], sizeof text[0] - (size_t)used[0], "%d%s", (int)n,
+                                i + 1 < dims ? "," : "]");
+        }
+        for (int side = 1; side < 3; side++) {
+            for (int i = 0; i < dims; i++) {
+                const int first = i < inner ? 0 : inner, k = first + (int)random_below(i - first + 1);
+                order[i] = order[k];
+                order[k] = i;
+            }
+            used[side] = snprintf(text[side], sizeof text[side], "%s{", text[0]);
+            for (int i = 0; i < dims; i++)
+                used[side] += snprintf(text[side] + used[side], sizeof text[side] - (size_t)used[side], "%d%s",
+                                       order[i], i + 1 < dims ? "," : "}");
+        }
+        const tg_layout d = layout_of(text[1]), s = layout_of(text[2]);
+        found[way_of(text[1], text[2], true)]++;
+        check_far(&d, &s);
+        check_move(&d, &s);
+    }
+    assert_true(found[NEITHER] > 0);
+    if (SAMPLED == 1 && (tg_cpu_features() & TG_CPU_AVX512) != 0) assert_true(found[CELLS] >= 50 && found[TURNED] >= 5);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_movers),
+        cmocka_unit_test(test_chosen),
+        cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_bytes),
+    };
+    random_state = 20261128;
+    return cmocka_run_group_tests_name("cells", tests, set_up, tear_down);
+}
