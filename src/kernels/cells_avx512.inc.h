@@ -11,7 +11,7 @@
 
 /* Where cells are, or as many side by side as go together. */
 typedef struct cell_walk {
-    int64_t   bytes;                    /* of these */
+    int64_t   bytes, line;              /* of these; of each line, if there are several */
     int64_t   n, d_step, s_step;        /* how many times, and how far from one to the next */
     int64_t   groups, d_group, s_group; /* all of that so many times */
     int64_t   ahead;                    /* so many bytes ahead in src lines are fetched, or 0 */
@@ -20,13 +20,15 @@ typedef struct cell_walk {
 
 /* All cells of the list, and what vectors have of them. */
 static void list_vectors(tg_cells *c) {
-    _Alignas(64) uint16_t place[TG_CELL_BYTES];
-    const int64_t all = c->together * c->bytes;
+    _Alignas(64) uint16_t place[TG_CELL_BYTES], back[TG_CELL_BYTES] = {0};
+    const uint16_t *const of_dst = c->to_lines ? back : place;
+    const int64_t         all = c->together * c->bytes, n = c->to_lines && c->lines > 1 ? c->lines * 64 : all;
     for (int64_t i = 0; i < c->bytes; i++) place[i] = c->place[i];
-    for (int64_t i = c->bytes; i < all; i++) place[i] = (uint16_t)(place[i - c->bytes] + c->bytes);
+    for (int64_t i = c->bytes; i < all; i++) place[i] = (uint16_t)(place[i - c->bytes] + c->line);
     for (int64_t i = all; i % 64 != 0; i++) place[i] = 0;
-    for (int64_t j = 0; j * 64 < all; j++) {
-        const __m512i low = _mm512_load_si512(place + j * 64), high = _mm512_load_si512(place + j * 64 + 32);
+    for (int64_t i = 0; c->to_lines && i < all; i++) back[place[i]] = (uint16_t)i;
+    for (int64_t j = 0; j * 64 < n; j++) {
+        const __m512i low = _mm512_load_si512(of_dst + j * 64), high = _mm512_load_si512(of_dst + j * 64 + 32);
         _mm512_store_si512(c->low + j * 64, low_bytes(low, high));
         for (int k = 0; k < TG_CELL_VECTORS; k++) c->from[j][k] = in_vector(low, high, k);
     }
@@ -66,21 +68,24 @@ TG_NO_CHECKS TG_INLINE void move_few(int vectors, uint8_t *d, const uint8_t *s, 
         }
 }
 
-/* Up to `most` vectors: src is in registers. */
+/* Up to `most` vectors of src, which are in registers, wherever they begin. */
 TG_NO_CHECKS TG_INLINE void move_many(int most, uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
     const cell_walk a = *w;
     const int64_t   d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
-    const int64_t   vectors = tg_ceil_div(a.bytes, 64);
+    const int64_t   vectors = tg_ceil_div(a.bytes, 64), sources = c->lines > 1 ? c->lines : vectors;
     const __mmask64 end = V(first_bytes)((a.bytes - 1) % 64 + 1);
     __mmask64       reads[TG_CELL_VECTORS];
-    for (int k = 0; k < most; k++) reads[k] = k + 1 < vectors ? ~(__mmask64)0 : k + 1 == vectors ? end : 0;
+    for (int k = 0; k < most; k++) {
+        reads[k] = k + 1 < sources ? ~(__mmask64)0 : k + 1 == sources ? end : 0;
+        if (c->lines > 1 && k < sources) reads[k] = V(first_bytes)(a.line);
+    }
     for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
         for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
             __m512i in[TG_CELL_VECTORS];
             TG_UNROLL
             for (int k = 0; k < most; k++) {
-                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + k * 64);
-                if (a.ahead != 0) TG_FETCH(s + k * 64 + a.ahead);
+                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + c->at[k]);
+                if (a.ahead != 0) TG_FETCH(s + c->at[k] + a.ahead);
             }
             for (int64_t j = 0; j < vectors; j++) {
                 const __m512i low = _mm512_load_si512(c->low + j * 64);
@@ -95,8 +100,34 @@ TG_NO_CHECKS TG_INLINE void move_many(int most, uint8_t *d, const uint8_t *s, co
         }
 }
 
+/* Cells of up to four vectors to lines. */
+TG_NO_CHECKS static void move_to_lines(uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
+    const cell_walk a = *w;
+    const int64_t   d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
+    const __mmask64 line = V(first_bytes)(a.line);
+    __mmask64       reads[FEW_VECTORS];
+    for (int k = 0; k < FEW_VECTORS; k++) reads[k] = V(first_bytes)(tg_min(tg_max(a.bytes - k * 64, 0), 64));
+    for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
+        for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
+            __m512i in[FEW_VECTORS];
+            TG_UNROLL
+            for (int k = 0; k < FEW_VECTORS; k++) {
+                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + k * 64);
+                if (a.ahead != 0) TG_FETCH(s + k * 64 + a.ahead);
+            }
+            for (int64_t j = 0; j < c->lines; j++) {
+                const __m512i low = _mm512_load_si512(c->low + j * 64);
+                __m512i       out = _mm512_permutexvar_epi8(low, in[0]);
+                TG_UNROLL
+                for (int k = 1; k < FEW_VECTORS; k++)
+                    out = _mm512_mask_permutexvar_epi8(out, c->from[j][k], low, in[k]);
+                _mm512_mask_storeu_epi8(d + c->at[j], line, out);
+            }
+        }
+}
+
 static void move_walk(uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
-    switch (tg_ceil_div(w->bytes, 64)) {
+    switch (c->lines > 1 ? 0 : tg_ceil_div(w->bytes, 64)) {
 #define VECTORS(n)                                      \
     case n:                                             \
         if (w->stream) move_few(n, d, s, c, w, true);   \
@@ -107,11 +138,12 @@ static void move_walk(uint8_t *d, const uint8_t *s, const tg_cells *c, const cel
         VECTORS(3)
         VECTORS(4)
 #undef VECTORS
-    case 5:
-    case 6:
-    case 7:
-    case 8: move_many(8, d, s, c, w); break;
-    default: move_many(TG_CELL_VECTORS, d, s, c, w); break;
+    default:
+        if (c->to_lines) move_to_lines(d, s, c, w);
+        else if (w->bytes > 8 * 64) move_many(TG_CELL_VECTORS, d, s, c, w);
+        else if (c->lines > 4 || c->lines == 1) move_many(8, d, s, c, w);
+        else move_many(4, d, s, c, w);
+        break;
     }
 }
 
@@ -128,22 +160,28 @@ static int64_t fetch_ahead(const tg_mover *m, const tg_block *b, int64_t row) {
 
 static const uint8_t *cells_avx512(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const tg_cells *const c = m->cells;
-    const int64_t         row = b->cols * b->dst_col, some = c->together * c->bytes, whole = row / some * some;
-    cell_walk             w = {.bytes = some, .n = row / some, .d_step = some, .s_step = some, .groups = b->rows,
-                               .d_group = b->dst_row, .s_group = b->src_row, .ahead = fetch_ahead(m, b, row)};
-    w.stream = m->stream && some % 64 == 0 && tg_at_lines(d, b->dst_row | b->dst_outer, some);
-    if (row == some) { /* one walk */
-        w = (cell_walk){.bytes = some, .n = b->rows, .d_step = b->dst_row, .s_step = b->src_row, .groups = b->outer,
-                        .d_group = b->dst_outer, .s_group = b->src_outer, .ahead = w.ahead, .stream = w.stream};
+    const int64_t         n = b->cols * b->dst_col / dst_of(c), some = c->together, times = n / some, rest = n % some;
+    const int64_t         d_step = some * dst_of(c), s_step = some * src_of(c);
+    cell_walk             w = {.bytes = some * c->bytes, .line = some * c->line, .n = times, .d_step = d_step,
+                               .s_step = s_step, .groups = b->rows, .d_group = b->dst_row, .s_group = b->src_row};
+    w.ahead = fetch_ahead(m, b, n * src_of(c));
+    w.stream = m->stream && d_step % 64 == 0 && tg_at_lines(d, b->dst_row | b->dst_outer, d_step);
+    if (n == some) { /* one walk */
+        w.n = b->rows;
+        w.d_step = b->dst_row;
+        w.s_step = b->src_row;
+        w.groups = b->outer;
+        w.d_group = b->dst_outer;
+        w.s_group = b->src_outer;
         move_walk(d, s, c, &w);
         return NULL;
     }
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         move_walk(d, s, c, &w);
-        if (whole == row) continue;
-        const cell_walk rest = {.bytes = row - whole, .n = b->rows, .d_step = b->dst_row, .s_step = b->src_row,
-                                .groups = 1};
-        move_walk(d + whole, s + whole, c, &rest);
+        if (rest == 0) continue;
+        const cell_walk last = {.bytes = rest * c->bytes, .line = rest * c->line, .n = b->rows, .d_step = b->dst_row,
+                                .s_step = b->src_row, .groups = 1};
+        move_walk(d + times * d_step, s + times * s_step, c, &last);
     }
     return NULL;
 }

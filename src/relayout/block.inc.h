@@ -296,7 +296,7 @@ static bool choose_wide(tg_draft *d) {
     if (TG_MOSTLY(bytes >= TG_RUN_BYTES) || d->converts || d->tail > 0) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols != NONE && rows != NONE && may_be_cell(d, cols, rows, bytes) && choose_cells(d)) return true;
-    if (!tg_is_element(bytes)) return choose_uneven(d, bytes);
+    if (!tg_is_element(bytes)) return choose_uneven(d, bytes) || tg_draft_lined_cells(d, d->left);
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);
     else if (cols == NONE || rows == NONE || cols == rows) return false;
@@ -484,6 +484,7 @@ static bool share_lines(const tg_draft *d, const tile_side *cols, const tile_sid
 static bool choose_stage(tg_draft *d, uint64_t left, int32_t a, int32_t b, bool brief) {
     enum { LEAST_SIDE = 24 }; /* bytes */
     const bool narrow = brief && tg_min(d->loop[a].n, d->loop[b].n) * tile_width(d) < LEAST_SIDE;
+    if (brief && tg_draft_lined_cells(d, left)) return true;
     if (!narrow && tg_draft_panel(d, left)) return true;
     if (brief && tg_draft_twice(d, left, a, b)) return true;
     return narrow && tg_draft_panel(d, left);

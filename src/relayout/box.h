@@ -19,7 +19,6 @@
 #include "relayout/plan.h"
 
 enum {
-    TG_TILE_LOOPS = 8, /* on either side */
     TG_RUN_BYTES = 32  /* shorter runs are rather wide elements, if they can be */
 };
 
@@ -202,6 +201,8 @@ bool    tg_draft_panel(tg_draft *d, uint64_t left);
 int64_t tg_draft_cell(tg_draft *d);
 /* The block of cells that are moved as they are, of so many bytes. */
 void    tg_draft_cells(tg_draft *d, int64_t bytes);
+/* Makes the box one of cells that come from a few lines of src, of loops that are left, if there are such. */
+bool    tg_draft_lined_cells(tg_draft *d, uint64_t left);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

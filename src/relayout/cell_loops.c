@@ -8,6 +8,9 @@
  *     in src                     (8, 32, 1) (4, 8, 8) (8, 1, 32) | (700, 179200, 256) ...
  *     cells of 256 bytes
  *
+ * Where they are not the same, those of one side may be a run of a few lines of the other one, and what these have of
+ * it a run of theirs.
+ *
  * A block is cells that follow each other on both sides, and two more loops of them. Those loops are not counted by
  * the block, and come behind the loops of the box, as those of a tile's columns do. */
 #include "base/checked.h"
@@ -25,6 +28,7 @@ enum {
  * none. */
 typedef struct cell {
     int64_t unit, bytes; /* of neighbours on both sides; of all */
+    int64_t line;        /* of it, bytes that follow each other in src */
     int32_t n, index[TG_TILE_LOOPS];
 } cell;
 
@@ -43,7 +47,65 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
         src *= d->loop[k].n;
         if (in_dst != in_src) continue;
         c->n = n;
-        c->bytes = dst;
+        c->bytes = c->line = dst;
+    }
+}
+
+/* The step of a loop where cells have lines. */
+static int64_t line_step(const tg_loop *l, bool to_lines) { return to_lines ? l->dst : l->src; }
+
+static int32_t find_dense(const tg_draft *d, int64_t step, bool to_lines) {
+    return to_lines ? tg_draft_find_src(d, step) : tg_draft_find_dst(d, step);
+}
+
+/* Of the first n loops, those that go on from neighbours in lines are inside of these, the others count them; how many
+ * there are. */
+static int64_t find_lines(const tg_draft *d, cell *c, int32_t n, bool to_lines) {
+    uint64_t left = ((uint64_t)1 << n) - 1;
+    int64_t  lines = 1;
+    c->line = c->unit;
+    for (int32_t i = 0; i < n;) {
+        const tg_loop *const l = &d->loop[c->index[i]];
+        if ((left >> i & 1) == 0 || line_step(l, to_lines) != c->line) {
+            i++;
+            continue;
+        }
+        left &= ~((uint64_t)1 << i);
+        c->line *= l->n;
+        i = 0;
+    }
+    for (int32_t i = 0; i < n; i++) lines *= left >> i & 1 ? d->loop[c->index[i]].n : 1;
+    return lines;
+}
+
+/* Are cells out of lines worth it? Where lines go on in the next cell; or cells and lines are long, since those that
+ * follow each other in src are far apart in dst. (A Zen 4, x memcpy, before and as cells out of lines, n lines of so
+ * many bytes of each: going on, 256 MiB, 4 of 24 0.07 and 1.2, 6 of 4 0.59 and 0.83, 512 KiB, 4 of 24 0.25 and 0.63;
+ * else, of three loops, 256 MiB, 8 of 24 0.11 and 0.60, 512 KiB, 4 of 15 0.03 and 0.22, but 8 MiB, 4 of 8 0.36 and
+ * 0.13; of two, 256 MiB, 2 of 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16
+ * 0.39 and 0.17. Out of 10 to 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50.) */
+static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
+    enum { LEAST_LINE = 24, LEAST_CELL = 60, LEAST_ON = 3, MOST_LINE = 64 }; /* bytes */
+    const int32_t on = find_dense(d, c->bytes, to_lines);
+    if (c->line > MOST_LINE) return false;
+    if (on != TG_NO_LOOP && line_step(&d->loop[on], to_lines) == c->line) return c->line >= LEAST_ON;
+    return c->n > 2 ? c->bytes >= LEAST_CELL : !to_lines && c->line >= LEAST_LINE;
+}
+
+/* The longest one that comes from a few lines of src, or goes to a few lines of dst. */
+static void find_lined(const tg_draft *d, cell *c, bool to_lines) {
+    int64_t bytes[TG_TILE_LOOPS + 1] = {c->unit};
+    int32_t n = 0;
+    for (; n < TG_TILE_LOOPS; n++) {
+        const int32_t i = find_dense(d, bytes[n], to_lines);
+        if (i == TG_NO_LOOP || d->loop[i].n > TG_LINED_CELL / bytes[n]) break;
+        c->index[n] = i;
+        bytes[n + 1] = bytes[n] * d->loop[i].n;
+    }
+    for (c->n = n; c->n >= 2; c->n--) {
+        const int64_t lines = find_lines(d, c, c->n, to_lines);
+        c->bytes = bytes[c->n];
+        if (lines > 1 && lines <= TG_CELL_LINES && lines_pay(d, c, to_lines)) return;
     }
 }
 
@@ -53,8 +115,8 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
  * until the next ones of their lines are read: many do not, nor do some whose lines crowd it twice over ([2048,2048] of
  * 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36 0.41 -> 0.62; but 768 of
  * 12 0.41 and 0.31). */
-static bool leave_cache(const tg_loop *on_dst) {
-    return on_dst->n >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n / 2);
+static bool leave_cache(const tg_loop *on_dst, int64_t lines) {
+    return on_dst->n * lines >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n * lines / 2);
 }
 
 /* Up to so many steps of loop `index` go into the block; what these make of it, in cells. */
@@ -78,24 +140,26 @@ static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_
     return n;
 }
 
-static void take_walk(tg_draft *d, int64_t bytes) {
+static void take_walk(tg_draft *d, int64_t dst, int64_t src, int64_t lines) {
     const tg_tuning *t = d->pair->tuning;
     const int64_t    all = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
-    int64_t          room = tg_max(tg_max(tg_min(all / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min) / bytes, 1);
-    const int32_t    both = tg_draft_find_dst(d, bytes);
-    if (both != TG_NO_LOOP && d->loop[both].src == bytes) {
+    int64_t room =
+        tg_max(tg_max(tg_min(all / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min) / tg_max(dst, src), 1);
+    const int32_t    both = tg_draft_find_dst(d, dst);
+    if (both != TG_NO_LOOP && d->loop[both].src == src) {
         const int64_t n = d->loop[both].n;
         room /= take_loop(d, TG_BLOCK_COLS, both, room);
-        bytes *= n;
+        dst *= n;
+        src *= n;
     }
-    const int32_t on_src = tg_draft_find_src(d, bytes), on_dst = tg_draft_find_dst(d, bytes);
+    const int32_t on_src = tg_draft_find_src(d, src), on_dst = tg_draft_find_dst(d, dst);
     const bool    around = tg_turns_around(d->plan);
-    const bool    parts = around && bytes <= GROUP_READ / 2 && on_dst != TG_NO_LOOP && leave_cache(&d->loop[on_dst]);
-    if (around && on_src != TG_NO_LOOP && tg_leaves_whole(d, bytes)) {
+    const bool parts = around && dst <= GROUP_READ / 2 && on_dst != TG_NO_LOOP && leave_cache(&d->loop[on_dst], lines);
+    if (around && on_src != TG_NO_LOOP && tg_leaves_whole(d, dst)) {
         room /= take_loop(d, TG_BLOCK_ROWS, on_src, room);
         (void)take_loop(d, TG_BLOCK_OUTER, on_dst, room);
     } else if (parts && on_src != TG_NO_LOOP) {
-        room /= take_loop(d, TG_BLOCK_ROWS, on_src, GROUP_READ / bytes);
+        room /= take_loop(d, TG_BLOCK_ROWS, on_src, GROUP_READ / src);
         (void)take_loop(d, TG_BLOCK_OUTER, on_dst, room);
     } else {
         room /= take_loop(d, TG_BLOCK_ROWS, on_dst, room);
@@ -126,23 +190,53 @@ static bool pays(const tg_draft *d, const cell *c) {
     return memory && (squares ? c->unit == 1 && run <= BRIEF_RUN : c->unit <= 2);
 }
 
+static void take_cell(tg_draft *d, const cell *c) {
+    for (int32_t i = 0; i < c->n; i++) {
+        d->cols[i] = d->loop[c->index[i]];
+        tg_draft_take(d, c->index[i]);
+    }
+    d->ncols = c->n;
+    d->box->route = TG_ROUTE_CELLS;
+}
+
 int64_t tg_draft_cell(tg_draft *d) {
     cell c = {.unit = tg_max(d->run, 1) * d->dst_width};
     if (!can_have_cells(d)) return 0;
     find_cell(d, &c, TG_CELL_BYTES);
     if (c.n < 2 || !pays(d, &c)) return 0;
-    for (int32_t i = 0; i < c.n; i++) {
-        d->cols[i] = d->loop[c.index[i]];
-        tg_draft_take(d, c.index[i]);
-    }
-    d->ncols = c.n;
-    d->box->route = TG_ROUTE_CELLS;
+    take_cell(d, &c);
     return c.bytes;
 }
 
-void tg_draft_cells(tg_draft *d, int64_t bytes) {
-    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = bytes, .src_col = bytes};
+static void move_alone(tg_draft *d, const cell *c, bool to_lines) {
+    const int64_t dst = to_lines ? c->line : c->bytes, src = to_lines ? c->bytes : c->line;
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = dst, .src_col = src};
     d->box->family = TG_FAMILY_CELLS;
-    d->box->width = (int32_t)bytes;
-    take_walk(d, bytes);
+    d->box->width = (int32_t)c->unit;
+    take_walk(d, dst, src, to_lines ? 1 : c->bytes / c->line);
+}
+
+void tg_draft_cells(tg_draft *d, int64_t bytes) {
+    const cell c = {.unit = d->cols[0].dst, .bytes = bytes, .line = bytes};
+    move_alone(d, &c, false);
+}
+
+bool tg_draft_lined_cells(tg_draft *d, uint64_t left) {
+    const uint64_t taken = d->left;
+    cell           c = {.unit = tg_max(d->run, 1) * d->dst_width};
+    bool           to_lines = false;
+    if (!can_have_cells(d)) return false;
+    d->left = left;
+    find_lined(d, &c, to_lines);
+    if (c.n < 2) {
+        to_lines = true;
+        find_lined(d, &c, to_lines);
+    }
+    if (c.n < 2) {
+        d->left = taken;
+        return false;
+    }
+    take_cell(d, &c);
+    move_alone(d, &c, to_lines);
+    return true;
 }

@@ -5,10 +5,24 @@
 
 enum { STAGE_BYTES = 64 << 10, STAGE_LINES = 256, FEW_LINES = 128 };
 
-/* The list; of short cells as many as fill vectors, since they follow each other in lines of src. */
-static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loops, int64_t most, tg_mover *mover) {
-    tg_cells_begin(c, loops[0].dst);
-    for (int32_t i = 0; i < box->ncols; i++) tg_cells_loop(c, loops[i].n, loops[i].src);
+/* The list: of loops as they go on without a gap, in dst, or, of cells to lines, in src. Those inside of lines go on in
+ * these. */
+static void list_cell(tg_cells *c, const tg_loop *loops, int32_t n, int64_t unit, int64_t most, tg_mover *mover) {
+    const bool to_lines = loops[0].dst != unit;
+    int64_t    step[TG_TILE_LOOPS], line = unit;
+    bool       inside[TG_TILE_LOOPS] = {false};
+    for (int32_t i = 0; i < n; i++) step[i] = to_lines ? loops[i].dst : loops[i].src;
+    for (int32_t i = 0; i < n;) {
+        const bool goes_on = !inside[i] && step[i] == line;
+        inside[i] |= goes_on;
+        if (goes_on) line *= loops[i].n;
+        i = goes_on ? 0 : i + 1;
+    }
+    tg_cells_begin(c, unit, to_lines);
+    for (int32_t i = 0; i < n; i++) {
+        if (inside[i]) tg_cells_loop(c, loops[i].n, step[i]);
+        else tg_cells_lines(c, loops[i].n, step[i]);
+    }
     tg_cells_end(c, most, mover);
 }
 
@@ -19,7 +33,7 @@ static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     tg_block       b = box->block;
     tg_cells       list;
     tg_odometer    o;
-    list_cell(&list, box, loop + box->nloops, b.cols, &mover);
+    list_cell(&list, loop + box->nloops, box->ncols, box->width, b.cols, &mover);
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
@@ -46,7 +60,7 @@ static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
         stage.room = TG_STAGE_BYTES;
         stage.lines = FEW_LINES;
     }
-    list_cell(&list, box, loop + box->nloops, TG_CELL_BYTES / box->width, &cells);
+    list_cell(&list, loop + box->nloops, box->ncols, loop[box->nloops].dst, TG_CELL_BYTES / box->width, &cells);
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);

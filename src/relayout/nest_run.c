@@ -272,7 +272,7 @@ static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loo
     const int32_t last = box->nloops - 1;
     if (o->at[last] + 1 == loop[last].n) return;
     const uint8_t *const next = src + o->src + loop[last].src;
-    if (box->route == TG_ROUTE_PANEL) tg_panel_fetch(p, box, next);
+    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_panel_fetch(p, box, next);
     else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, next, b->cols);
     else tg_block_fetch(b, next, box->width);
 }
@@ -294,7 +294,8 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     b.pad = p->pad;
     tg_odometer_set(&o, box, loop, first);
     const bool together = go_together(p, box, loop, dst);
-    const bool fetches = box->route == TG_ROUTE_PANEL || fetches_tiles(p, box) || fetches_lines(p, box);
+    const bool fetches = box->route == TG_ROUTE_PANEL || (box->route == TG_ROUTE_TWICE && p->far) ||
+                         fetches_tiles(p, box) || fetches_lines(p, box);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
         if (fetches) fetch_next(p, box, loop, src, &b, &o);

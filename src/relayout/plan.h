@@ -24,6 +24,7 @@ enum {
     TG_PLAN_BOXES = 32, /* data and padding together */
     TG_PLAN_LOOPS = 128, /* of all boxes together */
     TG_BOX_LOOPS = 40,
+    TG_TILE_LOOPS = 8, /* on either side of a tile, and of a cell */
     TG_PLAN_MOVERS = 8,
     TG_TURN_SIDE = TG_LISTED_SIDE, /* rows, or lines, of a tile of route turn */
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
@@ -48,7 +49,7 @@ typedef enum tg_route {
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
     TG_ROUTE_LINES,    /* lines gathered, with others of padding between them, then transposed */
-    TG_ROUTE_CELLS,    /* up to 1024 bytes without a gap on both sides, rearranged by a list (cell_loops.c) */
+    TG_ROUTE_CELLS,    /* up to 1024 bytes without a gap, on one side at least, rearranged by a list (cell_loops.c) */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
                         * tiles) */
 } tg_route;

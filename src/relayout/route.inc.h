@@ -40,6 +40,7 @@ static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t 
     case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, width, cpu, stream, far);
     case TG_FAMILY_PACKED: return tg_mover_packed(out, width, cpu, stream, far);
     case TG_FAMILY_CELLS: return tg_mover_cells(out, cpu, stream, far);
+    case TG_FAMILY_TILES: return tg_mover_tiles(out, width, cpu, stream, far);
     default: return tg_mover_strided(out, width, cpu, stream, far);
     }
 }
@@ -131,20 +132,6 @@ TG_INLINE bool find_own(tg_draft *d, int32_t *out, bool stream) {
     return find_mover(d, out, d->box->family, width, stream, is_far(d));
 }
 
-/* Not find_mover's, which all plans call. */
-static bool find_tiles(tg_draft *d) {
-    tg_nest      *nest = &d->plan->as.nest;
-    const int32_t width = d->box->width;
-    int32_t       i = 0;
-    while (i < nest->nmovers && (nest->family[i] != TG_FAMILY_TILES || nest->width[i] != width)) i++;
-    d->box->mover = i;
-    if (i < nest->nmovers) return true;
-    if (i == TG_PLAN_MOVERS) return false;
-    (void)tg_mover_tiles(&nest->mover[i], width, d->pair->cpu, d->plan->stream_turned, d->plan->far);
-    keep_mover(d, TG_FAMILY_TILES, width);
-    return true;
-}
-
 /* For dst in the second-level cache, or both sides in the first one, and boxes whose mover writes dst itself; one that
  * is shared with another box's stage asks for lines of that in vain. */
 static bool claim_lines(tg_draft *d) {
@@ -229,7 +216,9 @@ static bool choose_tiles(tg_draft *d) {
     case TG_ROUTE_TWICE:
     case TG_ROUTE_PANEL: return choose_two_movers(d);
     case TG_ROUTE_CELLS: return choose_cell_movers(d);
-    default: return find_tiles(d) && claim_lines(d);
+    default:
+        return find_mover(d, &d->box->mover, TG_FAMILY_TILES, d->box->width, d->plan->stream_turned, d->plan->far) &&
+               claim_lines(d);
     }
 }
 

@@ -16,88 +16,117 @@ static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG
 
 enum { MOST_LOOPS = 5 };
 
-/* Neighbours, and loops as they go on in dst, with steps of src. */
+/* Neighbours, and loops as they go on without a gap, with steps of lines, of which there may be several. */
 typedef struct shape {
-    int64_t unit, bytes;
+    int64_t unit, bytes, line, lines;
     int32_t n;
+    bool    to_lines, counts[MOST_LOOPS]; /* counts: lines */
     int64_t count[MOST_LOOPS], step[MOST_LOOPS];
 } shape;
 
-/* Loops that go on in src in another order. */
-static shape random_shape(void) {
-    shape   c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .n = 0};
-    int32_t order[MOST_LOOPS];
-    c.bytes = c.unit;
+/* Loops that go on in lines in another order; of `pitch` bytes are lines. */
+static shape random_shape(bool lined, int64_t pitch) {
+    shape         c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .line = 0, .lines = 1};
+    const int64_t most = lined ? TG_LINED_CELL : TG_CELL_BYTES;
+    int32_t       order[MOST_LOOPS];
+    c.bytes = c.line = c.unit;
     for (int32_t want = 1 + (int32_t)random_below(MOST_LOOPS); c.n < want; c.n++) {
-        const int64_t room = TG_CELL_BYTES / c.bytes, some = 1 + random_below(random_below(3) == 0 ? room : 8);
+        const bool    counts = lined && random_below(2) == 0;
+        const int64_t limit = !lined ? most : counts ? TG_CELL_LINES / c.lines : 64 / c.line;
+        const int64_t room = most / c.bytes < limit ? most / c.bytes : limit;
+        const int64_t some = 1 + random_below(random_below(3) == 0 ? room : 8);
         c.count[c.n] = some < room ? some : room;
+        c.counts[c.n] = counts;
         c.bytes *= c.count[c.n];
+        if (counts) c.lines *= c.count[c.n];
+        else c.line *= c.count[c.n];
     }
     for (int32_t i = 0; i < c.n; i++) {
         const int32_t k = (int32_t)random_below(i + 1);
         order[i] = order[k];
         order[k] = i;
     }
-    int64_t step = c.unit;
+    int64_t step = c.unit, far = pitch;
     for (int32_t i = 0; i < c.n; i++) {
-        c.step[order[i]] = step;
-        step *= c.count[order[i]];
+        int64_t *const next = c.counts[order[i]] ? &far : &step;
+        c.step[order[i]] = *next;
+        *next *= c.count[order[i]];
     }
+    c.to_lines = lined && random_below(2) == 0;
     return c;
 }
 
 TG_UNCHECKED static void naive_cell(uint8_t *dst, const uint8_t *src, const shape *c) {
     for (int64_t i = 0; i < c->bytes; i++) {
-        int64_t rest = i / c->unit, from = i % c->unit;
+        int64_t rest = i / c->unit, at = i % c->unit;
         for (int32_t k = 0; k < c->n; k++) {
-            from += rest % c->count[k] * c->step[k];
+            at += rest % c->count[k] * c->step[k];
             rest /= c->count[k];
         }
-        dst[i] = src[from];
+        if (c->to_lines) dst[at] = src[i];
+        else dst[i] = src[at];
     }
 }
 
+/* Blocks of rows on one side. */
+typedef struct grid {
+    int64_t each, row, step, size; /* bytes: of a cell, of a row of them, from row to row, and of all */
+    int64_t at;
+} grid;
+
+static grid random_grid(int64_t each, int64_t cols, int64_t rows, int64_t beyond) {
+    const int64_t unit = random_below(2) == 0 ? 64 : 1, row = cols * each;
+    grid          s = {.each = each, .row = row};
+    s.step = (row + (random_below(2) == 0 ? 0 : random_below(64)) + unit - 1) / unit * unit;
+    s.size = (rows - 1) * s.step + row + beyond;
+    s.at = random_below(2) == 0 ? random_below((ARENA - s.size) / unit + 1) * unit : ARENA - s.size;
+    return s;
+}
+
 /* Rows of cells at both ends of the arenas, or anywhere, and often at lines. */
-static void check_block(uint32_t cpu, bool stream, bool far) {
-    const shape   c = random_shape();
-    const int64_t most = ARENA / 8 / c.bytes, cols = random_below(2) == 0 ? 1 : 1 + random_below(most < 40 ? most : 40);
-    const int64_t row = cols * c.bytes, unit = random_below(2) == 0 ? 64 : 1;
-    const int64_t rows = 1 + random_below(ARENA / (row + 64) < 9 ? ARENA / (row + 64) : 9);
-    const int64_t d_row = (row + (random_below(2) == 0 ? 0 : random_below(64)) + unit - 1) / unit * unit,
-                  s_row = row + (random_below(2) == 0 ? 0 : random_below(64));
-    const int64_t outer = ARENA / (rows * (d_row > s_row ? d_row : s_row)) < 2 ? 1 : 1 + random_below(2);
-    const int64_t d_size = (outer * rows - 1) * d_row + row, s_size = (outer * rows - 1) * s_row + row;
-    const int64_t at = random_below(2) == 0 ? random_below((ARENA - d_size) / unit + 1) * unit : ARENA - d_size;
-    const int64_t from = random_below(2) == 0 ? random_below(ARENA - s_size + 1) : ARENA - s_size;
-    /* outer is also walked backwards in src */
-    const bool     back = outer > 1 && random_below(3) == 0;
-    const tg_block b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = rows * d_row, .dst_row = d_row,
-                        .dst_col = c.bytes, .src_outer = back ? -rows * s_row : rows * s_row, .src_row = s_row,
-                        .src_col = c.bytes};
-    const uint8_t *const s = src_arena + from + (back ? (outer - 1) * rows * s_row : 0);
-    tg_cells             cells;
-    tg_mover             m;
+static void check_block(uint32_t cpu, bool stream, bool far, bool lined) {
+    enum { PITCH = ARENA / 16 };
+    const int64_t   pitch = PITCH + (random_below(2) == 0 ? 0 : random_below(64));
+    const shape     c = random_shape(lined, pitch);
+    const int64_t   room = (lined ? PITCH : ARENA) / 24 / c.bytes, most = room > 40 ? 40 : room;
+    const int64_t   cols = most < 1 || random_below(2) == 0 ? 1 : 1 + random_below(most);
+    const int64_t   outer = 1 + random_below(2), rows = 1 + random_below(6), beyond = (c.lines - 1) * pitch;
+    const grid      d = random_grid(c.to_lines ? c.line : c.bytes, cols, outer * rows, c.to_lines ? beyond : 0);
+    const grid      s = random_grid(c.to_lines ? c.bytes : c.line, cols, outer * rows, c.to_lines ? 0 : beyond);
+    const bool      back = outer > 1 && random_below(3) == 0; /* outer is walked backwards in src */
+    const tg_block  b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = rows * d.step, .dst_row = d.step,
+                         .dst_col = d.each, .src_outer = back ? -rows * s.step : rows * s.step, .src_row = s.step,
+                         .src_col = s.each};
+    const uint8_t  *from = src_arena + s.at + (back ? (outer - 1) * rows * s.step : 0);
+    tg_cells        cells;
+    tg_mover        m;
+    assert_true(d.size <= ARENA && s.size <= ARENA);
     assert_true(tg_mover_cells(&m, cpu, stream, far));
-    tg_cells_begin(&cells, c.unit);
-    for (int32_t i = 0; i < c.n; i++) tg_cells_loop(&cells, c.count[i], c.step[i]);
+    tg_cells_begin(&cells, c.unit, c.to_lines);
+    for (int32_t i = 0; i < c.n; i++) {
+        if (c.counts[i]) tg_cells_lines(&cells, c.count[i], c.step[i]);
+        else tg_cells_loop(&cells, c.count[i], c.step[i]);
+    }
     assert_int_equal(cells.bytes, c.bytes);
+    assert_int_equal(cells.line, c.line);
     tg_cells_end(&cells, random_below(2) == 0 ? cols : TG_CELL_BYTES / c.bytes, &m);
     memset(dst_arena, 0x5a, ARENA);
     memset(want_arena, 0x5a, ARENA);
     for (int64_t o = 0; o < outer; o++)
         for (int64_t r = 0; r < rows; r++)
             for (int64_t i = 0; i < cols; i++)
-                naive_cell(want_arena + at + o * b.dst_outer + r * d_row + i * c.bytes,
-                           s + o * b.src_outer + r * s_row + i * c.bytes, &c);
-    assert_null(tg_mover_run(&m, dst_arena + at, s, &b));
+                naive_cell(want_arena + d.at + o * b.dst_outer + r * d.step + i * d.each,
+                           from + o * b.src_outer + r * s.step + i * s.each, &c);
+    assert_null(tg_mover_run(&m, dst_arena + d.at, from, &b));
     tg_stream_end();
     if (memcmp(dst_arena, want_arena, ARENA) == 0) return;
     int64_t i = 0;
     while (dst_arena[i] == want_arena[i]) i++;
-    fail_msg(
-        "%s stream %d far %d: %lld x %lld x %lld cells of %lld bytes, %d loops, rows %lld and %lld apart: byte %lld",
-        m.name, stream, far, (long long)outer, (long long)rows, (long long)cols, (long long)c.bytes, (int)c.n,
-        (long long)d_row, (long long)s_row, (long long)(i - at));
+    fail_msg("%s stream %d far %d: %lld x %lld x %lld cells of %lld bytes, %d loops, %lld lines of %s, rows %lld and "
+             "%lld apart: byte %lld",
+             m.name, stream, far, (long long)outer, (long long)rows, (long long)cols, (long long)c.bytes, (int)c.n,
+             (long long)c.lines, c.to_lines ? "dst" : "src", (long long)d.step, (long long)s.step,
+             (long long)(i - d.at));
 }
 
 static void test_movers(void **state) {
@@ -105,7 +134,7 @@ static void test_movers(void **state) {
     enum { TIMES = 3000 };
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
         for (int times = 0; times < TIMES / SAMPLED && (masks[i] & ~tg_cpu_features()) == 0; times++)
-            check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0);
+            check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0, times / 4 % 2 != 0);
 }
 
 /* ---- plans ---- */
@@ -121,11 +150,13 @@ static tg_box box_of(const char *dst, const char *src, bool around) {
     return tg_plan_see(&p)->as.nest.box[0];
 }
 
-typedef enum moved { CELLS, TURNED, NEITHER } moved; /* as they are; as wide elements; no cells */
+/* As they are; as wide elements; out of lines, or to lines; no cells. */
+typedef enum moved { CELLS, TURNED, LINES, NEITHER } moved;
 
 static moved way_of(const char *dst, const char *src, bool around) {
     const tg_box box = box_of(dst, src, around);
-    return box.route != TG_ROUTE_CELLS ? NEITHER : box.family == TG_FAMILY_CELLS ? CELLS : TURNED;
+    if (box.route != TG_ROUTE_CELLS) return NEITHER;
+    return box.family != TG_FAMILY_CELLS ? TURNED : box.block.dst_col != box.block.src_col ? LINES : CELLS;
 }
 
 static void test_chosen(void **state) {
@@ -154,6 +185,11 @@ static void test_chosen(void **state) {
         {"u8[11,10,10,20,30]{2,1,0,4,3}", "u8[11,10,10,20,30]{0,1,2,3,4}", NEITHER, NEITHER}, /* 1100 */
         {"u8[8,4,8,4,4]{2,1,0,4,3}", "u8[8,4,8,4,4]{0,1,2,3,4}", CELLS, CELLS}, /* 4 KiB */
         {"u8[8,4,8,4,3]{2,1,0,4,3}", "u8[8,4,8,4,3]{0,1,2,3,4}", NEITHER, NEITHER},
+        {"f16[3,4,4,99]{0,2,1,3}", "f16[3,4,4,99]{1,0,3,2}", LINES, LINES}, /* out of 4 lines */
+        {"f16[3,4,4,99]{1,0,3,2}", "f16[3,4,4,99]{0,2,1,3}", LINES, LINES}, /* to 4 lines */
+        {"f16[4,2,2,50,9]{1,2,0,3,4}", "f16[4,2,2,50,9]{0,1,3,4,2}", LINES, LINES}, /* lines go on: 16 bytes */
+        {"u8[3,6,5,2,20,9]{2,1,0,3,4,5}", "u8[3,6,5,2,20,9]{0,1,4,5,2,3}", LINES, LINES}, /* 90 bytes of 5 lines */
+        {"u8[3,6,10,20,9]{2,1,0,3,4}", "u8[3,6,10,20,9]{0,1,3,4,2}", NEITHER, NEITHER}, /* of 10 */
         {"u8[8,5,8,20,30]{2,1,0,4,3}", "u8[8,5,8,20,30] strides=[1,9,48,30000,400]", NEITHER, NEITHER},
     };
     if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
@@ -197,45 +233,65 @@ static void test_walks(void **state) {
     }
 }
 
-/* Inner dimensions change places, and outer ones do. */
+enum { MOST_DIMS = 8 };
+
+/* A type and a shape as text, `inner` of its dimensions short; returns its length. */
+static int random_head(char *out, size_t cap, int dims, int inner, bool few) {
+    static const char *const types[] = {"u8", "u8", "f16", "f32", "f64"};
+    int                      used = snprintf(out, cap, "%s[", types[random_below(5)]);
+    int64_t                  all = 1;
+    for (int i = 0; i < dims; i++) {
+        const int64_t most = few ? 3 : inner == 2 ? 12 : 5, room = 20000 / all + 1;
+        const int64_t n = i < inner ? 1 + random_below(most) : 1 + random_below(room) % (few ? 90 : 40);
+        all *= n;
+        used += snprintf(out + used, cap - (size_t)used, "%d%s", (int)n, i + 1 < dims ? "," : "]");
+    }
+    return used;
+}
+
+/* Inner dimensions change places, and outer ones do; `apart`: the last one of the inner ones comes after some outer
+ * ones. */
+static void put_order(char *out, size_t cap, int dims, int inner, bool apart) {
+    int order[MOST_DIMS], used = snprintf(out, cap, "{");
+    for (int i = 0; i < dims; i++) {
+        const int first = i < inner ? 0 : inner, k = first + (int)random_below(i - first + 1);
+        order[i] = order[k];
+        order[k] = i;
+    }
+    for (int i = inner; apart && i < dims && random_below(3) > 0; i++) {
+        const int t = order[i - 1];
+        order[i - 1] = order[i];
+        order[i] = t;
+    }
+    for (int i = 0; i < dims; i++)
+        used += snprintf(out + used, cap - (size_t)used, "%d%s", order[i], i + 1 < dims ? "," : "}");
+}
+
 static void test_bytes(void **state) {
     (void)state;
-    enum { MOST_DIMS = 8, TIMES = 300 };
-    static const char *const types[] = {"u8", "u8", "f16", "f32", "f64"};
-    int                      found[3] = {0};
+    enum { TIMES = 400 };
+    int found[4] = {0};
+    random_state = 20261128; /* whatever else has been tested */
     for (int times = 0; times < TIMES / SAMPLED; times++) {
         const bool few = times % 3 == 0; /* bytes of a cell */
         const int  inner = few ? 2 : 2 + (int)random_below(4), outer = few ? 2 : (int)random_below(4),
-                   dims = inner + outer;
-        char      text[3][120];
-        int       order[MOST_DIMS], used[3] = {0};
-        int64_t   all = 1;
-        used[0] = snprintf(text[0], sizeof text[0], "%s[", types[random_below(5)]);
-        for (int i = 0; i < dims; i++) {
-            const int64_t most = few ? 3 : inner == 2 ? 12 : 5, room = 20000 / all + 1;
-            const int64_t n = i < inner ? 1 + random_below(most) : 1 + random_below(room) % (few ? 90 : 40);
-            all *= n;
-            used[0] += snprintf(text[0] + used[0], sizeof text[0] - (size_t)used[0], "%d%s", (int)n,
-                                i + 1 < dims ? "," : "]");
+                   apart = (int)random_below(4); /* in dst, in src, or on neither side */
+        char       text[2][120];
+        for (int side = 0; side < 2; side++) {
+            const int used = side == 0 ? random_head(text[0], sizeof text[0], inner + outer, inner, few)
+                                       : (int)(strchr(text[0], ']') - text[0]) + 1;
+            memcpy(text[side], text[0], (size_t)used);
+            put_order(text[side] + used, sizeof text[side] - (size_t)used, inner + outer, inner, apart == side);
         }
-        for (int side = 1; side < 3; side++) {
-            for (int i = 0; i < dims; i++) {
-                const int first = i < inner ? 0 : inner, k = first + (int)random_below(i - first + 1);
-                order[i] = order[k];
-                order[k] = i;
-            }
-            used[side] = snprintf(text[side], sizeof text[side], "%s{", text[0]);
-            for (int i = 0; i < dims; i++)
-                used[side] += snprintf(text[side] + used[side], sizeof text[side] - (size_t)used[side], "%d%s",
-                                       order[i], i + 1 < dims ? "," : "}");
-        }
-        const tg_layout d = layout_of(text[1]), s = layout_of(text[2]);
-        found[way_of(text[1], text[2], true)]++;
+        const tg_layout d = layout_of(text[0]), s = layout_of(text[1]);
+        found[way_of(text[0], text[1], true)]++;
         check_far(&d, &s);
         check_move(&d, &s);
     }
     assert_true(found[NEITHER] > 0);
-    if (SAMPLED == 1 && (tg_cpu_features() & TG_CPU_AVX512) != 0) assert_true(found[CELLS] >= 50 && found[TURNED] >= 5);
+    if (SAMPLED > 1 || (tg_cpu_features() & TG_CPU_AVX512) == 0) return;
+    if (found[CELLS] < 50 || found[TURNED] < 4 || found[LINES] < 5)
+        fail_msg("cells %d, turned %d, lines %d", found[CELLS], found[TURNED], found[LINES]);
 }
 
 int main(void) {
