@@ -425,8 +425,7 @@ static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
     const int64_t writes = d->loop[a].n * d->unit * d->dst_width, reads = d->loop[b].n * d->unit * d->src_width;
     if (!d->converts || d->dst_width == 0 || d->dst_width > d->src_width) return false;
     if (writes < SHORT_RUN) return d->loop[b].dst == writes;
-    const bool memory = d->plan->bytes >= d->pair->tuning->memory_bytes;
-    return reads >= GOOD_RUN && (d->dst_width < d->src_width || !memory);
+    return reads >= GOOD_RUN && (d->dst_width < d->src_width || !d->plan->memory);
 }
 
 /* Elements that stay as they are, in runs of at least a cache line on both sides, need no stage. */

@@ -181,7 +181,7 @@ static bool can_have_cells(const tg_draft *d) {
  * [8,9] of two 0.06 and 0.11.) */
 static bool pays(const tg_draft *d, const cell *c) {
     enum { SHORT = 256, MEDIUM = 512, BRIEF_RUN = 32, SHORT_VECTOR = 32 };
-    const bool    memory = tg_turns_around(d->plan) && d->plan->bytes >= d->pair->tuning->memory_bytes;
+    const bool    memory = tg_turns_around(d->plan) && d->plan->memory;
     const bool    squares = c->n == 2;
     const int64_t a = d->loop[c->index[0]].n * c->unit, b = d->loop[c->index[1]].n * c->unit, run = tg_max(a, b);
     if (squares && (d->pair->cpu & TG_CPU_AVX512) == 0) return tg_min(a, b) < SHORT_VECTOR && c->bytes <= SHORT;

@@ -170,7 +170,7 @@ static int64_t bytes_of_columns(const tg_draft *d, int64_t width) {
     if (!tg_turns_around(d->plan) || b->dst_row % TG_LINE_BYTES == 0)
         return d->pair->tuning->transpose_bytes;
     if (b->src_col % TG_LINE_BYTES == 0) return width >= WIDE ? CARRIED_COLUMNS * width : MOST_CARRIED;
-    if (d->plan->bytes >= d->pair->tuning->memory_bytes) return SHARED_CARRIED;
+    if (d->plan->memory) return SHARED_CARRIED;
     return tg_min(apart, PAGE - apart) < TG_LINE_BYTES ? d->pair->tuning->transpose_bytes : SHARED_CARRIED;
 }
 

@@ -294,8 +294,9 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
     b.pad = p->pad;
     tg_odometer_set(&o, box, loop, first);
     const bool together = go_together(p, box, loop, dst);
-    const bool fetches = box->route == TG_ROUTE_PANEL || (box->route == TG_ROUTE_TWICE && p->far) ||
-                         fetches_tiles(p, box) || fetches_lines(p, box);
+    const bool fetches = box->route == TG_ROUTE_PANEL ||
+                         (box->route == TG_ROUTE_TWICE && p->as.nest.mover[box->in].fetches) || fetches_tiles(p, box) ||
+                         fetches_lines(p, box);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
         if (fetches) fetch_next(p, box, loop, src, &b, &o);

@@ -220,6 +220,7 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     plan->stream = plan->bytes >= limit.runs;
     plan->stream_turned = plan->bytes >= limit.turned;
     plan->far = plan->bytes >= far;
+    plan->memory = plan->bytes >= t->memory_bytes;
     if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
     plan->claims = !plan->stream & (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
 }

@@ -56,7 +56,7 @@ TG_INLINE void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     nest->family[i] = family;
     nest->width[i] = width;
     m->apart = d->plan->dst_encoding.kind == TG_KIND_NONE && d->dst_width > 0 && d->src_width > 0; /* no stages */
-    if (TG_RARELY(d->plan->bytes >= d->pair->tuning->memory_bytes)) return;
+    if (TG_RARELY(d->plan->memory)) return;
     m->fetches = m->fetches & !m->sparing;
     m->staged = m->staged & m->sparing;
     m->sparing = false;
@@ -165,8 +165,7 @@ static bool choose_tile_movers(tg_draft *d) {
     const tg_encoding      packed = {TG_KIND_BITS, p->dst_bits, p->dst_bits}, bytes = {TG_KIND_BITS, 8, p->dst_bits};
     const bool units = d->unit > 1, pack = !units && d->dst_width == 0, unpack = !units && d->src_width == 0;
     const bool one_walk = d->cols[0].src == box->block.rows * box->width, few = box->block.cols <= FEW_LINES;
-    const bool memory = p->bytes >= d->pair->tuning->memory_bytes;
-    const bool reads = !unpack && d->ncols == 1 && (!memory || one_walk || few);
+    const bool reads = !unpack && d->ncols == 1 && (!p->memory || one_walk || few);
     const bool writes = !reads && !pack && d->nrows == 1 && (unpack || !d->converts);
     const bool whole = tg_bytes_for((box->block.cols + box->block.tail) * d->unit, p->dst_bits) % TG_LINE_BYTES == 0;
     const bool stream = p->stream && whole; /* lines */
