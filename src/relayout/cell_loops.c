@@ -85,11 +85,12 @@ static int64_t find_lines(const tg_draft *d, cell *c, int32_t n, bool to_lines) 
  * 0.13; of two, 256 MiB, 2 of 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16
  * 0.39 and 0.17. Out of 10 to 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50.) */
 static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
-    enum { LEAST_LINE = 24, LEAST_CELL = 60, LEAST_ON = 3, MOST_LINE = 64 }; /* bytes */
+    enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3, MOST_LINE = 64 }; /* bytes */
     const int32_t on = find_dense(d, c->bytes, to_lines);
     if (c->line > MOST_LINE) return false;
     if (on != TG_NO_LOOP && line_step(&d->loop[on], to_lines) == c->line) return c->line >= LEAST_ON;
-    return c->n > 2 ? c->bytes >= LEAST_CELL : !to_lines && c->line >= LEAST_LINE;
+    if (c->n > 2) return c->bytes >= LEAST_CELL || c->line >= SHORT_LINE;
+    return !to_lines && c->line >= LEAST_LINE;
 }
 
 /* The longest one that comes from a few lines of src, or goes to a few lines of dst. */
