@@ -16,6 +16,7 @@
 #include "base/checked.h"
 #include "kernels/cells.h"
 #include "relayout/box.h"
+#include "relayout/cell.h"
 
 enum {
     LEAST_MOVE = 4096, /* bytes: less is not worth a list */
@@ -24,14 +25,23 @@ enum {
     MANY_LINES = 1000
 };
 
-/* The longest cell, of so many bytes at most, innermost loop first as they are in dst; it has no loops if there is
- * none. */
+/* Its loops are as they go on without a gap, innermost first. */
 typedef struct cell {
     int64_t unit, bytes; /* of neighbours on both sides; of all */
-    int64_t line;        /* of it, bytes that follow each other in src */
-    int32_t n, index[TG_TILE_LOOPS];
+    int64_t line;        /* of it, bytes that follow each other on the other side */
+    bool    to_lines;    /* that is dst */
+    int32_t n, index[TG_TILE_LOOPS]; /* in the draft */
+    tg_loop loop[TG_TILE_LOOPS];
 } cell;
 
+static void add_loop(cell *c, const tg_draft *d, int32_t n, int32_t index) {
+    c->index[n] = index;
+    c->loop[n] = d->loop[index];
+}
+
+/* ---- which loops ---- */
+
+/* The longest one without a gap on both sides, of so many bytes at most; it has no loops if there is none. */
 static void find_cell(const tg_draft *d, cell *c, int64_t most) {
     uint64_t in_dst = 0, in_src = 0;
     int64_t  dst = c->unit, src = c->unit;
@@ -40,7 +50,7 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
         const int32_t i = tg_draft_find_dst(d, dst), k = tg_draft_find_src(d, src);
         if (i == TG_NO_LOOP || k == TG_NO_LOOP || d->loop[i].n > most / dst || d->loop[k].n > most / src) break;
         if (i == k && in_dst == in_src) break; /* cells follow each other on both sides */
-        c->index[n++] = i;
+        add_loop(c, d, n++, i);
         in_dst |= (uint64_t)1 << i;
         in_src |= (uint64_t)1 << k;
         dst *= d->loop[i].n;
@@ -51,31 +61,26 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
     }
 }
 
-/* The step of a loop where cells have lines. */
-static int64_t line_step(const tg_loop *l, bool to_lines) { return to_lines ? l->dst : l->src; }
+/* Long cells have shuffles for each vector of src and each of dst. Two loops are faster as squares if either side's
+ * runs are lines of the cache. (A Zen 4, x memcpy, 256 MiB, before and as cells: 512 bytes, [8,8,8] of one 0.15
+ * and 1.09, [16,16] of two 0.42 and 1.10, [16,8] of four 1.22 and 1.08, [8,32] of two 1.51 and 1.25, [4,4,4] of eight
+ * 0.47 and 1.11, in a cache 0.43 and 0.36; 324, [9,9] of four 0.13 and 0.52, but in a cache 288, [8,9], 0.55 and 0.38;
+ * 1024, [16,4,16] of one 0.30 and 0.49, [32,32] of one 0.36 and 0.50, [16,32] of two 1.44 and 0.51, [9,63] of one 1.15
+ * and 0.51, [4,8,8] of four 0.65 and 0.48; in a cache none. Without AVX-512, in a cache, [8,8] of four 0.69 and 0.19,
+ * [8,9] of two 0.06 and 0.11.) */
+static bool pays(const tg_draft *d, const cell *c) {
+    enum { SHORT = 256, MEDIUM = 512, BRIEF_RUN = 32, SHORT_VECTOR = 32 };
+    const bool    memory = tg_turns_around(d->plan) && d->plan->memory;
+    const bool    squares = c->n == 2;
+    const int64_t a = c->loop[0].n * c->unit, b = c->loop[1].n * c->unit, run = tg_max(a, b);
+    if (squares && (d->pair->cpu & TG_CPU_AVX512) == 0) return tg_min(a, b) < SHORT_VECTOR && c->bytes <= SHORT;
+    if (c->bytes <= SHORT) return true;
+    if (c->bytes <= MEDIUM) return !squares || (run < TG_LINE_BYTES && (memory || c->unit == 1));
+    return memory && (squares ? c->unit == 1 && run <= BRIEF_RUN : c->unit <= 2);
+}
 
 static int32_t find_dense(const tg_draft *d, int64_t step, bool to_lines) {
     return to_lines ? tg_draft_find_src(d, step) : tg_draft_find_dst(d, step);
-}
-
-/* Of the first n loops, those that go on from neighbours in lines are inside of these, the others count them; how many
- * there are. */
-static int64_t find_lines(const tg_draft *d, cell *c, int32_t n, bool to_lines) {
-    uint64_t left = ((uint64_t)1 << n) - 1;
-    int64_t  lines = 1;
-    c->line = c->unit;
-    for (int32_t i = 0; i < n;) {
-        const tg_loop *const l = &d->loop[c->index[i]];
-        if ((left >> i & 1) == 0 || line_step(l, to_lines) != c->line) {
-            i++;
-            continue;
-        }
-        left &= ~((uint64_t)1 << i);
-        c->line *= l->n;
-        i = 0;
-    }
-    for (int32_t i = 0; i < n; i++) lines *= left >> i & 1 ? d->loop[c->index[i]].n : 1;
-    return lines;
 }
 
 /* Are cells out of lines worth it? Where lines go on in the next cell; or cells and lines are long, since those that
@@ -84,31 +89,37 @@ static int64_t find_lines(const tg_draft *d, cell *c, int32_t n, bool to_lines) 
  * else, of three loops, 256 MiB, 8 of 24 0.11 and 0.60, 512 KiB, 4 of 15 0.03 and 0.22, but 8 MiB, 4 of 8 0.36 and
  * 0.13; of two, 256 MiB, 2 of 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16
  * 0.39 and 0.17. Out of 10 to 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50.) */
-static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
+static bool lines_pay(const tg_draft *d, const cell *c) {
     enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3, MOST_LINE = 64 }; /* bytes */
-    const int32_t on = find_dense(d, c->bytes, to_lines);
+    const int32_t on = find_dense(d, c->bytes, c->to_lines);
     if (c->line > MOST_LINE) return false;
-    if (on != TG_NO_LOOP && line_step(&d->loop[on], to_lines) == c->line) return c->line >= LEAST_ON;
+    if (on != TG_NO_LOOP && tg_line_step(&d->loop[on], c->to_lines) == c->line) return c->line >= LEAST_ON;
     if (c->n > 2) return c->bytes >= LEAST_CELL || c->line >= SHORT_LINE;
-    return !to_lines && c->line >= LEAST_LINE;
+    return !c->to_lines && c->line >= LEAST_LINE;
 }
 
-/* The longest one that comes from a few lines of src, or goes to a few lines of dst. */
-static void find_lined(const tg_draft *d, cell *c, bool to_lines) {
+/* The longest one that comes from a few lines of src, or goes to a few lines of dst; false if there is none. */
+static bool find_lined(const tg_draft *d, cell *c, bool to_lines) {
     int64_t bytes[TG_TILE_LOOPS + 1] = {c->unit};
     int32_t n = 0;
     for (; n < TG_TILE_LOOPS; n++) {
         const int32_t i = find_dense(d, bytes[n], to_lines);
         if (i == TG_NO_LOOP || d->loop[i].n > TG_LINED_CELL / bytes[n]) break;
-        c->index[n] = i;
+        add_loop(c, d, n, i);
         bytes[n + 1] = bytes[n] * d->loop[i].n;
     }
+    c->to_lines = to_lines;
     for (c->n = n; c->n >= 2; c->n--) {
-        const int64_t lines = find_lines(d, c, c->n, to_lines);
         c->bytes = bytes[c->n];
-        if (lines > 1 && lines <= TG_CELL_LINES && lines_pay(d, c, to_lines)) return;
+        c->line = c->unit;
+        (void)tg_loops_of_line(c->loop, c->n, to_lines, &c->line);
+        const int64_t lines = c->bytes / c->line;
+        if (lines > 1 && lines <= TG_CELL_LINES && lines_pay(d, c)) return true;
     }
+    return false;
 }
+
+/* ---- the block ---- */
 
 /* The walk along cells. Those that are whole lines of dst leave one by one, and src is read from end to end (a Zen 4,
  * 256 MiB, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85 -> 1.15). Of
@@ -120,7 +131,7 @@ static bool leave_cache(const tg_loop *on_dst, int64_t lines) {
     return on_dst->n * lines >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n * lines / 2);
 }
 
-/* Up to so many steps of loop `index` go into the block; what these make of it, in cells. */
+/* Up to so many steps of loop `index` go into the block; returns how many. */
 static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_t most) {
     tg_block *const b = &d->box->block;
     if (index == TG_NO_LOOP) return 1;
@@ -141,6 +152,7 @@ static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_
     return n;
 }
 
+/* Of cells of so many bytes in dst, and in each of so many lines of src. */
 static void take_walk(tg_draft *d, int64_t dst, int64_t src, int64_t lines) {
     const tg_tuning *t = d->pair->tuning;
     const int64_t    all = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
@@ -173,27 +185,9 @@ static bool can_have_cells(const tg_draft *d) {
     return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
 }
 
-/* Long cells have shuffles for each vector of src and each of dst. Two loops are faster as squares if either side's
- * runs are lines of the cache. (A Zen 4, x memcpy, 256 MiB, before and as cells: 512 bytes, [8,8,8] of one 0.15
- * and 1.09, [16,16] of two 0.42 and 1.10, [16,8] of four 1.22 and 1.08, [8,32] of two 1.51 and 1.25, [4,4,4] of eight
- * 0.47 and 1.11, in a cache 0.43 and 0.36; 324, [9,9] of four 0.13 and 0.52, but in a cache 288, [8,9], 0.55 and 0.38;
- * 1024, [16,4,16] of one 0.30 and 0.49, [32,32] of one 0.36 and 0.50, [16,32] of two 1.44 and 0.51, [9,63] of one 1.15
- * and 0.51, [4,8,8] of four 0.65 and 0.48; in a cache none. Without AVX-512, in a cache, [8,8] of four 0.69 and 0.19,
- * [8,9] of two 0.06 and 0.11.) */
-static bool pays(const tg_draft *d, const cell *c) {
-    enum { SHORT = 256, MEDIUM = 512, BRIEF_RUN = 32, SHORT_VECTOR = 32 };
-    const bool    memory = tg_turns_around(d->plan) && d->plan->memory;
-    const bool    squares = c->n == 2;
-    const int64_t a = d->loop[c->index[0]].n * c->unit, b = d->loop[c->index[1]].n * c->unit, run = tg_max(a, b);
-    if (squares && (d->pair->cpu & TG_CPU_AVX512) == 0) return tg_min(a, b) < SHORT_VECTOR && c->bytes <= SHORT;
-    if (c->bytes <= SHORT) return true;
-    if (c->bytes <= MEDIUM) return !squares || (run < TG_LINE_BYTES && (memory || c->unit == 1));
-    return memory && (squares ? c->unit == 1 && run <= BRIEF_RUN : c->unit <= 2);
-}
-
 static void take_cell(tg_draft *d, const cell *c) {
     for (int32_t i = 0; i < c->n; i++) {
-        d->cols[i] = d->loop[c->index[i]];
+        d->cols[i] = c->loop[i];
         tg_draft_take(d, c->index[i]);
     }
     d->ncols = c->n;
@@ -209,35 +203,29 @@ int64_t tg_draft_cell(tg_draft *d) {
     return c.bytes;
 }
 
-static void move_alone(tg_draft *d, const cell *c, bool to_lines) {
-    const int64_t dst = to_lines ? c->line : c->bytes, src = to_lines ? c->bytes : c->line;
+static void move_alone(tg_draft *d, const cell *c) {
+    const int64_t dst = c->to_lines ? c->line : c->bytes, src = c->to_lines ? c->bytes : c->line;
     d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = dst, .src_col = src};
     d->box->family = TG_FAMILY_CELLS;
     d->box->width = (int32_t)c->unit;
-    take_walk(d, dst, src, to_lines ? 1 : c->bytes / c->line);
+    take_walk(d, dst, src, dst / tg_min(dst, src));
 }
 
 void tg_draft_cells(tg_draft *d, int64_t bytes) {
     const cell c = {.unit = d->cols[0].dst, .bytes = bytes, .line = bytes};
-    move_alone(d, &c, false);
+    move_alone(d, &c);
 }
 
 bool tg_draft_lined_cells(tg_draft *d, uint64_t left) {
     const uint64_t taken = d->left;
     cell           c = {.unit = tg_max(d->run, 1) * d->dst_width};
-    bool           to_lines = false;
     if (!can_have_cells(d)) return false;
     d->left = left;
-    find_lined(d, &c, to_lines);
-    if (c.n < 2) {
-        to_lines = true;
-        find_lined(d, &c, to_lines);
-    }
-    if (c.n < 2) {
+    if (!find_lined(d, &c, false) && !find_lined(d, &c, true)) {
         d->left = taken;
         return false;
     }
     take_cell(d, &c);
-    move_alone(d, &c, to_lines);
+    move_alone(d, &c);
     return true;
 }

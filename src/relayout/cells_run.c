@@ -1,27 +1,22 @@
 /* Running boxes of route cells: the list of a cell, once, and then the blocks. */
 #include "base/checked.h"
 #include "kernels/cells.h"
+#include "kernels/stream.h"
+#include "relayout/cell.h"
 #include "relayout/odometer.h"
 
 enum { STAGE_BYTES = 64 << 10, STAGE_LINES = 256, FEW_LINES = 128 };
 
-/* The list: of loops as they go on without a gap, in dst, or, of cells to lines, in src. Those inside of lines go on in
- * these. */
-static void list_cell(tg_cells *c, const tg_loop *loops, int32_t n, int64_t unit, int64_t most, tg_mover *mover) {
-    const bool to_lines = loops[0].dst != unit;
-    int64_t    step[TG_TILE_LOOPS], line = unit;
-    bool       inside[TG_TILE_LOOPS] = {false};
-    for (int32_t i = 0; i < n; i++) step[i] = to_lines ? loops[i].dst : loops[i].src;
-    for (int32_t i = 0; i < n;) {
-        const bool goes_on = !inside[i] && step[i] == line;
-        inside[i] |= goes_on;
-        if (goes_on) line *= loops[i].n;
-        i = goes_on ? 0 : i + 1;
-    }
+/* The list of a cell of these loops, of neighbours of so many bytes. Of cells to lines they are those of src. */
+static void list_cell(tg_cells *c, const tg_loop *loop, int32_t n, int64_t unit, int64_t most, tg_mover *mover) {
+    const bool     to_lines = loop[0].dst != unit;
+    int64_t        line = unit;
+    const uint32_t inside = tg_loops_of_line(loop, n, to_lines, &line);
     tg_cells_begin(c, unit, to_lines);
     for (int32_t i = 0; i < n; i++) {
-        if (inside[i]) tg_cells_loop(c, loops[i].n, step[i]);
-        else tg_cells_lines(c, loops[i].n, step[i]);
+        const int64_t step = tg_line_step(&loop[i], to_lines);
+        if ((inside >> i & 1) != 0) tg_cells_loop(c, loop[i].n, step);
+        else tg_cells_lines(c, loop[i].n, step);
     }
     tg_cells_end(c, most, mover);
 }
