@@ -12,15 +12,18 @@
 #endif
 
 enum {
-    MOST_UNIT = 16,
+    MOST_WIDTH = 16,
     FEW_VECTORS = 4 /* of the cells that go together, at most */
 };
+
+_Static_assert(TG_SMALL_BYTES <= FEW_VECTORS * 64 && TG_LINED_CELL <= FEW_VECTORS * 64, "lists of four vectors");
+_Static_assert(TG_CELL_LINES <= 8, "move_many has eight");
 
 /* ---- lists ---- */
 
 void tg_cells_begin(tg_cells *c, int64_t bytes, bool to_lines) {
     c->to_lines = to_lines;
-    c->unit = tg_min(bytes & -bytes, MOST_UNIT);
+    c->width = tg_min(bytes & -bytes, MOST_WIDTH);
     c->bytes = c->line = bytes;
     c->together = c->lines = 1;
     for (int64_t i = 0; i < bytes; i++) c->place[i] = (uint16_t)i;
@@ -48,7 +51,8 @@ void tg_cells_lines(tg_cells *c, int64_t n, int64_t step) {
 /* As many as fill vectors best. */
 static int64_t cells_together(const tg_cells *c, int64_t most) {
     int64_t best = 1;
-    for (int64_t n = 2; n <= most && n * c->bytes <= FEW_VECTORS * 64 && (c->lines == 1 || n * c->line <= 64); n++)
+    for (int64_t n = 2; n <= most && n * c->bytes <= FEW_VECTORS * 64 && (c->lines == 1 || n * c->line <= TG_CELL_LINE);
+         n++)
         if (n * tg_ceil_div(best * c->bytes, 64) >= best * tg_ceil_div(n * c->bytes, 64)) best = n;
     return best;
 }
@@ -71,7 +75,7 @@ DEFINE_CELL(unit128)
 #undef DEFINE_CELL
 
 static void plain_cell(uint8_t *d, const uint8_t *s, const tg_cells *c) {
-    switch (c->unit) {
+    switch (c->width) {
     case 1: cell_unit8(d, s, c); break;
     case 2: cell_unit16(d, s, c); break;
     case 4: cell_unit32(d, s, c); break;

@@ -15,8 +15,9 @@
 enum {
     TG_CELL_BYTES = 1024,
     TG_CELL_VECTORS = TG_CELL_BYTES / 64,
-    TG_CELL_LINES = 8, /* if not one run */
-    TG_LINED_CELL = 256              /* bytes of a cell out of lines, or to lines */
+    TG_CELL_LINES = 8,   /* that a cell comes from, or goes to */
+    TG_CELL_LINE = 64,   /* bytes of each of these: a vector */
+    TG_LINED_CELL = 256  /* bytes of such a cell */
 };
 
 typedef struct tg_cells {
@@ -24,8 +25,8 @@ typedef struct tg_cells {
     uint64_t from[TG_CELL_VECTORS][TG_CELL_VECTORS]; /* and which bytes of vector j come from vector k */
     uint16_t
         place[TG_CELL_BYTES]; /* of each byte of a cell where it is in lines: 64 * the number of a vector, and on */
-    int64_t  at[TG_CELL_VECTORS];  /* where these vectors begin in memory */
-    int64_t  unit;     /* bytes that stay together: 1, 2, 4, 8 or 16 */
+    int64_t at[TG_CELL_VECTORS]; /* which begins so many bytes from the cell */
+    int64_t  width;    /* bytes that plain C moves at once: 1, 2, 4, 8 or 16 */
     int64_t  bytes;    /* of a cell */
     int64_t  line;     /* bytes of it in each line, or all of it */
     int64_t  lines;    /* one of any length, or several of up to 64 bytes */

@@ -1,7 +1,5 @@
-/* Cells with AVX-512, in whole vectors of both sides. Where cells follow each other without gaps, several are one, so
- * that vectors are full: of [N,3,3] elements of 8 bytes three.
- *
- * (With shorter vectors plain C does them: 212 us, an Emerald Rapids, where squares and rests take 1400.)
+/* Cells with AVX-512, in vectors of both sides. Where cells follow each other without gaps, several are one, so that
+ * vectors are full: of [N,3,3] elements of 8 bytes three.
  *
  *     512 KiB, an Emerald Rapids, x memcpy      squares  cells
  *     f16[16384,4,4] turned                     0.09     0.73
@@ -85,7 +83,7 @@ TG_NO_CHECKS TG_INLINE void move_many(int most, uint8_t *d, const uint8_t *s, co
             TG_UNROLL
             for (int k = 0; k < most; k++) {
                 in[k] = _mm512_maskz_loadu_epi8(reads[k], s + c->at[k]);
-                if (a.ahead != 0) TG_FETCH(s + c->at[k] + a.ahead);
+                if (a.ahead != 0 && k < sources) TG_FETCH(s + c->at[k] + a.ahead);
             }
             for (int64_t j = 0; j < vectors; j++) {
                 const __m512i low = _mm512_load_si512(c->low + j * 64);
@@ -147,8 +145,9 @@ static void move_walk(uint8_t *d, const uint8_t *s, const tg_cells *c, const cel
     }
 }
 
-/* Bytes from what is moved to what is fetched: further on in the same lines if these are short, or are few and go on in
- * the next step of outer; or else some rows later. */
+/* Bytes from what is moved to what is fetched. Rows that are one run of some length need nothing. Where the next step
+ * of outer goes on in src from rows, be these one run or a few places, that is some steps of it ahead; or else it is
+ * the next piece of a row, where rows have several cells, or some rows ahead. */
 static int64_t fetch_ahead(const tg_mover *m, const tg_block *b, int64_t row) {
     enum { STEPS = 4, SHORT_WALK = 1024 /* bytes */, FEW_ROWS = 1024 };
     const bool goes_on = b->src_row == row;

@@ -125,7 +125,7 @@ bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
 /* Widths 1, 2, 4, 8 and 16, and with AVX-512 all others up to 31. */
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);
 bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);     /* transposes, listed */
-/* Rows of neighbours on both sides, cell by cell: those that a list says (cells.h). No tail. */
+/* Rows of cells that a list says (cells.h): cols * dst_col are bytes of dst, and src_col means nothing. No tail. */
 bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far);
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
@@ -193,8 +193,7 @@ static inline bool tg_crowds_second(int64_t step, int64_t n) {
 bool tg_strided_takes_tail(const tg_mover *mover, const tg_block *block);
 
 /* n blocks of family transpose, so many bytes apart, whose rows take turns, and that together are one run of dst which
- * begins inside of a line. False where one block after the other is as
- * good, or better: nothing is written. */
+ * begins inside of a line. False where one block after the other is as good, or better: nothing is written. */
 bool tg_transpose_together(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block, int64_t n,
                            int64_t dst_step, int64_t src_step);
 

@@ -276,27 +276,37 @@ static bool may_be_cell(const tg_draft *d, int32_t a, int32_t b, int64_t bytes) 
            tg_magnitude(d->loop[a].src) < TG_CELL_BYTES && d->loop[b].dst < TG_CELL_BYTES;
 }
 
-/* Where the innermost loops of both sides are the same ones: cells. Short ones are rearranged in a stage, and then
- * transposed as wide elements. */
-TG_OUTLINE bool choose_cells(tg_draft *d) {
-    enum { SHORT_CELL = 12 };
-    const int64_t bytes = tg_draft_cell(d);
-    if (bytes == 0) return false;
-    const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
-    const bool    turned = tg_is_element(bytes) || (bytes <= SHORT_CELL && (d->pair->cpu & TG_CPU_AVX512) != 0);
-    if (turned && cols != NONE && rows != NONE && cols != rows)
-        choose_transpose(d, cols, rows, (int32_t)bytes, (int32_t)bytes);
-    else tg_draft_cells(d, bytes);
+/* Short cells are rearranged in a stage, and then transposed as wide elements. */
+static bool turn_or_walk(tg_draft *d, const tg_cell *c) {
+    enum { SHORT_CELL = 12, SHORT_OF_LINES = 31 };
+    const int64_t most = c->src < c->dst ? SHORT_OF_LINES : SHORT_CELL;
+    const int32_t cols = tg_draft_find_dst(d, c->dst), rows = tg_draft_find_src(d, c->src);
+    const bool turned = tg_is_element(c->dst) || (c->dst <= most && (d->pair->cpu & TG_CPU_AVX512) != 0);
+    if (turned && c->src <= c->dst && cols != NONE && rows != NONE && cols != rows)
+        choose_transpose(d, cols, rows, (int32_t)c->dst, (int32_t)c->dst);
+    else tg_draft_cell_block(d, c);
     return true;
 }
 
-/* Short runs as one wide element each. */
+/* Where the innermost loops of both sides are the same ones: cells. */
+TG_OUTLINE bool choose_cells(tg_draft *d) {
+    tg_cell c;
+    return tg_draft_take_cell(d, &c) && turn_or_walk(d, &c);
+}
+
+/* Where those of one side are a few lines of the other one. */
+TG_OUTLINE bool choose_lined_cells(tg_draft *d, uint64_t left, bool any) {
+    tg_cell c;
+    return tg_draft_take_lined_cell(d, left, any, &c) && turn_or_walk(d, &c);
+}
+
+/* Short runs as one wide element each, or as elements of cells. */
 static bool choose_wide(tg_draft *d) {
     const int64_t bytes = tg_bytes_for(d->run, d->plan->dst_bits);
     if (TG_MOSTLY(bytes >= TG_RUN_BYTES) || d->converts || d->tail > 0) return false;
     const int32_t cols = tg_draft_find_dst(d, bytes), rows = tg_draft_find_src(d, bytes);
     if (cols != NONE && rows != NONE && may_be_cell(d, cols, rows, bytes) && choose_cells(d)) return true;
-    if (!tg_is_element(bytes)) return choose_uneven(d, bytes) || tg_draft_lined_cells(d, d->left);
+    if (!tg_is_element(bytes)) return choose_uneven(d, bytes) || choose_lined_cells(d, d->left, false);
     const int32_t near = cols == rows ? NONE : find_near(d, cols, rows, bytes);
     if (near != NONE) choose_strided(d, near, (int32_t)bytes);
     else if (cols == NONE || rows == NONE || cols == rows) return false;
@@ -483,9 +493,10 @@ static bool share_lines(const tg_draft *d, const tile_side *cols, const tile_sid
 static bool choose_stage(tg_draft *d, uint64_t left, int32_t a, int32_t b, bool brief) {
     enum { LEAST_SIDE = 24 }; /* bytes */
     const bool narrow = brief && tg_min(d->loop[a].n, d->loop[b].n) * tile_width(d) < LEAST_SIDE;
-    if (brief && tg_draft_lined_cells(d, left)) return true;
+    if (brief && choose_lined_cells(d, left, false)) return true;
     if (!narrow && tg_draft_panel(d, left)) return true;
     if (brief && tg_draft_twice(d, left, a, b)) return true;
+    if (brief && choose_lined_cells(d, left, true)) return true;
     return narrow && tg_draft_panel(d, left);
 }
 

@@ -183,6 +183,14 @@ static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d
 
 /* Of src, bytes of cache lines for each element: where no loop of the block goes on inside of a line, all of one. */
 int64_t tg_touched_bytes(const tg_block *b);
+/* How many steps of a loop, of so many bytes on either side, are a block's, at most, if it shares lines with others.
+ * From far, where other boxes write what lies between (padding, the rest of ragged tiles) and in the same lines, a
+ * block reaches no further than a group of all boxes does: these lines are still in a cache when the second one comes
+ * to them (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). Steps that are
+ * longer than that share nothing, and lines of src are read as a whole. */
+int64_t tg_steps_within_reach(const tg_draft *d, int64_t dst, int64_t src);
+/* Bytes of a block: there should be some to share out. */
+int64_t tg_room_of_block(const tg_draft *d);
 void    tg_draft_chunks(tg_draft *d);
 /* A loop goes into the block, as a whole or `each` steps at a time: then it counts chunks from now on. */
 void    tg_draft_take_chunks(tg_draft *d, int32_t index, int64_t each, tg_block_loop which);
@@ -196,13 +204,18 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 /* Makes the box a panel, if it can be and is worth it, of loops that are left; of elements or runs that stay as they
  * are, from memory and around the caches. */
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
-/* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; bytes of one, or 0 if there are none, or
- * they are not worth it. */
-int64_t tg_draft_cell(tg_draft *d);
-/* The block of cells that are moved as they are, of so many bytes. */
-void    tg_draft_cells(tg_draft *d, int64_t bytes);
-/* Makes the box one of cells that come from a few lines of src, of loops that are left, if there are such. */
-bool    tg_draft_lined_cells(tg_draft *d, uint64_t left);
+/* A cell: bytes of it in dst, and in src. Of one that comes from lines, or goes to lines, those of each line. */
+typedef struct tg_cell {
+    int64_t dst, src;
+} tg_cell;
+
+/* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; false if there are none, or they are not
+ * worth it. tg_draft_take_lined_cell: one that comes from a few lines, or goes to a few, of loops that are left; `any`:
+ * be it worth it or not. */
+bool tg_draft_take_cell(tg_draft *d, tg_cell *cell);
+bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell *cell);
+/* Then the block, of cells that are moved as they are. */
+void tg_draft_cell_block(tg_draft *d, const tg_cell *cell);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

@@ -22,4 +22,10 @@ static inline uint32_t tg_loops_of_line(const tg_loop *loop, int32_t n, bool to_
     return inside;
 }
 
+/* Bytes of neighbours on both sides, of the cells of a box with these loops. (Short cells, which are transposed as wide
+ * elements, have no lines of dst.) */
+static inline int64_t tg_cell_unit(const tg_box *box, const tg_loop *loop) {
+    return box->family == TG_FAMILY_CELLS ? box->width : loop[0].dst;
+}
+
 #endif

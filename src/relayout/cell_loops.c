@@ -11,8 +11,8 @@
  * Where they are not the same, those of one side may be a run of a few lines of the other one, and what these have of
  * it a run of theirs.
  *
- * A block is cells that follow each other on both sides, and two more loops of them. Those loops are not counted by
- * the block, and come behind the loops of the box, as those of a tile's columns do. */
+ * A block is cells that follow each other on both sides, and two more loops of them. The loops of a cell come behind
+ * the loops of the box, as those of a tile's columns do. */
 #include "base/checked.h"
 #include "kernels/cells.h"
 #include "relayout/box.h"
@@ -20,7 +20,6 @@
 
 enum {
     LEAST_MOVE = 4096, /* bytes: less is not worth a list */
-    BLOCKS_WANTED = 8,
     GROUP_READ = 256,  /* bytes of cells that follow each other in src and are moved at once */
     MANY_LINES = 1000
 };
@@ -69,37 +68,39 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
  * and 0.51, [4,8,8] of four 0.65 and 0.48; in a cache none. Without AVX-512, in a cache, [8,8] of four 0.69 and 0.19,
  * [8,9] of two 0.06 and 0.11.) */
 static bool pays(const tg_draft *d, const cell *c) {
-    enum { SHORT = 256, MEDIUM = 512, BRIEF_RUN = 32, SHORT_VECTOR = 32 };
+    enum { SHORT = 256, MEDIUM = 512, SHORT_SIDE = 32, SHORT_VECTOR = 32 };
     const bool    memory = tg_turns_around(d->plan) && d->plan->memory;
     const bool    squares = c->n == 2;
     const int64_t a = c->loop[0].n * c->unit, b = c->loop[1].n * c->unit, run = tg_max(a, b);
     if (squares && (d->pair->cpu & TG_CPU_AVX512) == 0) return tg_min(a, b) < SHORT_VECTOR && c->bytes <= SHORT;
     if (c->bytes <= SHORT) return true;
     if (c->bytes <= MEDIUM) return !squares || (run < TG_LINE_BYTES && (memory || c->unit == 1));
-    return memory && (squares ? c->unit == 1 && run <= BRIEF_RUN : c->unit <= 2);
+    return memory && (squares ? c->unit == 1 && run <= SHORT_SIDE : c->unit <= 2);
 }
 
 static int32_t find_dense(const tg_draft *d, int64_t step, bool to_lines) {
     return to_lines ? tg_draft_find_src(d, step) : tg_draft_find_dst(d, step);
 }
 
-/* Are cells out of lines worth it? Where lines go on in the next cell; or cells and lines are long, since those that
- * follow each other in src are far apart in dst. (A Zen 4, x memcpy, before and as cells out of lines, n lines of so
- * many bytes of each: going on, 256 MiB, 4 of 24 0.07 and 1.2, 6 of 4 0.59 and 0.83, 512 KiB, 4 of 24 0.25 and 0.63;
- * else, of three loops, 256 MiB, 8 of 24 0.11 and 0.60, 512 KiB, 4 of 15 0.03 and 0.22, but 8 MiB, 4 of 8 0.36 and
- * 0.13; of two, 256 MiB, 2 of 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16
- * 0.39 and 0.17. Out of 10 to 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50.) */
+/* Are cells out of lines, or to lines, better than two transposes? With AVX-512, where lines go on in the next cell.
+ * Else those of three loops, if they are long, or lines are; and, out of lines, of two loops if lines are long. (A Zen
+ * 4, x memcpy, before and as cells out of n lines of so many bytes of each: going on, 256 MiB, 4 of 24 0.07 and 1.2, 6
+ * of 4 0.59 and 0.83, 512 KiB, 4 of 24 0.25 and 0.63; of three loops, 256 MiB, 8 of 24 0.11 and 0.60, 512 KiB, 4 of 15
+ * 0.03 and 0.22, but 256 MiB, 8 of 5 0.27 and 0.11, 6 of 4 out of tiles of (4,1) 0.35 and 0.13; of two, 256 MiB, 2 of
+ * 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16 0.39 and 0.17. Out of 10 to
+ * 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50. In plain C panels are faster: 0.076 and
+ * 0.029.) */
 static bool lines_pay(const tg_draft *d, const cell *c) {
-    enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3, MOST_LINE = 64 }; /* bytes */
+    enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3 }; /* bytes */
     const int32_t on = find_dense(d, c->bytes, c->to_lines);
-    if (c->line > MOST_LINE) return false;
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
     if (on != TG_NO_LOOP && tg_line_step(&d->loop[on], c->to_lines) == c->line) return c->line >= LEAST_ON;
     if (c->n > 2) return c->bytes >= LEAST_CELL || c->line >= SHORT_LINE;
     return !c->to_lines && c->line >= LEAST_LINE;
 }
 
 /* The longest one that comes from a few lines of src, or goes to a few lines of dst; false if there is none. */
-static bool find_lined(const tg_draft *d, cell *c, bool to_lines) {
+static bool find_lined(const tg_draft *d, cell *c, bool to_lines, bool any) {
     int64_t bytes[TG_TILE_LOOPS + 1] = {c->unit};
     int32_t n = 0;
     for (; n < TG_TILE_LOOPS; n++) {
@@ -114,19 +115,15 @@ static bool find_lined(const tg_draft *d, cell *c, bool to_lines) {
         c->line = c->unit;
         (void)tg_loops_of_line(c->loop, c->n, to_lines, &c->line);
         const int64_t lines = c->bytes / c->line;
-        if (lines > 1 && lines <= TG_CELL_LINES && lines_pay(d, c)) return true;
+        if (lines > 1 && lines <= TG_CELL_LINES && c->line <= TG_CELL_LINE && (any || lines_pay(d, c))) return true;
     }
     return false;
 }
 
 /* ---- the block ---- */
 
-/* The walk along cells. Those that are whole lines of dst leave one by one, and src is read from end to end (a Zen 4,
- * 256 MiB, x memcpy: [1024,1024] of 64 bytes 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85 -> 1.15). Of
- * others some that follow each other in src go at once, unless those that go on in dst keep to the second-level cache
- * until the next ones of their lines are read: many do not, nor do some whose lines crowd it twice over ([2048,2048] of
- * 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60, [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36 0.41 -> 0.62; but 768 of
- * 12 0.41 and 0.31). */
+/* Do the cells that go on in dst, each out of so many lines of src, leave the second-level cache before the next ones
+ * of their lines are read? Many do, and so do some whose lines crowd it twice over. */
 static bool leave_cache(const tg_loop *on_dst, int64_t lines) {
     return on_dst->n * lines >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n * lines / 2);
 }
@@ -136,6 +133,9 @@ static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_
     tg_block *const b = &d->box->block;
     if (index == TG_NO_LOOP) return 1;
     const tg_loop l = d->loop[index];
+    const int64_t bytes = b->cols * b->dst_col; /* of dst, that follow each other */
+    const bool    shares = which != TG_BLOCK_COLS && ((l.dst | bytes) & (TG_LINE_BYTES - 1)) != 0 && l.dst > bytes;
+    if (shares) most = tg_min(most, tg_steps_within_reach(d, l.dst, l.src));
     const int64_t n = tg_min(l.n, tg_max(most, 1));
     if (which == TG_BLOCK_ROWS) {
         b->rows = n;
@@ -152,12 +152,13 @@ static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_
     return n;
 }
 
-/* Of cells of so many bytes in dst, and in each of so many lines of src. */
+/* The walk along cells of so many bytes in dst, and in each of so many lines of src. Those that are whole lines of the
+ * cache in dst leave one by one, and src is read from end to end (a Zen 4, 256 MiB, x memcpy: [1024,1024] of 64 bytes
+ * 0.34 -> 1.0, of 128 0.6 -> 1.2, [1000,1000] of 256 0.85 -> 1.15). Of others some that follow each other in src go at
+ * once, if those that go on in dst would leave the cache ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60,
+ * [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
 static void take_walk(tg_draft *d, int64_t dst, int64_t src, int64_t lines) {
-    const tg_tuning *t = d->pair->tuning;
-    const int64_t    all = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
-    int64_t room =
-        tg_max(tg_max(tg_min(all / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min) / tg_max(dst, src), 1);
+    int64_t       room = tg_max(tg_room_of_block(d) / tg_max(dst, src), 1);
     const int32_t    both = tg_draft_find_dst(d, dst);
     if (both != TG_NO_LOOP && d->loop[both].src == src) {
         const int64_t n = d->loop[both].n;
@@ -185,47 +186,41 @@ static bool can_have_cells(const tg_draft *d) {
     return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
 }
 
-static void take_cell(tg_draft *d, const cell *c) {
+static void take_cell(tg_draft *d, const cell *c, tg_cell *out) {
     for (int32_t i = 0; i < c->n; i++) {
         d->cols[i] = c->loop[i];
         tg_draft_take(d, c->index[i]);
     }
     d->ncols = c->n;
     d->box->route = TG_ROUTE_CELLS;
-}
-
-int64_t tg_draft_cell(tg_draft *d) {
-    cell c = {.unit = tg_max(d->run, 1) * d->dst_width};
-    if (!can_have_cells(d)) return 0;
-    find_cell(d, &c, TG_CELL_BYTES);
-    if (c.n < 2 || !pays(d, &c)) return 0;
-    take_cell(d, &c);
-    return c.bytes;
-}
-
-static void move_alone(tg_draft *d, const cell *c) {
-    const int64_t dst = c->to_lines ? c->line : c->bytes, src = c->to_lines ? c->bytes : c->line;
-    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = dst, .src_col = src};
-    d->box->family = TG_FAMILY_CELLS;
     d->box->width = (int32_t)c->unit;
-    take_walk(d, dst, src, dst / tg_min(dst, src));
+    *out = c->to_lines ? (tg_cell){c->line, c->bytes} : (tg_cell){c->bytes, c->line};
 }
 
-void tg_draft_cells(tg_draft *d, int64_t bytes) {
-    const cell c = {.unit = d->cols[0].dst, .bytes = bytes, .line = bytes};
-    move_alone(d, &c);
+bool tg_draft_take_cell(tg_draft *d, tg_cell *out) {
+    cell c = {.unit = tg_max(d->run, 1) * d->dst_width};
+    if (!can_have_cells(d)) return false;
+    find_cell(d, &c, TG_CELL_BYTES);
+    if (c.n < 2 || !pays(d, &c)) return false;
+    take_cell(d, &c, out);
+    return true;
 }
 
-bool tg_draft_lined_cells(tg_draft *d, uint64_t left) {
+bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell *out) {
     const uint64_t taken = d->left;
     cell           c = {.unit = tg_max(d->run, 1) * d->dst_width};
     if (!can_have_cells(d)) return false;
     d->left = left;
-    if (!find_lined(d, &c, false) && !find_lined(d, &c, true)) {
+    if (!find_lined(d, &c, false, any) && !find_lined(d, &c, true, any)) {
         d->left = taken;
         return false;
     }
-    take_cell(d, &c);
-    move_alone(d, &c);
+    take_cell(d, &c, out);
     return true;
+}
+
+void tg_draft_cell_block(tg_draft *d, const tg_cell *c) {
+    d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = c->dst, .src_col = c->src};
+    d->box->family = TG_FAMILY_CELLS;
+    take_walk(d, c->dst, c->src, c->dst / tg_min(c->dst, c->src));
 }

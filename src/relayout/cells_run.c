@@ -1,14 +1,22 @@
-/* Running boxes of route cells: the list of a cell, once, and then the blocks. */
+/* Running boxes of route cells: the list of a cell, and then the blocks. */
 #include "base/checked.h"
 #include "kernels/cells.h"
 #include "kernels/stream.h"
 #include "relayout/cell.h"
 #include "relayout/odometer.h"
 
-enum { STAGE_BYTES = 64 << 10, STAGE_LINES = 256, FEW_LINES = 128 };
+enum {
+    CELLS_BYTES = 32 << 10,
+    CELLS_BYTES_AROUND = 64 << 10 /* of a stage */,
+    CELLS_LINES = 256,
+    CELLS_LINES_NEAR = 128
+};
 
-/* The list of a cell of these loops, of neighbours of so many bytes. Of cells to lines they are those of src. */
-static void list_cell(tg_cells *c, const tg_loop *loop, int32_t n, int64_t unit, int64_t most, tg_mover *mover) {
+/* The list of a cell of these loops. Of cells to lines they are as they go on in
+ * src; then none is next to neighbours on both sides, or it would be of these. */
+static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loop, int64_t most, tg_mover *mover) {
+    const int32_t  n = box->ncols;
+    const int64_t  unit = tg_cell_unit(box, loop);
     const bool     to_lines = loop[0].dst != unit;
     int64_t        line = unit;
     const uint32_t inside = tg_loops_of_line(loop, n, to_lines, &line);
@@ -28,7 +36,7 @@ static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     tg_block       b = box->block;
     tg_cells       list;
     tg_odometer    o;
-    list_cell(&list, loop + box->nloops, box->ncols, box->width, b.cols, &mover);
+    list_cell(&list, box, loop + box->nloops, b.cols, &mover);
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
@@ -37,25 +45,26 @@ static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     }
 }
 
-/* Short cells, through a stage: as large as a part of the second-level cache, but for wide ones of which all rows and
- * lines begin at those of the cache, around it. (A Zen 4, 256 MiB, x memcpy, 16 KiB and 128 lines or 64 and 256:
- * [8192,8192] of [2,2] bytes 0.41 and 0.49, [5793,5792] of eight 0.47 and 0.59, of nine 0.30 and 0.35, [4096,8192] of
- * eight 0.72 and 0.52; 8 MiB, nine 0.19 and 0.26, four 0.19 and 0.22.) */
+/* Short cells, through a stage: as large as a part of the second-level cache, but in the first one for wide ones of
+ * which all rows and lines begin at those of the cache, around it. (A Zen 4, 256 MiB, x memcpy, 16 KiB and 128 lines or
+ * 64 and 256: [8192,8192] of [2,2] bytes 0.41 and 0.49, [5793,5792] of eight 0.47 and 0.59, of nine 0.30 and 0.35,
+ * [4096,8192] of eight 0.72 and 0.52; 8 MiB, nine 0.19 and 0.26, and with 32 KiB 0.22, which the stack has room for.)
+ */
 static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
-                       int64_t end) {
-    _Alignas(64) uint8_t bytes[STAGE_BYTES];
-    const tg_loop       *loop = &p->as.nest.loop[box->first];
-    tg_mover             cells = p->as.nest.mover[box->in];
-    tg_narrow            stage = {&cells, bytes, STAGE_BYTES, STAGE_LINES};
-    tg_block             b = box->block;
-    tg_cells             list;
-    tg_odometer          o;
-    const int64_t places = b.dst_row | b.dst_outer | b.src_col | b.src_outer;
+                       int64_t end, tg_narrow stage) {
+    const tg_loop *loop = &p->as.nest.loop[box->first];
+    tg_mover       cells = p->as.nest.mover[box->in];
+    tg_block       b = box->block;
+    tg_cells       list;
+    tg_odometer    o;
+    const int64_t  places = b.dst_row | b.dst_outer | b.src_col | b.src_outer;
     if (p->stream_turned && box->width % 8 == 0 && places % TG_LINE_BYTES == 0) {
         stage.room = TG_STAGE_BYTES;
-        stage.lines = FEW_LINES;
+        stage.lines = CELLS_LINES_NEAR;
     }
-    list_cell(&list, loop + box->nloops, box->ncols, loop[box->nloops].dst, TG_CELL_BYTES / box->width, &cells);
+    list_cell(&list, box, loop + box->nloops, TG_CELL_BYTES / box->width, &cells);
+    stage.in = &cells;
+    stage.each = list.line;
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
@@ -64,8 +73,22 @@ static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     }
 }
 
+/* Functions of their own, for their stages. */
+TG_OUTLINE void turn_into_caches(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                                 int64_t first, int64_t end) {
+    _Alignas(64) uint8_t bytes[CELLS_BYTES];
+    turn_cells(p, box, dst, src, first, end, (tg_narrow){NULL, bytes, CELLS_BYTES, CELLS_LINES, 0});
+}
+
+TG_OUTLINE void turn_around_caches(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                                   int64_t first, int64_t end) {
+    _Alignas(64) uint8_t bytes[CELLS_BYTES_AROUND];
+    turn_cells(p, box, dst, src, first, end, (tg_narrow){NULL, bytes, CELLS_BYTES_AROUND, CELLS_LINES, 0});
+}
+
 void tg_cells_run(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
                   int64_t end) {
     if (box->family == TG_FAMILY_CELLS) move_cells(p, box, dst, src, first, end);
-    else turn_cells(p, box, dst, src, first, end);
+    else if (p->stream_turned) turn_around_caches(p, box, dst, src, first, end);
+    else turn_into_caches(p, box, dst, src, first, end);
 }

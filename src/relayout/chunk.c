@@ -62,19 +62,20 @@ static bool fills_steps(const tg_draft *d, int64_t step) {
     return filled >= step / 16 * 15;
 }
 
-/* How many steps of a loop, of so many bytes on either side, are a block's, at most. From far, where other boxes write
- * what lies between (padding, the rest of ragged tiles) and in the same lines, a block reaches no further than a group
- * of all boxes does: these lines are still in a cache when the second one comes to them (256 MiB, an Emerald Rapids, x
- * memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). Steps that are longer than that share nothing, and lines
- * of src are read as a whole. */
-static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
+int64_t tg_steps_within_reach(const tg_draft *d, int64_t dst, int64_t src) {
     if (TG_MOSTLY(!d->plan->far) || d->dst_width == 0 || dst <= 0) return INT64_MAX;
     const int64_t span = product(d->pair->dst->span, d->dst_width);
     const int64_t groups = d->plan->bytes / tg_max(d->pair->tuning->group_bytes, 1);
     const int64_t reach = tg_max(span / tg_max(groups, 1), LEAST_REACH);
-    if (dst > reach || !shares_lines(d, d->converts ? d->dst_width : d->box->width) || fills_steps(d, dst))
-        return INT64_MAX;
+    if (dst > reach) return INT64_MAX;
     return tg_max(reach / dst, src == 0 ? 1 : LEAST_READ / tg_magnitude(src));
+}
+
+/* The same, if the block shares lines with others. */
+static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
+    const int64_t n = tg_steps_within_reach(d, dst, src);
+    if (TG_MOSTLY(n == INT64_MAX)) return n;
+    return shares_lines(d, d->converts ? d->dst_width : d->box->width) && !fills_steps(d, dst) ? n : INT64_MAX;
 }
 
 /* The same where boxes are to be combined: no more steps than the buffer has room for. But a transpose needs both of
@@ -332,6 +333,12 @@ static void cut_lines(tg_draft *d) {
     cut(d, TG_BLOCK_OUTER, tg_max(most / grain * grain, 1));
 }
 
+int64_t tg_room_of_block(const tg_draft *d) {
+    const tg_tuning *t = d->pair->tuning;
+    const int64_t    bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
+    return tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+}
+
 void tg_draft_chunks(tg_draft *d) {
     const tg_box    *box = d->box;
     const tg_block  *b = &box->block;
@@ -339,8 +346,7 @@ void tg_draft_chunks(tg_draft *d) {
     const bool       short_cells = box->route == TG_ROUTE_CELLS && box->family == TG_FAMILY_TRANSPOSE;
     if ((d->ncols > 0 && !short_cells) || (d->by_bytes && !tg_takes_turns(box))) return; /* loops have been cut */
     const int64_t width = d->converts ? tg_max(d->unit * d->dst_width, 1) : box->width;
-    const int64_t bytes = d->plan->threads > 1 ? d->plan->bytes / 2 : d->plan->bytes;
-    int64_t       room = tg_max(tg_min(bytes / BLOCKS_WANTED, t->block_bytes), t->block_bytes_min);
+    int64_t       room = tg_room_of_block(d);
     int64_t       each = width; /* bytes of an element */
     if (box->family == TG_FAMILY_ROWS) {
         cut(d, TG_BLOCK_COLS, fitting(room, b->cols, width, t->run_grain));

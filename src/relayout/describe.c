@@ -2,8 +2,9 @@
  * shows one and says what the words mean.
  *
  * Steps are bytes, or elements where that is said, or `packed`: less than a byte. The last loop of a block counts
- * elements of the width that its mover's name says, or bytes. */
+ * elements of the width that its mover's name says, or bytes, or cells. */
 #include "base/text.h"
+#include "relayout/cell.h"
 #include "relayout/plan.h"
 
 static void put_padded(tg_writer *w, int64_t value) {
@@ -36,6 +37,23 @@ static void put_blocks(tg_writer *w, int64_t n) {
     tg_put_text(w, n == 1 ? " block" : " blocks");
 }
 
+/* How large cells are, and of what. */
+static void put_cell(tg_writer *w, const tg_nest *nest, const tg_box *box) {
+    const tg_loop *loop = &nest->loop[box->first + box->nloops];
+    const int64_t  unit = tg_cell_unit(box, loop);
+    const bool     to_lines = loop[0].dst != unit;
+    int64_t        bytes = unit, line = unit;
+    for (int32_t i = 0; i < box->ncols; i++) bytes *= loop[i].n;
+    (void)tg_loops_of_line(loop, box->ncols, to_lines, &line);
+    tg_put_text(w, ", cells of ");
+    tg_put_int(w, bytes);
+    tg_put_text(w, " bytes");
+    if (line == bytes) return;
+    tg_put_text(w, to_lines ? " to " : " out of ");
+    tg_put_int(w, bytes / line);
+    tg_put_text(w, " lines");
+}
+
 /* What elements pass through, in turn. */
 static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const int32_t way[] = {box->in, box->mover, box->out};
@@ -52,6 +70,7 @@ static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         first = false;
     }
     if (box->route == TG_ROUTE_PANEL) tg_put_text(w, ", by panels");
+    if (box->route == TG_ROUTE_CELLS) put_cell(w, nest, box);
 }
 
 static void put_tail(tg_writer *w, int64_t tail) {
@@ -143,7 +162,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     put_block_loop(w, b, TG_RAGGED_OUTER, b->outer, b->dst_outer, b->src_outer);
     if (box->route == TG_ROUTE_CELLS) {
         put_block_loop(w, b, TG_RAGGED_ROWS, b->rows, b->dst_row, b->src_row);
-        put_block_loop(w, b, TG_RAGGED_OUTER, b->cols, b->dst_col, b->src_col);
+        put_block_loop(w, b, TG_RAGGED_ROWS, b->cols, b->dst_col, b->src_col);
         put_tile_loops(w, "    cell  ", cols, box->ncols, 0, 0);
         return;
     }

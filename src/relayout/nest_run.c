@@ -205,8 +205,7 @@ TG_OUTLINE void run_turned(const tg_plan_private *p, const tg_box *box, uint8_t 
 
 /* ---- groups of blocks ---- */
 
-/* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache; of groups of small
- * matrices that are not turned together it is a small part. */
+/* Is it worth asking? For each block that costs as much as a twentieth of what it moves, in a cache. */
 static bool go_together(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *dst) {
     const tg_block *b = &box->block;
     if (box->route != TG_ROUTE_MOVE || box->family != TG_FAMILY_TRANSPOSE) return false;

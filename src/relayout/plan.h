@@ -319,12 +319,13 @@ const uint8_t *tg_stage_block(const tg_plan_private *plan, const tg_box *box, ui
 const uint8_t *tg_narrow_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *block);
 
-/* The stage of route narrow, at a line, and what moves lines of src into it; no more than so many at once, unless they
- * are one run. */
+/* The stage of route narrow, and of short cells, at a line of the cache, and what moves lines of src into it; no more
+ * than so many at once, unless they are one run. */
 typedef struct tg_narrow {
     const tg_mover *in;
     uint8_t        *bytes;
     int64_t         room, lines;
+    int64_t         each; /* bytes of a line that become an element of the transpose */
 } tg_narrow;
 
 const uint8_t *tg_narrow_through(const tg_plan_private *plan, const tg_box *box, const tg_narrow *stage, uint8_t *dst,
@@ -346,7 +347,7 @@ const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, ui
 const uint8_t *tg_panel_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 
-/* Asks for what a panel reads, before it is moved; some may lie behind the end of src. */
+/* Asks for what a panel, or route twice, reads before it is moved; some may lie behind the end of src. */
 void tg_panel_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
 
 /* cells_run.c: blocks [first, end) of a box of route cells. */

@@ -2,7 +2,8 @@
  *
  * gather    moved together in the order of dst, then converted run by run
  * scatter   moved together, converted, moved apart: where neighbours of dst are far from each other
- * narrow    converted along the lines of src, to no more bytes, then transposed: gather the other way round
+ * narrow    converted along the lines of src, to no more bytes, then transposed: gather the other way round; short
+ *           cells too, which are rearranged along the lines of src (cells_run.c)
  * tile      transposes that convert, or pack, of tensors whose dimensions are all short, too: of [4,4,4,4,4,4]
  *           reversed, three loops make a run of 64 elements in dst, and the three others one in src. Runs of src are
  *           gathered (and unpacked), transposed as a matrix, then packed or converted, and runs of dst are written.
@@ -10,7 +11,7 @@
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed
  * twice     transposed to lines of the stage, and from these once more (twice.c), or by runs (panel.c); or to units
- * that are complete there, and then these, or units first and then their elements (twice_units.c) */
+ *           that are complete there, and then these, or units first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -128,18 +129,17 @@ static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, c
 
 const uint8_t *tg_narrow_through(const tg_plan_private *p, const tg_box *box, const tg_narrow *by, uint8_t *dst,
                                  const uint8_t *src, const tg_block *b) {
-    const int64_t width = box->width, src_unit = width / (p->dst_bits / 8) * p->src_bits / 8;
-    const int64_t most = by->room / width;
-    const bool    one_run = b->src_col == b->rows * src_unit && b->rows <= most / by->lines;
+    const int64_t width = box->width, most = by->room / width;
+    const bool    one_run = b->src_col == b->rows * by->each && b->rows <= most / by->lines;
     const int64_t cols = tg_min(b->cols, one_run ? most / b->rows : by->lines), room = most / cols;
     const int64_t rows = b->rows <= room ? b->rows : whole_lines(room, width), outer = tg_min(b->outer, room / rows);
-    const lines   how = {one_run, !one_run && b->src_outer == rows * src_unit};
+    const lines   how = {one_run, !one_run && b->src_outer == rows * by->each};
     for (int64_t o = 0; o < b->outer; o += outer)
         for (int64_t c = 0; c < b->cols; c += cols)
             for (int64_t r = 0; r < b->rows; r += rows) {
                 const tg_block part = part_of(b, o, outer, r, rows, c, cols);
                 const uint8_t *bad = narrow_part(p, box, by, dst + o * b->dst_outer + r * b->dst_row + c * b->dst_col,
-                                                 src + o * b->src_outer + r * src_unit + c * b->src_col, &part, how);
+                                                 src + o * b->src_outer + r * by->each + c * b->src_col, &part, how);
                 if (bad != NULL) return bad;
             }
     return NULL;
@@ -148,7 +148,8 @@ const uint8_t *tg_narrow_through(const tg_plan_private *p, const tg_box *box, co
 const uint8_t *tg_narrow_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                                const tg_block *b) {
     _Alignas(64) uint8_t bytes[TG_STAGE_BYTES];
-    const tg_narrow      by = {&p->as.nest.mover[box->in], bytes, TG_STAGE_BYTES, NARROW_COLS};
+    const tg_narrow      by = {&p->as.nest.mover[box->in], bytes, TG_STAGE_BYTES, NARROW_COLS,
+                               box->width / (p->dst_bits / 8) * p->src_bits / 8};
     return tg_narrow_through(p, box, &by, dst, src, b);
 }
 

@@ -28,7 +28,7 @@ typedef struct shape {
 static shape random_shape(bool lined, int64_t pitch) {
     shape         c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .line = 0, .lines = 1};
     const int64_t most = lined ? TG_LINED_CELL : TG_CELL_BYTES;
-    int32_t       order[MOST_LOOPS];
+    int32_t       order[MOST_LOOPS] = {0};
     c.bytes = c.line = c.unit;
     for (int32_t want = 1 + (int32_t)random_below(MOST_LOOPS); c.n < want; c.n++) {
         const bool    counts = lined && random_below(2) == 0;
@@ -70,15 +70,17 @@ TG_UNCHECKED static void naive_cell(uint8_t *dst, const uint8_t *src, const shap
 
 /* Blocks of rows on one side. */
 typedef struct grid {
-    int64_t each, row, step, size; /* bytes: of a cell, of a row of them, from row to row, and of all */
+    int64_t each, row, step, far, size; /* bytes: of a cell, of a row of them, from row to row, from step of outer to
+                                         * step, and of all */
     int64_t at;
 } grid;
 
-static grid random_grid(int64_t each, int64_t cols, int64_t rows, int64_t beyond) {
+static grid random_grid(int64_t each, int64_t cols, int64_t rows, int64_t outer, int64_t beyond) {
     const int64_t unit = random_below(2) == 0 ? 64 : 1, row = cols * each;
     grid          s = {.each = each, .row = row};
     s.step = (row + (random_below(2) == 0 ? 0 : random_below(64)) + unit - 1) / unit * unit;
-    s.size = (rows - 1) * s.step + row + beyond;
+    s.far = rows * s.step + (random_below(2) == 0 ? 0 : random_below(64));
+    s.size = (outer - 1) * s.far + (rows - 1) * s.step + row + beyond;
     s.at = random_below(2) == 0 ? random_below((ARENA - s.size) / unit + 1) * unit : ARENA - s.size;
     return s;
 }
@@ -91,13 +93,13 @@ static void check_block(uint32_t cpu, bool stream, bool far, bool lined) {
     const int64_t   room = (lined ? PITCH : ARENA) / 24 / c.bytes, most = room > 40 ? 40 : room;
     const int64_t   cols = most < 1 || random_below(2) == 0 ? 1 : 1 + random_below(most);
     const int64_t   outer = 1 + random_below(2), rows = 1 + random_below(6), beyond = (c.lines - 1) * pitch;
-    const grid      d = random_grid(c.to_lines ? c.line : c.bytes, cols, outer * rows, c.to_lines ? beyond : 0);
-    const grid      s = random_grid(c.to_lines ? c.bytes : c.line, cols, outer * rows, c.to_lines ? 0 : beyond);
+    const grid      d = random_grid(c.to_lines ? c.line : c.bytes, cols, rows, outer, c.to_lines ? beyond : 0);
+    const grid      s = random_grid(c.to_lines ? c.bytes : c.line, cols, rows, outer, c.to_lines ? 0 : beyond);
     const bool      back = outer > 1 && random_below(3) == 0; /* outer is walked backwards in src */
-    const tg_block  b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = rows * d.step, .dst_row = d.step,
-                         .dst_col = d.each, .src_outer = back ? -rows * s.step : rows * s.step, .src_row = s.step,
+    const tg_block  b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = d.far, .dst_row = d.step,
+                         .dst_col = d.each, .src_outer = back ? -s.far : s.far, .src_row = s.step,
                          .src_col = s.each};
-    const uint8_t  *from = src_arena + s.at + (back ? (outer - 1) * rows * s.step : 0);
+    const uint8_t  *from = src_arena + s.at + (back ? (outer - 1) * s.far : 0);
     tg_cells        cells;
     tg_mover        m;
     assert_true(d.size <= ARENA && s.size <= ARENA);
@@ -141,7 +143,7 @@ static void test_movers(void **state) {
 
 static tg_box box_of(const char *dst, const char *src, bool around) {
     const tg_layout      d = layout_of(dst), s = layout_of(src);
-    const tg_plan_params params = {.dst = &d, .src = &s, .without = tg_cpu_features() & TG_CPU_CLAIMS};
+    const tg_plan_params params = {.dst = &d, .src = &s};
     tg_tuning            t = tg_default_tuning;
     tg_plan              p;
     if (around) t.far_bytes = t.stream_bytes = t.memory_bytes = 0;
@@ -151,12 +153,15 @@ static tg_box box_of(const char *dst, const char *src, bool around) {
 }
 
 /* As they are; as wide elements; out of lines, or to lines; no cells. */
-typedef enum moved { CELLS, TURNED, LINES, NEITHER } moved;
+typedef enum moved { CELLS, TURNED, LINED, NEITHER } moved;
 
 static moved way_of(const char *dst, const char *src, bool around) {
     const tg_box box = box_of(dst, src, around);
     if (box.route != TG_ROUTE_CELLS) return NEITHER;
-    return box.family != TG_FAMILY_CELLS ? TURNED : box.block.dst_col != box.block.src_col ? LINES : CELLS;
+    if (box.family != TG_FAMILY_CELLS) return TURNED;
+    if (box.block.dst_col == box.block.src_col) return CELLS;
+    assert_in_range(tg_min(box.block.dst_col, box.block.src_col), 1, TG_CELL_LINE);
+    return LINED;
 }
 
 static void test_chosen(void **state) {
@@ -185,11 +190,12 @@ static void test_chosen(void **state) {
         {"u8[11,10,10,20,30]{2,1,0,4,3}", "u8[11,10,10,20,30]{0,1,2,3,4}", NEITHER, NEITHER}, /* 1100 */
         {"u8[8,4,8,4,4]{2,1,0,4,3}", "u8[8,4,8,4,4]{0,1,2,3,4}", CELLS, CELLS}, /* 4 KiB */
         {"u8[8,4,8,4,3]{2,1,0,4,3}", "u8[8,4,8,4,3]{0,1,2,3,4}", NEITHER, NEITHER},
-        {"f16[3,4,4,99]{0,2,1,3}", "f16[3,4,4,99]{1,0,3,2}", LINES, LINES}, /* out of 4 lines */
-        {"f16[3,4,4,99]{1,0,3,2}", "f16[3,4,4,99]{0,2,1,3}", LINES, LINES}, /* to 4 lines */
-        {"f16[4,2,2,50,9]{1,2,0,3,4}", "f16[4,2,2,50,9]{0,1,3,4,2}", LINES, LINES}, /* lines go on: 16 bytes */
-        {"u8[3,6,5,2,20,9]{2,1,0,3,4,5}", "u8[3,6,5,2,20,9]{0,1,4,5,2,3}", LINES, LINES}, /* 90 bytes of 5 lines */
+        {"f16[3,4,4,99]{0,2,1,3}", "f16[3,4,4,99]{1,0,3,2}", LINED, LINED}, /* out of 4 lines */
+        {"f16[3,4,4,99]{1,0,3,2}", "f16[3,4,4,99]{0,2,1,3}", LINED, LINED}, /* to 4 lines */
+        {"f16[4,2,2,50,9]{1,2,0,3,4}", "f16[4,2,2,50,9]{0,1,3,4,2}", LINED, LINED}, /* lines go on: 16 bytes */
+        {"u8[3,6,5,2,20,9]{2,1,0,3,4,5}", "u8[3,6,5,2,20,9]{0,1,4,5,2,3}", LINED, LINED}, /* 90 bytes of 5 lines */
         {"u8[3,6,10,20,9]{2,1,0,3,4}", "u8[3,6,10,20,9]{0,1,3,4,2}", NEITHER, NEITHER}, /* of 10 */
+        {"u8[5,13,2,20,9]{1,2,0,3,4}", "u8[5,13,2,20,9]{0,1,3,4,2}", LINED, LINED}, /* 65 of 2: to 5 of 13 */
         {"u8[8,5,8,20,30]{2,1,0,4,3}", "u8[8,5,8,20,30] strides=[1,9,48,30000,400]", NEITHER, NEITHER},
     };
     if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
@@ -213,7 +219,7 @@ static void test_walks(void **state) {
         const char *dst, *src;
         int64_t     cols, rows, d_row, s_row; /* of a block */
     } moves[] = {
-        {"u8[8,64,8,60]{0,2,3,1}", "u8[8,64,8,60]{2,0,1,3}", 1, 64, 3840, 64},       /* whole lines */
+        {"u8[16,64,8,60]{0,2,3,1}", "u8[16,64,8,60]{2,0,1,3}", 1, 64, 7680, 128}, /* whole sticks */
         {"f16[4,20,3,1100]{0,2,3,1}", "f16[4,20,3,1100]{2,0,1,3}", 1, 10, 26400, 24}, /* 240 bytes at once */
         {"f16[4,20,3,500]{0,2,3,1}", "f16[4,20,3,500]{2,0,1,3}", 1, 500, 24, 480},   /* they keep to the cache */
         {"u8[6,32768,4,24]{0,2,3,1}", "u8[6,32768,4,24]{2,0,1,3}", 1, 10, 576, 24},  /* they crowd it: 768 KiB apart */
@@ -252,7 +258,7 @@ static int random_head(char *out, size_t cap, int dims, int inner, bool few) {
 /* Inner dimensions change places, and outer ones do; `apart`: the last one of the inner ones comes after some outer
  * ones. */
 static void put_order(char *out, size_t cap, int dims, int inner, bool apart) {
-    int order[MOST_DIMS], used = snprintf(out, cap, "{");
+    int order[MOST_DIMS] = {0}, used = snprintf(out, cap, "{");
     for (int i = 0; i < dims; i++) {
         const int first = i < inner ? 0 : inner, k = first + (int)random_below(i - first + 1);
         order[i] = order[k];
@@ -290,8 +296,26 @@ static void test_bytes(void **state) {
     }
     assert_true(found[NEITHER] > 0);
     if (SAMPLED > 1 || (tg_cpu_features() & TG_CPU_AVX512) == 0) return;
-    if (found[CELLS] < 50 || found[TURNED] < 4 || found[LINES] < 5)
-        fail_msg("cells %d, turned %d, lines %d", found[CELLS], found[TURNED], found[LINES]);
+    if (found[CELLS] < 50 || found[TURNED] < 4 || found[LINED] < 5)
+        fail_msg("cells %d, turned %d, lines %d", found[CELLS], found[TURNED], found[LINED]);
+}
+
+/* Padding between cells, and behind them, which other boxes write; blocks of several steps of outer. */
+static void test_beside(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"c64[3,2,3812]{1,2,0:T(8,1)(1)}", "c64[3,2,3812]{0,1,2}"},
+        {"s16[9,2,2,169]{0,3,2,1:T(8,7,17)(1)}", "s16[9,2,2,169]{1,2,0,3}"},
+        {"u8[6,3000]{0,1:T(8,128)(4,1)}", "u8[6,3000]{0,1}"},
+        {"bf16[30,9]{1,0:T(8,128)(2,1)}", "bf16[30,9]"},
+        {"c64[4,4,3,29]{2,0,1,3}", "c64[4,4,3,29] strides=[4,1,-36,36] offset=72"},
+        {"bf16[2,2,2,28,126,5]{0,2,1,5,4,3}", "bf16[2,2,2,28,126,5]{1,0,2,4,5,3}"},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout d = layout_of(moves[i][0]), s = layout_of(moves[i][1]);
+        check_far(&d, &s);
+        check_move(&d, &s);
+    }
 }
 
 int main(void) {
@@ -300,6 +324,7 @@ int main(void) {
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_walks),
         cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_beside),
     };
     random_state = 20261128;
     return cmocka_run_group_tests_name("cells", tests, set_up, tear_down);
