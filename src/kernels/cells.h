@@ -23,9 +23,8 @@ enum {
 typedef struct tg_cells {
     _Alignas(64) uint8_t low[TG_CELL_BYTES]; /* with AVX-512: of each byte of dst, its place in a vector of src, */
     uint64_t from[TG_CELL_VECTORS][TG_CELL_VECTORS]; /* and which bytes of vector j come from vector k */
-    uint16_t
-        place[TG_CELL_BYTES]; /* of each byte of a cell where it is in lines: 64 * the number of a vector, and on */
-    int64_t at[TG_CELL_VECTORS]; /* which begins so many bytes from the cell */
+    uint16_t place[TG_CELL_BYTES]; /* of each byte of a cell, where it is in lines: byte i of vector v is 64 * v + i */
+    int64_t  at[TG_CELL_VECTORS];  /* and where these vectors begin, bytes from the cell */
     int64_t  width;    /* bytes that plain C moves at once: 1, 2, 4, 8 or 16 */
     int64_t  bytes;    /* of a cell */
     int64_t  line;     /* bytes of it in each line, or all of it */

@@ -74,8 +74,8 @@ TG_NO_CHECKS TG_INLINE void move_many(int most, uint8_t *d, const uint8_t *s, co
     const __mmask64 end = V(first_bytes)((a.bytes - 1) % 64 + 1);
     __mmask64       reads[TG_CELL_VECTORS];
     for (int k = 0; k < most; k++) {
-        reads[k] = k + 1 < sources ? ~(__mmask64)0 : k + 1 == sources ? end : 0;
-        if (c->lines > 1 && k < sources) reads[k] = V(first_bytes)(a.line);
+        const __mmask64 dense = k + 1 < sources ? ~(__mmask64)0 : end;
+        reads[k] = k >= sources ? 0 : c->lines > 1 ? V(first_bytes)(a.line) : dense;
     }
     for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
         for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
@@ -111,7 +111,7 @@ TG_NO_CHECKS static void move_to_lines(uint8_t *d, const uint8_t *s, const tg_ce
             TG_UNROLL
             for (int k = 0; k < FEW_VECTORS; k++) {
                 in[k] = _mm512_maskz_loadu_epi8(reads[k], s + k * 64);
-                if (a.ahead != 0) TG_FETCH(s + k * 64 + a.ahead);
+                if (a.ahead != 0 && k * 64 < a.bytes) TG_FETCH(s + k * 64 + a.ahead);
             }
             for (int64_t j = 0; j < c->lines; j++) {
                 const __m512i low = _mm512_load_si512(c->low + j * 64);

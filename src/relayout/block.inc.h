@@ -276,8 +276,10 @@ static bool may_be_cell(const tg_draft *d, int32_t a, int32_t b, int64_t bytes) 
            tg_magnitude(d->loop[a].src) < TG_CELL_BYTES && d->loop[b].dst < TG_CELL_BYTES;
 }
 
-/* Short cells are rearranged in a stage, and then transposed as wide elements. */
-static bool turn_or_walk(tg_draft *d, const tg_cell *c) {
+/* Short cells are rearranged in a stage, and then transposed as wide elements. (A Zen 4, 256 MiB, x memcpy, one by one
+ * and so: 9 bytes 0.16 and 0.36, 12 bytes 0.28 and 0.39, 15 bytes 0.35 and 0.34, 24 bytes 0.51 and 0.36; out of 6 lines
+ * of 4 bytes, which one by one are a line of the cache each, 0.16 and 0.26.) */
+static bool turn_or_walk(tg_draft *d, const tg_cell_size *c) {
     enum { SHORT_CELL = 12, SHORT_OF_LINES = 31 };
     const int64_t most = c->src < c->dst ? SHORT_OF_LINES : SHORT_CELL;
     const int32_t cols = tg_draft_find_dst(d, c->dst), rows = tg_draft_find_src(d, c->src);
@@ -290,13 +292,13 @@ static bool turn_or_walk(tg_draft *d, const tg_cell *c) {
 
 /* Where the innermost loops of both sides are the same ones: cells. */
 TG_OUTLINE bool choose_cells(tg_draft *d) {
-    tg_cell c;
+    tg_cell_size c;
     return tg_draft_take_cell(d, &c) && turn_or_walk(d, &c);
 }
 
 /* Where those of one side are a few lines of the other one. */
 TG_OUTLINE bool choose_lined_cells(tg_draft *d, uint64_t left, bool any) {
-    tg_cell c;
+    tg_cell_size c;
     return tg_draft_take_lined_cell(d, left, any, &c) && turn_or_walk(d, &c);
 }
 

@@ -205,17 +205,17 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
  * are, from memory and around the caches. */
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
 /* A cell: bytes of it in dst, and in src. Of one that comes from lines, or goes to lines, those of each line. */
-typedef struct tg_cell {
+typedef struct tg_cell_size {
     int64_t dst, src;
-} tg_cell;
+} tg_cell_size;
 
 /* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; false if there are none, or they are not
  * worth it. tg_draft_take_lined_cell: one that comes from a few lines, or goes to a few, of loops that are left; `any`:
  * be it worth it or not. */
-bool tg_draft_take_cell(tg_draft *d, tg_cell *cell);
-bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell *cell);
+bool tg_draft_take_cell(tg_draft *d, tg_cell_size *cell);
+bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell_size *cell);
 /* Then the block, of cells that are moved as they are. */
-void tg_draft_cell_block(tg_draft *d, const tg_cell *cell);
+void tg_draft_cell_block(tg_draft *d, const tg_cell_size *cell);
 /* Of a box that shares, with all its loops. */
 void tg_draft_together(tg_draft *d);
 

@@ -186,7 +186,7 @@ static bool can_have_cells(const tg_draft *d) {
     return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
 }
 
-static void take_cell(tg_draft *d, const cell *c, tg_cell *out) {
+static void take_cell(tg_draft *d, const cell *c, tg_cell_size *out) {
     for (int32_t i = 0; i < c->n; i++) {
         d->cols[i] = c->loop[i];
         tg_draft_take(d, c->index[i]);
@@ -194,10 +194,10 @@ static void take_cell(tg_draft *d, const cell *c, tg_cell *out) {
     d->ncols = c->n;
     d->box->route = TG_ROUTE_CELLS;
     d->box->width = (int32_t)c->unit;
-    *out = c->to_lines ? (tg_cell){c->line, c->bytes} : (tg_cell){c->bytes, c->line};
+    *out = c->to_lines ? (tg_cell_size){c->line, c->bytes} : (tg_cell_size){c->bytes, c->line};
 }
 
-bool tg_draft_take_cell(tg_draft *d, tg_cell *out) {
+bool tg_draft_take_cell(tg_draft *d, tg_cell_size *out) {
     cell c = {.unit = tg_max(d->run, 1) * d->dst_width};
     if (!can_have_cells(d)) return false;
     find_cell(d, &c, TG_CELL_BYTES);
@@ -206,7 +206,7 @@ bool tg_draft_take_cell(tg_draft *d, tg_cell *out) {
     return true;
 }
 
-bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell *out) {
+bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell_size *out) {
     const uint64_t taken = d->left;
     cell           c = {.unit = tg_max(d->run, 1) * d->dst_width};
     if (!can_have_cells(d)) return false;
@@ -219,7 +219,7 @@ bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell *out
     return true;
 }
 
-void tg_draft_cell_block(tg_draft *d, const tg_cell *c) {
+void tg_draft_cell_block(tg_draft *d, const tg_cell_size *c) {
     d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = c->dst, .src_col = c->src};
     d->box->family = TG_FAMILY_CELLS;
     take_walk(d, c->dst, c->src, c->dst / tg_min(c->dst, c->src));

@@ -6,14 +6,14 @@
 #include "relayout/odometer.h"
 
 enum {
-    CELLS_BYTES = 32 << 10,
-    CELLS_BYTES_AROUND = 64 << 10 /* of a stage */,
-    CELLS_LINES = 256,
+    CELLS_BYTES = 32 << 10, /* of a stage, into the caches */
+    CELLS_BYTES_AROUND = 64 << 10,
+    CELLS_LINES = 256,      /* of src that come into it at once, at most */
     CELLS_LINES_NEAR = 128
 };
 
-/* The list of a cell of these loops. Of cells to lines they are as they go on in
- * src; then none is next to neighbours on both sides, or it would be of these. */
+/* The list of a cell of these loops. Of cells to lines they are as they go on in src, and the first one does not go on
+ * in dst, too, or it would be of the neighbours. */
 static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loop, int64_t most, tg_mover *mover) {
     const int32_t  n = box->ncols;
     const int64_t  unit = tg_cell_unit(box, loop);

@@ -271,7 +271,7 @@ static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loo
     const int32_t last = box->nloops - 1;
     if (o->at[last] + 1 == loop[last].n) return;
     const uint8_t *const next = src + o->src + loop[last].src;
-    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_panel_fetch(p, box, next);
+    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_twice_fetch(p, box, next);
     else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, next, b->cols);
     else tg_block_fetch(b, next, box->width);
 }

@@ -328,7 +328,7 @@ typedef struct tg_narrow {
     int64_t         each; /* bytes of a line that become an element of the transpose */
 } tg_narrow;
 
-const uint8_t *tg_narrow_through(const tg_plan_private *plan, const tg_box *box, const tg_narrow *stage, uint8_t *dst,
+const uint8_t *tg_narrow_through(const tg_plan_private *plan, const tg_box *box, const tg_narrow *by, uint8_t *dst,
                                  const uint8_t *src, const tg_block *block);
 const uint8_t *tg_tile_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                              const tg_block *block);
@@ -347,8 +347,8 @@ const uint8_t *tg_twice_block(const tg_plan_private *plan, const tg_box *box, ui
 const uint8_t *tg_panel_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               const tg_block *block);
 
-/* Asks for what a panel, or route twice, reads before it is moved; some may lie behind the end of src. */
-void tg_panel_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
+/* Asks for what a block of routes twice and panel reads before it is moved; some may lie behind the end of src. */
+void tg_twice_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
 
 /* cells_run.c: blocks [first, end) of a box of route cells. */
 void tg_cells_run(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,

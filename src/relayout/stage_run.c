@@ -404,7 +404,7 @@ const uint8_t *tg_panel_block(const tg_plan_private *p, const tg_box *box, uint8
 }
 
 /* Run by run. */
-void tg_panel_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *src) {
+void tg_twice_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *src) {
     const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
     bool           in_run[TG_BOX_LOOPS] = {false};
     int64_t        run = p->as.nest.width[box->in], at[TG_BOX_LOOPS] = {0}, n = 1;
