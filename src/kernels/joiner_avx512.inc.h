@@ -3,11 +3,7 @@
 
 /* For permutations of bytes: byte 0 goes to place n, byte 1 to the next one, and so on; round again. */
 TG_INLINE __m512i V(moved_up)(int64_t n) {
-    static const uint8_t count[64] = {0,  1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15,
-                                      16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31,
-                                      32, 33, 34, 35, 36, 37, 38, 39, 40, 41, 42, 43, 44, 45, 46, 47,
-                                      48, 49, 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63};
-    return _mm512_sub_epi8(_mm512_loadu_si512(count), _mm512_set1_epi8((char)n));
+    return _mm512_sub_epi8(V(ascending)(), _mm512_set1_epi8((char)n));
 }
 
 /* Bytes [from, to) of a line, of which others write the rest, another time: around the caches (stream.h), or by a

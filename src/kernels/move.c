@@ -53,7 +53,7 @@ static void fill_mover(tg_mover *out, tg_block_move *move, const char *name, int
                        bool far) {
     const tg_encoding bits = {TG_KIND_BITS, width * 8, width * 8};
     *out = (tg_mover){
-        .move = move, .name = name, .dst_width = width, .stream = stream, .far = far, .fetches = far,
+        .move = move, .name = name, .dst_width = (int16_t)width, .stream = stream, .far = far, .fetches = far,
         .sparing = (cpu & TG_CPU_SPARING) != 0, .few_streams = (cpu & TG_CPU_FEW_STREAMS) != 0,
         .dst = bits, .src = bits};
 }

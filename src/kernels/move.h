@@ -93,7 +93,8 @@ struct tg_mover {
         tg_turn_tiles *tiles; /* of tg_mover_tiles */
     };
     const char    *name;      /* for people: "transpose 2-byte avx512" */
-    int32_t        dst_width; /* bytes of an element, 1 to 31; rows: 1; tg_mover_eights: how many rows */
+    int16_t        dst_width; /* bytes of an element, 1 to 31; rows: 1; tg_mover_eights: how many rows */
+    bool           memory;    /* src comes from no cache at all, probably; false until set */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
     bool           fetches;   /* what src has further on is fetched; runs and the pipeline of transpose.c go by `far` */

@@ -33,6 +33,7 @@ TG_BEGIN_AVX512
 
 enum {
     TILE_COLUMNS = 128, /* lines that are read side by side, square by square */
+    CROWDED_BYTES = 2048, /* of each, where they crowd a cache */
     MOST_SIDE = 16,
     SQUARES_AHEAD = 3, /* 6 and 12 are 0.8 to 1.0 times as fast, none 0.4 to 0.8 (64 MiB) */
     FEW_COLUMNS = 9    /* matrices that go on along rows are joined from fewer on */
@@ -43,6 +44,7 @@ typedef struct uneven {
     __m512i spread, pack; /* where each byte comes from; of pairs, those of the first row, and of the second one */
     int64_t width, side;  /* side: elements of a vector, and lines and rows of a square */
     int64_t ahead;        /* of lines, so many bytes ahead are fetched, or 0 */
+    bool    memory;       /* that src comes from */
     int64_t d_row, s_line; /* bytes from row to row, and from line to line, where these are evenly spaced */
 } uneven;
 
@@ -54,21 +56,22 @@ typedef struct extent {
 
 static int64_t room_of(int64_t width) { return width < 4 ? 4 : width < 8 ? 8 : width < 16 ? 16 : 32; }
 
+/* Bytes from `first` on, `step` further in each part of so many bytes than in the one before. */
+TG_NO_CHECKS static __m512i in_parts(int64_t first, int64_t bytes, int64_t step) {
+    const __m512i by = _mm512_set1_epi8((char)step);
+    __m512i       v = _mm512_add_epi8(V(ascending)(), _mm512_set1_epi8((char)first));
+    for (int64_t i = bytes; i < 64; i += bytes) v = _mm512_mask_add_epi8(v, ~V(first_bytes)(i), v, by);
+    return v;
+}
+
 static void uneven_of(uneven *u, const tg_mover *m, const tg_block *b) {
-    const unsigned width = (unsigned)m->dst_width, room = (unsigned)room_of(m->dst_width);
-    uint8_t        spread[64], pack[64];
-    for (unsigned i = 0; i < 64; i++) {
-        spread[i] = (uint8_t)(i / room * width + i % room);
-        pack[i] = (uint8_t)(i / width * room + i % width);
-        if (room < 32) continue;
-        spread[i] = (uint8_t)(i < width ? i : 64 + i - width);
-        pack[i] = (uint8_t)(spread[i] + width);
-    }
-    u->spread = _mm512_loadu_si512(spread);
-    u->pack = _mm512_loadu_si512(pack);
+    const int64_t width = m->dst_width, room = room_of(width);
+    u->spread = room == 32 ? in_parts(0, width, 64 - width) : in_parts(0, room, width - room);
+    u->pack = room == 32 ? in_parts(width, width, 64 - width) : in_parts(0, width, room - width);
     u->width = width;
     u->side = 64 / room;
     u->ahead = m->fetches ? SQUARES_AHEAD * u->side * u->width : 0;
+    u->memory = m->memory;
     u->d_row = b->dst_row;
     u->s_line = b->src_col;
 }
@@ -190,24 +193,30 @@ static void move_even(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, 
 
 /* ---- matrices ---- */
 
-/* All rows of some columns, from column `first` on. */
-static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
-    const int64_t  n = cols / u->side, whole = n * u->side;
+/* So many rows and columns, the first ones of a tile. */
+typedef struct part {
+    int64_t row, rows, col, cols;
+} part;
+
+static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
+    const int64_t  n = p->cols / u->side, whole = n * u->side;
     const uint8_t *line[TILE_COLUMNS];
     uint8_t       *row[MOST_SIDE];
-    source_addresses(line, s, &a->src, first, cols);
-    for (int64_t r = 0; r < a->dst.n; r += u->side) {
-        const int64_t rows = tg_min(a->dst.n - r, u->side), at = r * u->width;
+    source_addresses(line, s, &a->src, p->col, p->cols);
+    for (int64_t r = p->row; r < p->row + p->rows; r += u->side) {
+        const int64_t rows = tg_min(p->row + p->rows - r, u->side), at = r * u->width;
         target_addresses(row, d, &a->dst, r, rows);
-        move_listed(row, first * u->width, line, at, u, n, rows, u->side);
-        move_listed(row, (first + whole) * u->width, line + whole, at, u, 1, rows, cols - whole);
+        move_listed(row, p->col * u->width, line, at, u, n, rows, u->side);
+        move_listed(row, (p->col + whole) * u->width, line + whole, at, u, 1, rows, p->cols - whole);
     }
 }
 
-/* The same of evenly spaced lines and rows; d and s are where column `first` begins. */
-static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t cols) {
-    const int64_t side = u->side, down = a->dst.n / side, along = cols / side, rows = a->dst.n - down * side;
-    const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = cols - along * side;
+/* The same of evenly spaced lines and rows. */
+static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
+    const int64_t side = u->side, down = p->rows / side, along = p->cols / side, rows = p->rows - down * side;
+    const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = p->cols - along * side;
+    d += p->row * u->d_row + p->col * u->width;
+    s += p->col * u->s_line + p->row * u->width;
     for (int64_t r = 0; r < down; r++)
         move_even(d + r * side * u->d_row, s + r * side * u->width, u, along, true, side, side);
     move_even(d + d_last, s + s_last, u, down, false, side, last);
@@ -217,13 +226,38 @@ static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_
     move_even(d + d_last, s + s_last, u, 1, true, rows, last);
 }
 
+/* Of lines that crowd the first-level cache, as many as have their places in it together. */
+static int64_t lines_together(const uneven *u) {
+    enum { SETS_BYTES = 4096, WAYS = 8 };
+    const int64_t fitting = WAYS * SETS_BYTES / tg_min(u->s_line & -u->s_line, SETS_BYTES);
+    return tg_max(fitting / u->side, 1) * u->side;
+}
+
+/* (A Zen 4, x memcpy: 512 KiB, f32[16,64,32,3] {3,0,1,2} to {3,2,0,1} 0.19 -> 0.44, 8 MiB, [512,8,128,3] {3,2,1,0} to
+ * {3,0,2,1} 0.24 -> 0.38. But from memory, where rows of dst are written as they go on, [4096,4096,3] turned 0.66 and
+ * 0.42, and where rows crowd each other too, [1024,1024,3] 0.34 and 0.23.) */
+static bool lines_crowd(const matrix *a, const uneven *u) {
+    enum { FEW_ROWS = 16 };
+    return !u->memory && is_crowded(u->s_line, tg_min(a->src.n, TILE_COLUMNS)) && !is_crowded(u->d_row, FEW_ROWS);
+}
+
 /* `lists`: of lines and rows, where they are not evenly spaced. */
+static void turn_tile(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists, int64_t col,
+                      int64_t cols) {
+    const bool    crowded = !lists && lines_crowd(a, u);
+    const int64_t rows = crowded ? CROWDED_BYTES / u->width / u->side * u->side : a->dst.n;
+    const int64_t lines = crowded ? lines_together(u) : cols;
+    for (int64_t r = 0; r < a->dst.n; r += rows)
+        for (int64_t c = 0; c < cols; c += lines) {
+            const part p = {r, tg_min(a->dst.n - r, rows), col + c, tg_min(cols - c, lines)};
+            if (lists) turn_listed(a, u, d, s, &p);
+            else turn_even(u, d, s, &p);
+        }
+}
+
 static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists) {
-    for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS) {
-        const int64_t cols = tg_min(a->src.n - c, TILE_COLUMNS);
-        if (lists) turn_listed(a, u, d, s, c, cols);
-        else turn_even(a, u, d + c * u->width, s + c * u->s_line, cols);
-    }
+    for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS)
+        turn_tile(a, u, d, s, lists, c, tg_min(a->src.n - c, TILE_COLUMNS));
 }
 
 static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

@@ -34,6 +34,12 @@ static inline void V(put)(uint8_t *d, V(vec) v, bool stream) {
 }
 
 #if VEC == 64
+/* 0, 1, 2 ... 63 */
+TG_INLINE __m512i V(ascending)(void) {
+    return _mm512_set_epi64(0x3f3e3d3c3b3a3938, 0x3736353433323130, 0x2f2e2d2c2b2a2928, 0x2726252423222120,
+                            0x1f1e1d1c1b1a1918, 0x1716151413121110, 0x0f0e0d0c0b0a0908, 0x0706050403020100);
+}
+
 /* Masks of bytes. Of the first n ones; n < 256, and from VEC on all of them. */
 TG_INLINE uint64_t V(first_bytes)(int64_t n) { return _bzhi_u64(~(uint64_t)0, (unsigned)n); }
 

@@ -265,15 +265,15 @@ void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width) {
         }
 }
 
-/* What the next block reads, as long as the innermost loop goes on. */
+/* What the next block reads, if there is one. */
 static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *src,
                        const tg_block *b, const tg_odometer *o) {
-    const int32_t last = box->nloops - 1;
-    if (o->at[last] + 1 == loop[last].n) return;
-    const uint8_t *const next = src + o->src + loop[last].src;
-    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_twice_fetch(p, box, next);
-    else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, next, b->cols);
-    else tg_block_fetch(b, next, box->width);
+    tg_odometer next = *o;
+    if (!tg_odometer_next(&next, box, loop)) return;
+    src += next.src;
+    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_twice_fetch(p, box, src);
+    else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, src, b->cols);
+    else tg_block_fetch(b, src, box->width);
 }
 
 static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,

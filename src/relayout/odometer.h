@@ -21,15 +21,17 @@ static inline void tg_odometer_set(tg_odometer *o, const tg_box *box, const tg_l
     }
 }
 
-static inline void tg_odometer_next(tg_odometer *o, const tg_box *box, const tg_loop *loop) {
+/* Behind the last block it is at the first one again, and says false. */
+static inline bool tg_odometer_next(tg_odometer *o, const tg_box *box, const tg_loop *loop) {
     for (int32_t i = box->nloops; i-- > 0;) {
         o->dst += loop[i].dst;
         o->src += loop[i].src;
-        if (++o->at[i] < loop[i].n) return;
+        if (++o->at[i] < loop[i].n) return true;
         o->at[i] = 0;
         o->dst -= loop[i].n * loop[i].dst;
         o->src -= loop[i].n * loop[i].src;
     }
+    return false;
 }
 
 /* A block at the end of its ragged loop, or one before. */

@@ -56,6 +56,7 @@ TG_INLINE void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     nest->family[i] = family;
     nest->width[i] = width;
     m->apart = d->plan->dst_encoding.kind == TG_KIND_NONE && d->dst_width > 0 && d->src_width > 0; /* no stages */
+    m->memory = d->plan->memory;
     if (TG_RARELY(d->plan->memory)) return;
     m->fetches = m->fetches & !m->sparing;
     m->staged = m->staged & m->sparing;
