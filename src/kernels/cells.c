@@ -17,43 +17,46 @@ enum {
 };
 
 _Static_assert(TG_SMALL_BYTES <= FEW_VECTORS * 64 && TG_LINED_CELL <= FEW_VECTORS * 64, "lists of four vectors");
-_Static_assert(TG_CELL_LINES <= 8, "move_many has eight");
 
 /* ---- lists ---- */
 
-void tg_cells_begin(tg_cells *c, int64_t bytes, bool to_lines) {
-    c->to_lines = to_lines;
+void tg_cells_begin(tg_cells *c, int64_t bytes) {
     c->width = tg_min(bytes & -bytes, MOST_WIDTH);
-    c->bytes = c->line = bytes;
-    c->together = c->lines = 1;
+    c->bytes = c->dst.line = c->src.line = bytes;
+    c->together = c->dst.lines = c->src.lines = 1;
     for (int64_t i = 0; i < bytes; i++) c->place[i] = (uint16_t)i;
-    for (int64_t k = 0; k < TG_CELL_VECTORS; k++) c->at[k] = k * 64;
+    for (int64_t k = 0; k < TG_CELL_VECTORS; k++) c->dst.at[k] = c->src.at[k] = k * 64;
 }
 
-static void list_loop(tg_cells *c, int64_t n, int64_t step) {
-    const int64_t all = n * c->bytes;
-    for (int64_t i = c->bytes; i < all; i++) c->place[i] = (uint16_t)(c->place[i - c->bytes] + step);
-    c->bytes = all;
+/* n times as many lines, or bytes of each line. */
+static void add_to_side(tg_cell_side *s, int64_t n, int64_t step, bool inside) {
+    const int64_t all = n * s->lines;
+    if (inside) {
+        s->line *= n;
+        return;
+    }
+    for (int64_t k = s->lines; k < all; k++) s->at[k] = s->at[k - s->lines] + step;
+    s->lines = all;
 }
 
-void tg_cells_loop(tg_cells *c, int64_t n, int64_t step) {
-    list_loop(c, n, step);
-    c->line *= n;
-}
-
-void tg_cells_lines(tg_cells *c, int64_t n, int64_t step) {
-    const int64_t all = n * c->lines;
-    list_loop(c, n, c->lines * 64);
-    for (int64_t k = c->lines; k < all; k++) c->at[k] = c->at[k - c->lines] + step;
-    c->lines = all;
+void tg_cells_loop(tg_cells *c, const tg_cell_loop *l) {
+    const int64_t step = l->in_src ? l->src : c->src.lines * 64, before = l->in_dst ? c->dst.line : c->dst.lines * 64;
+    add_to_side(&c->dst, l->n, l->dst, l->in_dst);
+    add_to_side(&c->src, l->n, l->src, l->in_src);
+    c->bytes *= l->n;
+    for (int64_t k = 0; k < c->dst.lines; k++)
+        for (int64_t i = k * 64; i < k * 64 + c->dst.line; i++)
+            if (i >= before) c->place[i] = (uint16_t)(c->place[i - before] + step);
 }
 
 /* As many as fill vectors best. */
 static int64_t cells_together(const tg_cells *c, int64_t most) {
-    int64_t best = 1;
-    for (int64_t n = 2; n <= most && n * c->bytes <= FEW_VECTORS * 64 && (c->lines == 1 || n * c->line <= TG_CELL_LINE);
-         n++)
-        if (n * tg_ceil_div(best * c->bytes, 64) >= best * tg_ceil_div(n * c->bytes, 64)) best = n;
+    const int64_t dst = c->dst.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64,
+                  src = c->src.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64;
+    const bool    lined = c->dst.lines > 1 && c->src.lines > 1;
+    int64_t       best = 1;
+    for (int64_t n = 2; n <= most && n * c->dst.line <= dst && n * c->src.line <= src; n++)
+        if (lined || n * tg_ceil_div(best * c->bytes, 64) >= best * tg_ceil_div(n * c->bytes, 64)) best = n;
     return best;
 }
 
@@ -61,11 +64,12 @@ static int64_t cells_together(const tg_cells *c, int64_t most) {
 
 #define DEFINE_CELL(UNIT)                                                                                     \
     static void cell_##UNIT(uint8_t *restrict d, const uint8_t *restrict s, const tg_cells *c) {              \
-        for (int64_t i = 0; i < c->bytes; i += (int64_t)sizeof(UNIT)) {                                       \
-            const int64_t in_lines = c->at[c->place[i] / 64] + c->place[i] % 64;                              \
-            const int64_t to = c->to_lines ? in_lines : i, from = c->to_lines ? i : in_lines;                 \
-            *(UNIT *)(void *)(d + to) = *(const UNIT *)(const void *)(s + from);                              \
-        }                                                                                                     \
+        for (int64_t k = 0; k < c->dst.lines; k++)                                                            \
+            for (int64_t i = 0; i < c->dst.line; i += (int64_t)sizeof(UNIT)) {                                \
+                const int64_t from = c->place[k * 64 + i];                                                    \
+                *(UNIT *)(void *)(d + c->dst.at[k] + i) =                                                     \
+                    *(const UNIT *)(const void *)(s + c->src.at[from / 64] + from % 64);                      \
+            }                                                                                                 \
     }
 DEFINE_CELL(unit8)
 DEFINE_CELL(unit16)
@@ -84,19 +88,14 @@ static void plain_cell(uint8_t *d, const uint8_t *s, const tg_cells *c) {
     }
 }
 
-/* Bytes of dst, and of src, from a cell to the one that follows. */
-static int64_t dst_of(const tg_cells *c) { return c->to_lines ? c->line : c->bytes; }
-
-static int64_t src_of(const tg_cells *c) { return c->to_lines ? c->bytes : c->line; }
-
 static const uint8_t *cells_plain(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const tg_cells *const c = m->cells;
-    const int64_t         cells = b->cols * b->dst_col / dst_of(c);
+    const int64_t         cells = b->cols * b->dst_col / c->dst.line;
     for (int64_t o = 0; o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++) {
             uint8_t *const       to = d + o * b->dst_outer + r * b->dst_row;
             const uint8_t *const from = s + o * b->src_outer + r * b->src_row;
-            for (int64_t i = 0; i < cells; i++) plain_cell(to + i * dst_of(c), from + i * src_of(c), c);
+            for (int64_t i = 0; i < cells; i++) plain_cell(to + i * c->dst.line, from + i * c->src.line, c);
         }
     return NULL;
 }
@@ -144,9 +143,9 @@ void tg_turn_small_matrices(const tg_mover *m, uint8_t *d, const uint8_t *s, con
         all.src_row = b->src_outer;
     }
     cells.move = tg_cells_for(TG_CPU_AVX512);
-    tg_cells_begin(&c, width, false);
-    tg_cells_loop(&c, b->cols, b->rows * width);
-    tg_cells_loop(&c, b->rows, width);
+    tg_cells_begin(&c, width);
+    tg_cells_loop(&c, &(tg_cell_loop){b->cols, width, b->rows * width, true, true});
+    tg_cells_loop(&c, &(tg_cell_loop){b->rows, b->cols * width, width, true, true});
     tg_cells_end(&c, one_run ? b->outer : 1, &cells);
     (void)tg_mover_run(&cells, d, s, &all);
 }

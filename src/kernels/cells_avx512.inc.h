@@ -9,24 +9,27 @@
 
 /* Where cells are, or as many side by side as go together. */
 typedef struct cell_walk {
-    int64_t   bytes, line;              /* of these; of each line, if there are several */
+    int64_t   dst, src;                 /* bytes of these, in each line */
     int64_t   n, d_step, s_step;        /* how many times, and how far from one to the next */
     int64_t   groups, d_group, s_group; /* all of that so many times */
     int64_t   ahead;                    /* so many bytes ahead in src lines are fetched, or 0 */
     bool      stream;
 } cell_walk;
 
+static int64_t vectors_of(const tg_cell_side *s, int64_t bytes) {
+    return s->lines > 1 ? s->lines : tg_ceil_div(bytes, 64);
+}
+
 /* All cells of the list, and what vectors have of them. */
 static void list_vectors(tg_cells *c) {
-    _Alignas(64) uint16_t place[TG_CELL_BYTES], back[TG_CELL_BYTES] = {0};
-    const uint16_t *const of_dst = c->to_lines ? back : place;
-    const int64_t         all = c->together * c->bytes, n = c->to_lines && c->lines > 1 ? c->lines * 64 : all;
-    for (int64_t i = 0; i < c->bytes; i++) place[i] = c->place[i];
-    for (int64_t i = c->bytes; i < all; i++) place[i] = (uint16_t)(place[i - c->bytes] + c->line);
-    for (int64_t i = all; i % 64 != 0; i++) place[i] = 0;
-    for (int64_t i = 0; c->to_lines && i < all; i++) back[place[i]] = (uint16_t)i;
-    for (int64_t j = 0; j * 64 < n; j++) {
-        const __m512i low = _mm512_load_si512(of_dst + j * 64), high = _mm512_load_si512(of_dst + j * 64 + 32);
+    _Alignas(64) uint16_t place[TG_CELL_BYTES] = {0};
+    const int64_t         vectors = vectors_of(&c->dst, c->together * c->dst.line);
+    for (int64_t k = 0; k < c->dst.lines; k++)
+        for (int64_t n = 0; n < c->together; n++)
+            for (int64_t i = k * 64; i < k * 64 + c->dst.line; i++)
+                place[n * c->dst.line + i] = (uint16_t)(c->place[i] + n * c->src.line);
+    for (int64_t j = 0; j < vectors; j++) {
+        const __m512i low = _mm512_load_si512(place + j * 64), high = _mm512_load_si512(place + j * 64 + 32);
         _mm512_store_si512(c->low + j * 64, low_bytes(low, high));
         for (int k = 0; k < TG_CELL_VECTORS; k++) c->from[j][k] = in_vector(low, high, k);
     }
@@ -37,7 +40,7 @@ TG_NO_CHECKS TG_INLINE void move_few(int vectors, uint8_t *d, const uint8_t *s, 
                                      bool stream) {
     const cell_walk a = *w; /* a value, which no store can change */
     const int64_t   d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
-    const __mmask64 end = V(first_bytes)((a.bytes - 1) % 64 + 1);
+    const __mmask64 end = V(first_bytes)((a.dst - 1) % 64 + 1);
     __m512i         low[FEW_VECTORS];
     __mmask64       from[FEW_VECTORS][FEW_VECTORS];
     TG_UNROLL
@@ -66,82 +69,67 @@ TG_NO_CHECKS TG_INLINE void move_few(int vectors, uint8_t *d, const uint8_t *s, 
         }
 }
 
-/* Up to `most` vectors of src, which are in registers, wherever they begin. */
-TG_NO_CHECKS TG_INLINE void move_many(int most, uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
+/* So many vectors of src, which are in registers, wherever they begin. */
+TG_NO_CHECKS TG_INLINE void move_many(int sources, uint8_t *d, const uint8_t *s, const tg_cells *c,
+                                      const cell_walk *w) {
     const cell_walk a = *w;
     const int64_t   d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
-    const int64_t   vectors = tg_ceil_div(a.bytes, 64), sources = c->lines > 1 ? c->lines : vectors;
-    const __mmask64 end = V(first_bytes)((a.bytes - 1) % 64 + 1);
+    const int64_t   vectors = vectors_of(&c->dst, a.dst);
+    const bool      to_lines = c->dst.lines > 1;
+    const __mmask64 end = V(first_bytes)((a.dst - 1) % 64 + 1);
     __mmask64       reads[TG_CELL_VECTORS];
-    for (int k = 0; k < most; k++) {
-        const __mmask64 dense = k + 1 < sources ? ~(__mmask64)0 : end;
-        reads[k] = k >= sources ? 0 : c->lines > 1 ? V(first_bytes)(a.line) : dense;
-    }
+    for (int k = 0; k < sources; k++) reads[k] = V(bytes_left)(c->src.lines > 1 ? a.src : a.src - k * 64);
     for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
         for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
             __m512i in[TG_CELL_VECTORS];
             TG_UNROLL
-            for (int k = 0; k < most; k++) {
-                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + c->at[k]);
-                if (a.ahead != 0 && k < sources) TG_FETCH(s + c->at[k] + a.ahead);
+            for (int k = 0; k < sources; k++) {
+                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + c->src.at[k]);
+                if (a.ahead != 0) TG_FETCH(s + c->src.at[k] + a.ahead);
             }
             for (int64_t j = 0; j < vectors; j++) {
-                const __m512i low = _mm512_load_si512(c->low + j * 64);
-                __m512i       out = _mm512_permutexvar_epi8(low, in[0]);
+                uint8_t *const to = d + c->dst.at[j];
+                const __m512i  low = _mm512_load_si512(c->low + j * 64);
+                __m512i        out = _mm512_permutexvar_epi8(low, in[0]);
                 TG_UNROLL
-                for (int k = 1; k < most; k++)
+                for (int k = 1; k < sources; k++)
                     out = _mm512_mask_permutexvar_epi8(out, c->from[j][k], low, in[k]);
-                if (a.stream) _mm512_stream_si512((void *)(d + j * 64), out);
-                else if (j + 1 < vectors) _mm512_storeu_si512(d + j * 64, out);
-                else _mm512_mask_storeu_epi8(d + j * 64, end, out);
-            }
-        }
-}
-
-/* Cells of up to four vectors to lines. */
-TG_NO_CHECKS static void move_to_lines(uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
-    const cell_walk a = *w;
-    const int64_t   d_left = a.d_group - a.n * a.d_step, s_left = a.s_group - a.n * a.s_step;
-    const __mmask64 line = V(first_bytes)(a.line);
-    __mmask64       reads[FEW_VECTORS];
-    for (int k = 0; k < FEW_VECTORS; k++) reads[k] = V(first_bytes)(tg_min(tg_max(a.bytes - k * 64, 0), 64));
-    for (int64_t groups = a.groups; groups > 0; groups--, d += d_left, s += s_left)
-        for (int64_t i = a.n; i > 0; i--, d += a.d_step, s += a.s_step) {
-            __m512i in[FEW_VECTORS];
-            TG_UNROLL
-            for (int k = 0; k < FEW_VECTORS; k++) {
-                in[k] = _mm512_maskz_loadu_epi8(reads[k], s + k * 64);
-                if (a.ahead != 0 && k * 64 < a.bytes) TG_FETCH(s + k * 64 + a.ahead);
-            }
-            for (int64_t j = 0; j < c->lines; j++) {
-                const __m512i low = _mm512_load_si512(c->low + j * 64);
-                __m512i       out = _mm512_permutexvar_epi8(low, in[0]);
-                TG_UNROLL
-                for (int k = 1; k < FEW_VECTORS; k++)
-                    out = _mm512_mask_permutexvar_epi8(out, c->from[j][k], low, in[k]);
-                _mm512_mask_storeu_epi8(d + c->at[j], line, out);
+                if (a.stream) _mm512_stream_si512((void *)to, out);
+                else if (to_lines || j + 1 == vectors) _mm512_mask_storeu_epi8(to, end, out);
+                else _mm512_storeu_si512(to, out);
             }
         }
 }
 
 static void move_walk(uint8_t *d, const uint8_t *s, const tg_cells *c, const cell_walk *w) {
-    switch (c->lines > 1 ? 0 : tg_ceil_div(w->bytes, 64)) {
-#define VECTORS(n)                                      \
-    case n:                                             \
-        if (w->stream) move_few(n, d, s, c, w, true);   \
-        else move_few(n, d, s, c, w, false);            \
+    const bool lines = c->dst.lines > 1 || c->src.lines > 1;
+    switch (vectors_of(&c->src, w->src)) {
+#define FEW(n)                                        \
+    case n:                                           \
+        if (lines) move_many(n, d, s, c, w);          \
+        else if (w->stream) move_few(n, d, s, c, w, true); \
+        else move_few(n, d, s, c, w, false);          \
         break;
-        VECTORS(1)
-        VECTORS(2)
-        VECTORS(3)
-        VECTORS(4)
-#undef VECTORS
-    default:
-        if (c->to_lines) move_to_lines(d, s, c, w);
-        else if (w->bytes > 8 * 64) move_many(TG_CELL_VECTORS, d, s, c, w);
-        else if (c->lines > 4 || c->lines == 1) move_many(8, d, s, c, w);
-        else move_many(4, d, s, c, w);
-        break;
+#define MANY(n) \
+    case n: move_many(n, d, s, c, w); break;
+        FEW(1)
+        FEW(2)
+        FEW(3)
+        FEW(4)
+        MANY(5)
+        MANY(6)
+        MANY(7)
+        MANY(8)
+        MANY(9)
+        MANY(10)
+        MANY(11)
+        MANY(12)
+        MANY(13)
+        MANY(14)
+        MANY(15)
+    default: move_many(TG_CELL_VECTORS, d, s, c, w); break;
+#undef FEW
+#undef MANY
     }
 }
 
@@ -159,12 +147,12 @@ static int64_t fetch_ahead(const tg_mover *m, const tg_block *b, int64_t row) {
 
 static const uint8_t *cells_avx512(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const tg_cells *const c = m->cells;
-    const int64_t         n = b->cols * b->dst_col / dst_of(c), some = c->together, times = n / some, rest = n % some;
-    const int64_t         d_step = some * dst_of(c), s_step = some * src_of(c);
-    cell_walk             w = {.bytes = some * c->bytes, .line = some * c->line, .n = times, .d_step = d_step,
-                               .s_step = s_step, .groups = b->rows, .d_group = b->dst_row, .s_group = b->src_row};
-    w.ahead = fetch_ahead(m, b, n * src_of(c));
-    w.stream = m->stream && d_step % 64 == 0 && tg_at_lines(d, b->dst_row | b->dst_outer, d_step);
+    const int64_t dst = c->dst.line, src = c->src.line, some = c->together;
+    const int64_t n = b->cols * b->dst_col / dst, times = n / some, rest = n % some, d_step = some * dst;
+    cell_walk     w = {.dst = d_step, .src = some * src, .n = times, .d_step = d_step, .s_step = some * src,
+                       .groups = b->rows, .d_group = b->dst_row, .s_group = b->src_row};
+    w.ahead = fetch_ahead(m, b, n * src);
+    w.stream = m->stream && c->dst.lines == 1 && d_step % 64 == 0 && tg_at_lines(d, b->dst_row | b->dst_outer, d_step);
     if (n == some) { /* one walk */
         w.n = b->rows;
         w.d_step = b->dst_row;
@@ -178,9 +166,9 @@ static const uint8_t *cells_avx512(const tg_mover *m, uint8_t *d, const uint8_t 
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         move_walk(d, s, c, &w);
         if (rest == 0) continue;
-        const cell_walk last = {.bytes = rest * c->bytes, .line = rest * c->line, .n = b->rows, .d_step = b->dst_row,
+        const cell_walk last = {.dst = rest * dst, .src = rest * src, .n = b->rows, .d_step = b->dst_row,
                                 .s_step = b->src_row, .groups = 1};
-        move_walk(d + times * d_step, s + times * s_step, c, &last);
+        move_walk(d + times * d_step, s + times * w.s_step, c, &last);
     }
     return NULL;
 }

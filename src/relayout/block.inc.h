@@ -284,7 +284,7 @@ static bool turn_or_walk(tg_draft *d, const tg_cell_size *c) {
     const int64_t most = c->src < c->dst ? SHORT_OF_LINES : SHORT_CELL;
     const int32_t cols = tg_draft_find_dst(d, c->dst), rows = tg_draft_find_src(d, c->src);
     const bool turned = tg_is_element(c->dst) || (c->dst <= most && (d->pair->cpu & TG_CPU_AVX512) != 0);
-    if (turned && c->src <= c->dst && cols != NONE && rows != NONE && cols != rows)
+    if (turned && c->src * c->lines == c->dst && cols != NONE && rows != NONE && cols != rows)
         choose_transpose(d, cols, rows, (int32_t)c->dst, (int32_t)c->dst);
     else tg_draft_cell_block(d, c);
     return true;

@@ -204,9 +204,10 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 /* Makes the box a panel, if it can be and is worth it, of loops that are left; of elements or runs that stay as they
  * are, from memory and around the caches. */
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
-/* A cell: bytes of it in dst, and in src. Of one that comes from lines, or goes to lines, those of each line. */
+/* A cell: bytes of it in dst, and in src. Of one that comes from lines, or goes to lines, those of each line; and lines
+ * of src. */
 typedef struct tg_cell_size {
-    int64_t dst, src;
+    int64_t dst, src, lines;
 } tg_cell_size;
 
 /* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; false if there are none, or they are not

@@ -9,7 +9,7 @@
  *     cells of 256 bytes
  *
  * Where they are not the same, those of one side may be a run of a few lines of the other one, and what these have of
- * it a run of theirs.
+ * it a run of theirs; or a few lines of both sides go on along the same loop, behind loops that are not the same ones.
  *
  * A block is cells that follow each other on both sides, and two more loops of them. The loops of a cell come behind
  * the loops of the box, as those of a tile's columns do. */
@@ -21,14 +21,13 @@
 enum {
     LEAST_MOVE = 4096, /* bytes: less is not worth a list */
     GROUP_READ = 256,  /* bytes of cells that follow each other in src and are moved at once */
-    MANY_LINES = 1000
+    MANY_LINES = 1000,
+    MOST_LINES = 8 /* of a cell that is one run on the other side; 10 to 16 256 MiB 0.4 -> 0.3 of memcpy */
 };
 
-/* Its loops are as they go on without a gap, innermost first. */
 typedef struct cell {
     int64_t unit, bytes; /* of neighbours on both sides; of all */
-    int64_t line;        /* of it, bytes that follow each other on the other side */
-    bool    to_lines;    /* that is dst */
+    int64_t dst, src;    /* of it, that follow each other there: all, or less than that in each of some lines */
     int32_t n, index[TG_TILE_LOOPS]; /* in the draft */
     tg_loop loop[TG_TILE_LOOPS];
 } cell;
@@ -36,6 +35,14 @@ typedef struct cell {
 static void add_loop(cell *c, const tg_draft *d, int32_t n, int32_t index) {
     c->index[n] = index;
     c->loop[n] = d->loop[index];
+}
+
+/* How it lies on both sides. */
+static void measure(cell *c) {
+    c->dst = c->src = c->bytes = c->unit;
+    for (int32_t i = 0; i < c->n; i++) c->bytes *= c->loop[i].n;
+    (void)tg_loops_of_line(c->loop, c->n, true, &c->dst);
+    (void)tg_loops_of_line(c->loop, c->n, false, &c->src);
 }
 
 /* ---- which loops ---- */
@@ -56,7 +63,7 @@ static void find_cell(const tg_draft *d, cell *c, int64_t most) {
         src *= d->loop[k].n;
         if (in_dst != in_src) continue;
         c->n = n;
-        c->bytes = c->line = dst;
+        c->bytes = c->dst = c->src = dst;
     }
 }
 
@@ -78,8 +85,8 @@ static bool pays(const tg_draft *d, const cell *c) {
     return memory && (squares ? c->unit == 1 && run <= SHORT_SIDE : c->unit <= 2);
 }
 
-static int32_t find_dense(const tg_draft *d, int64_t step, bool to_lines) {
-    return to_lines ? tg_draft_find_src(d, step) : tg_draft_find_dst(d, step);
+static int32_t find_on(const tg_draft *d, int64_t step, bool in_dst) {
+    return in_dst ? tg_draft_find_dst(d, step) : tg_draft_find_src(d, step);
 }
 
 /* Are cells out of lines, or to lines, better than two transposes? With AVX-512, where lines go on in the next cell.
@@ -90,13 +97,14 @@ static int32_t find_dense(const tg_draft *d, int64_t step, bool to_lines) {
  * 40 0.27 and 0.52, but 6 of 12 0.35 and 0.29, 512 KiB, 3 of 24 0.23 and 0.29, but 6 of 16 0.39 and 0.17. Out of 10 to
  * 16 lines 256 MiB 0.4 and 0.3, two loops to 2 lines of 64 0.61 and 0.50. In plain C panels are faster: 0.076 and
  * 0.029.) */
-static bool lines_pay(const tg_draft *d, const cell *c) {
+static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
     enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3 }; /* bytes */
-    const int32_t on = find_dense(d, c->bytes, c->to_lines);
+    const int64_t line = to_lines ? c->dst : c->src;
+    const int32_t on = find_on(d, c->bytes, !to_lines);
     if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
-    if (on != TG_NO_LOOP && tg_line_step(&d->loop[on], c->to_lines) == c->line) return c->line >= LEAST_ON;
-    if (c->n > 2) return c->bytes >= LEAST_CELL || c->line >= SHORT_LINE;
-    return !c->to_lines && c->line >= LEAST_LINE;
+    if (on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == line) return line >= LEAST_ON;
+    if (c->n > 2) return c->bytes >= LEAST_CELL || line >= SHORT_LINE;
+    return !to_lines && line >= LEAST_LINE;
 }
 
 /* The longest one that comes from a few lines of src, or goes to a few lines of dst; false if there is none. */
@@ -104,20 +112,65 @@ static bool find_lined(const tg_draft *d, cell *c, bool to_lines, bool any) {
     int64_t bytes[TG_TILE_LOOPS + 1] = {c->unit};
     int32_t n = 0;
     for (; n < TG_TILE_LOOPS; n++) {
-        const int32_t i = find_dense(d, bytes[n], to_lines);
+        const int32_t i = find_on(d, bytes[n], !to_lines);
         if (i == TG_NO_LOOP || d->loop[i].n > TG_LINED_CELL / bytes[n]) break;
         add_loop(c, d, n, i);
         bytes[n + 1] = bytes[n] * d->loop[i].n;
     }
-    c->to_lines = to_lines;
     for (c->n = n; c->n >= 2; c->n--) {
-        c->bytes = bytes[c->n];
-        c->line = c->unit;
-        (void)tg_loops_of_line(c->loop, c->n, to_lines, &c->line);
-        const int64_t lines = c->bytes / c->line;
-        if (lines > 1 && lines <= TG_CELL_LINES && c->line <= TG_CELL_LINE && (any || lines_pay(d, c))) return true;
+        measure(c);
+        const int64_t line = to_lines ? c->dst : c->src, lines = c->bytes / line;
+        if (lines > 1 && lines <= MOST_LINES && line <= TG_CELL_LINE && (any || lines_pay(d, c, to_lines))) return true;
     }
     return false;
+}
+
+/* The loops that go on on one side, up to a line of a cell. */
+static int64_t add_line(const tg_draft *d, cell *c, bool in_dst) {
+    int64_t line = c->unit;
+    while (c->n < TG_TILE_LOOPS) {
+        const int32_t i = find_on(d, line, in_dst);
+        if (i == TG_NO_LOOP || d->loop[i].n > TG_CELL_LINE / line) break;
+        bool known = false;
+        for (int32_t k = 0; k < c->n; k++) known |= c->index[k] == i;
+        if (!known) add_loop(c, d, c->n++, i);
+        line *= d->loop[i].n;
+    }
+    return line;
+}
+
+/* Is a cell worth it that comes out of lines and goes to lines, which are so many bytes together, side by side? Each
+ * vector of dst takes as many shuffles as there are lines of src: less than two transposes, by bytes that a shuffle
+ * has. (A Zen 4, x memcpy, before and so, means of 60 at 512 KiB, where bytes are 4: 0.19 and 0.17, 6: 0.13 and 0.23,
+ * 8: 0.27 and 0.35, 10: 0.19 and 0.40; of 40 at 8 MiB 4: 0.18 and 0.22, all 0.15 and 0.26; of 30 at 256 MiB 4: 0.34 and
+ * 0.50, all 0.31 and 0.53. Less than 16 bytes together 0.36 and 0.17; of two loops, 256 MiB, 4 bytes 0.49 and 0.27, of
+ * four bytes each 0.7 either way.) */
+static bool crossing_pays(const tg_draft *d, const cell *c, int64_t together) {
+    enum { LEAST_TOGETHER = 16, LEAST_FAR = 4, LEAST = 6, WIDE = 4, FEW = 4 }; /* bytes; lines */
+    const int64_t bytes = together * c->dst * c->src / c->bytes; /* of dst by one shuffle */
+    if (together * tg_min(c->dst, c->src) < LEAST_TOGETHER) return false;
+    if (c->n > 2) return bytes >= (d->plan->far ? LEAST_FAR : LEAST);
+    return bytes >= LEAST && c->unit < WIDE && c->bytes > FEW * tg_min(c->dst, c->src);
+}
+
+/* Two loops that are squares of transposes. (256 MiB, 16 x 16 of one byte 0.35 and 0.22, 8 x 4 of four 0.69 and 0.36.)
+ */
+static bool is_square(const cell *c) {
+    enum { SQUARE = 16, SQUARE_OF_BYTES = 8 };
+    return c->n == 2 && (c->dst | c->src) % (c->unit == 1 ? SQUARE_OF_BYTES : SQUARE) == 0;
+}
+
+/* One out of lines, to lines, that go on in the next cell; false if there is none. */
+static bool find_crossed(const tg_draft *d, cell *c, bool any) {
+    c->n = 0;
+    const int64_t dst = add_line(d, c, true), src = add_line(d, c, false);
+    const int32_t on = tg_draft_find_dst(d, dst);
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0 || on == TG_NO_LOOP || d->loop[on].src != src) return false;
+    measure(c);
+    const int64_t to = c->bytes / dst, from = c->bytes / src;
+    const int64_t together = tg_min(d->loop[on].n, tg_min(TG_CELL_LINE / dst, TG_CELL_LINE / src));
+    if (c->dst != dst || c->src != src || to < 2 || from < 2 || is_square(c)) return false;
+    return to <= TG_CELL_VECTORS && from <= TG_CELL_VECTORS && (any || crossing_pays(d, c, together));
 }
 
 /* ---- the block ---- */
@@ -186,7 +239,27 @@ static bool can_have_cells(const tg_draft *d) {
     return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
 }
 
-static void take_cell(tg_draft *d, const cell *c, tg_cell_size *out) {
+/* Loops that go on in dst come first, as they do so (kernels/cells.h). */
+static void sort_loops(cell *c) {
+    int64_t line = c->unit;
+    for (int32_t i = 0, k = 0; k < c->n;) {
+        const bool goes_on = k >= i && c->loop[k].dst == line;
+        if (goes_on) {
+            const tg_loop l = c->loop[k];
+            const int32_t index = c->index[k];
+            c->loop[k] = c->loop[i];
+            c->index[k] = c->index[i];
+            c->loop[i] = l;
+            c->index[i] = index;
+            line *= l.n;
+            i++;
+        }
+        k = goes_on ? i : k + 1;
+    }
+}
+
+static void take_cell(tg_draft *d, cell *c, tg_cell_size *out) {
+    sort_loops(c);
     for (int32_t i = 0; i < c->n; i++) {
         d->cols[i] = c->loop[i];
         tg_draft_take(d, c->index[i]);
@@ -194,7 +267,7 @@ static void take_cell(tg_draft *d, const cell *c, tg_cell_size *out) {
     d->ncols = c->n;
     d->box->route = TG_ROUTE_CELLS;
     d->box->width = (int32_t)c->unit;
-    *out = c->to_lines ? (tg_cell_size){c->line, c->bytes} : (tg_cell_size){c->bytes, c->line};
+    *out = (tg_cell_size){c->dst, c->src, c->bytes / c->src};
 }
 
 bool tg_draft_take_cell(tg_draft *d, tg_cell_size *out) {
@@ -211,7 +284,7 @@ bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell_size
     cell           c = {.unit = tg_max(d->run, 1) * d->dst_width};
     if (!can_have_cells(d)) return false;
     d->left = left;
-    if (!find_lined(d, &c, false, any) && !find_lined(d, &c, true, any)) {
+    if (!find_crossed(d, &c, any) && !find_lined(d, &c, false, any) && !find_lined(d, &c, true, any)) {
         d->left = taken;
         return false;
     }
@@ -222,5 +295,5 @@ bool tg_draft_take_lined_cell(tg_draft *d, uint64_t left, bool any, tg_cell_size
 void tg_draft_cell_block(tg_draft *d, const tg_cell_size *c) {
     d->box->block = (tg_block){.outer = 1, .rows = 1, .cols = 1, .dst_col = c->dst, .src_col = c->src};
     d->box->family = TG_FAMILY_CELLS;
-    take_walk(d, c->dst, c->src, c->dst / tg_min(c->dst, c->src));
+    take_walk(d, c->dst, c->src, c->lines);
 }

@@ -12,19 +12,15 @@ enum {
     CELLS_LINES_NEAR = 128
 };
 
-/* The list of a cell of these loops. Of cells to lines they are as they go on in src, and the first one does not go on
- * in dst, too, or it would be of the neighbours. */
 static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loop, int64_t most, tg_mover *mover) {
-    const int32_t  n = box->ncols;
     const int64_t  unit = tg_cell_unit(box, loop);
-    const bool     to_lines = loop[0].dst != unit;
-    int64_t        line = unit;
-    const uint32_t inside = tg_loops_of_line(loop, n, to_lines, &line);
-    tg_cells_begin(c, unit, to_lines);
-    for (int32_t i = 0; i < n; i++) {
-        const int64_t step = tg_line_step(&loop[i], to_lines);
-        if ((inside >> i & 1) != 0) tg_cells_loop(c, loop[i].n, step);
-        else tg_cells_lines(c, loop[i].n, step);
+    int64_t        dst = unit, src = unit;
+    const uint32_t in_dst = tg_loops_of_line(loop, box->ncols, true, &dst),
+                   in_src = tg_loops_of_line(loop, box->ncols, false, &src);
+    tg_cells_begin(c, unit);
+    for (int32_t i = 0; i < box->ncols; i++) {
+        const tg_cell_loop l = {loop[i].n, loop[i].dst, loop[i].src, in_dst >> i & 1, in_src >> i & 1};
+        tg_cells_loop(c, &l);
     }
     tg_cells_end(c, most, mover);
 }
@@ -64,7 +60,7 @@ static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     }
     list_cell(&list, box, loop + box->nloops, TG_CELL_BYTES / box->width, &cells);
     stage.in = &cells;
-    stage.each = list.line;
+    stage.each = list.src.line;
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);

@@ -37,21 +37,26 @@ static void put_blocks(tg_writer *w, int64_t n) {
     tg_put_text(w, n == 1 ? " block" : " blocks");
 }
 
+static void put_lines(tg_writer *w, const char *text, int64_t lines) {
+    if (lines == 1) return;
+    tg_put_text(w, text);
+    tg_put_int(w, lines);
+    tg_put_text(w, " lines");
+}
+
 /* How large cells are, and of what. */
 static void put_cell(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const tg_loop *loop = &nest->loop[box->first + box->nloops];
     const int64_t  unit = tg_cell_unit(box, loop);
-    const bool     to_lines = loop[0].dst != unit;
-    int64_t        bytes = unit, line = unit;
+    int64_t        bytes = unit, dst = unit, src = unit;
     for (int32_t i = 0; i < box->ncols; i++) bytes *= loop[i].n;
-    (void)tg_loops_of_line(loop, box->ncols, to_lines, &line);
+    (void)tg_loops_of_line(loop, box->ncols, true, &dst);
+    (void)tg_loops_of_line(loop, box->ncols, false, &src);
     tg_put_text(w, ", cells of ");
     tg_put_int(w, bytes);
     tg_put_text(w, " bytes");
-    if (line == bytes) return;
-    tg_put_text(w, to_lines ? " to " : " out of ");
-    tg_put_int(w, bytes / line);
-    tg_put_text(w, " lines");
+    put_lines(w, " out of ", bytes / src);
+    put_lines(w, " to ", bytes / dst);
 }
 
 /* What elements pass through, in turn. */

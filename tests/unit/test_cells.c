@@ -16,55 +16,68 @@ static const uint32_t masks[] = {0, TG_CPU_AVX2, TG_CPU_AVX2 | TG_CPU_AVX512, TG
 
 enum { MOST_LOOPS = 5 };
 
-/* Neighbours, and loops as they go on without a gap, with steps of lines, of which there may be several. */
+/* Neighbours, and loops, first those inside of lines of dst. */
 typedef struct shape {
-    int64_t unit, bytes, line, lines;
-    int32_t n;
-    bool    to_lines, counts[MOST_LOOPS]; /* counts: lines */
-    int64_t count[MOST_LOOPS], step[MOST_LOOPS];
+    int64_t      unit, bytes;
+    int64_t      line[2], lines[2]; /* of dst, of src */
+    int32_t      n;
+    tg_cell_loop loop[MOST_LOOPS];
 } shape;
 
-/* Loops that go on in lines in another order; of `pitch` bytes are lines. */
-static shape random_shape(bool lined, int64_t pitch) {
-    shape         c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .line = 0, .lines = 1};
-    const int64_t most = lined ? TG_LINED_CELL : TG_CELL_BYTES;
-    int32_t       order[MOST_LOOPS] = {0};
-    c.bytes = c.line = c.unit;
-    for (int32_t want = 1 + (int32_t)random_below(MOST_LOOPS); c.n < want; c.n++) {
-        const bool    counts = lined && random_below(2) == 0;
-        const int64_t limit = !lined ? most : counts ? TG_CELL_LINES / c.lines : 64 / c.line;
-        const int64_t room = most / c.bytes < limit ? most / c.bytes : limit;
-        const int64_t some = 1 + random_below(random_below(3) == 0 ? room : 8);
-        c.count[c.n] = some < room ? some : room;
-        c.counts[c.n] = counts;
-        c.bytes *= c.count[c.n];
-        if (counts) c.lines *= c.count[c.n];
-        else c.line *= c.count[c.n];
-    }
-    for (int32_t i = 0; i < c.n; i++) {
-        const int32_t k = (int32_t)random_below(i + 1);
+/* Is there room for so many steps on this side, inside of lines or of lines? */
+static int64_t room_for(const shape *c, int side, bool inside, bool lined) {
+    return inside ? (lined ? TG_CELL_LINE : TG_CELL_BYTES) / c->line[side] : TG_CELL_VECTORS / c->lines[side];
+}
+
+/* Steps on one side, in another order than that of the loops if they may have one: `pitch` bytes are lines. */
+static void put_steps(shape *c, bool of_dst, int64_t pitch) {
+    int32_t order[MOST_LOOPS] = {0};
+    int64_t step = c->unit, far = pitch;
+    int32_t first = 0;
+    while (of_dst && first < c->n && c->loop[first].in_dst) first++;
+    for (int32_t i = 0; i < c->n; i++) {
+        const int32_t k = i < first ? i : first + (int32_t)random_below(i - first + 1);
         order[i] = order[k];
         order[k] = i;
     }
-    int64_t step = c.unit, far = pitch;
-    for (int32_t i = 0; i < c.n; i++) {
-        int64_t *const next = c.counts[order[i]] ? &far : &step;
-        c.step[order[i]] = *next;
-        *next *= c.count[order[i]];
+    for (int32_t i = 0; i < c->n; i++) {
+        tg_cell_loop *const l = &c->loop[order[i]];
+        int64_t *const      next = (of_dst ? l->in_dst : l->in_src) ? &step : &far;
+        *(of_dst ? &l->dst : &l->src) = *next;
+        *next *= l->n;
     }
-    c.to_lines = lined && random_below(2) == 0;
+}
+
+/* Loops that go on in lines of src in another order than in those of dst; either side may have several. */
+static shape random_shape(bool dst_lines, bool src_lines, int64_t pitch) {
+    shape         c = {.unit = 1 + random_below(random_below(2) == 0 ? 4 : 24), .lines = {1, 1}};
+    const int64_t most = dst_lines != src_lines ? TG_LINED_CELL : TG_CELL_BYTES;
+    const int32_t want = 1 + (int32_t)random_below(MOST_LOOPS), inside = (int32_t)random_below(want + 1);
+    c.bytes = c.line[0] = c.line[1] = c.unit;
+    for (; c.n < want; c.n++) {
+        const bool    in_dst = !dst_lines || c.n < inside, in_src = !src_lines || random_below(2) == 0;
+        const int64_t limit = tg_min(room_for(&c, 0, in_dst, dst_lines), room_for(&c, 1, in_src, src_lines));
+        const int64_t room = tg_min(most / c.bytes, limit);
+        const int64_t some = 1 + random_below(random_below(3) == 0 ? room : 8), n = some < room ? some : room;
+        c.loop[c.n] = (tg_cell_loop){.n = n, .in_dst = in_dst, .in_src = in_src};
+        c.bytes *= n;
+        *(in_dst ? &c.line[0] : &c.lines[0]) *= n;
+        *(in_src ? &c.line[1] : &c.lines[1]) *= n;
+    }
+    put_steps(&c, true, pitch);
+    put_steps(&c, false, pitch);
     return c;
 }
 
 TG_UNCHECKED static void naive_cell(uint8_t *dst, const uint8_t *src, const shape *c) {
     for (int64_t i = 0; i < c->bytes; i++) {
-        int64_t rest = i / c->unit, at = i % c->unit;
+        int64_t rest = i / c->unit, to = i % c->unit, from = to;
         for (int32_t k = 0; k < c->n; k++) {
-            at += rest % c->count[k] * c->step[k];
-            rest /= c->count[k];
+            to += rest % c->loop[k].n * c->loop[k].dst;
+            from += rest % c->loop[k].n * c->loop[k].src;
+            rest /= c->loop[k].n;
         }
-        if (c->to_lines) dst[at] = src[i];
-        else dst[i] = src[at];
+        dst[to] = src[from];
     }
 }
 
@@ -86,15 +99,15 @@ static grid random_grid(int64_t each, int64_t cols, int64_t rows, int64_t outer,
 }
 
 /* Rows of cells at both ends of the arenas, or anywhere, and often at lines. */
-static void check_block(uint32_t cpu, bool stream, bool far, bool lined) {
-    enum { PITCH = ARENA / 16 };
+static void check_block(uint32_t cpu, bool stream, bool far, bool dst_lines, bool src_lines) {
+    enum { PITCH = ARENA / 32 };
     const int64_t   pitch = PITCH + (random_below(2) == 0 ? 0 : random_below(64));
-    const shape     c = random_shape(lined, pitch);
-    const int64_t   room = (lined ? PITCH : ARENA) / 24 / c.bytes, most = room > 40 ? 40 : room;
+    const shape     c = random_shape(dst_lines, src_lines, pitch);
+    const int64_t   room = (dst_lines || src_lines ? PITCH : ARENA) / 24 / c.bytes, most = room > 40 ? 40 : room;
     const int64_t   cols = most < 1 || random_below(2) == 0 ? 1 : 1 + random_below(most);
-    const int64_t   outer = 1 + random_below(2), rows = 1 + random_below(6), beyond = (c.lines - 1) * pitch;
-    const grid      d = random_grid(c.to_lines ? c.line : c.bytes, cols, rows, outer, c.to_lines ? beyond : 0);
-    const grid      s = random_grid(c.to_lines ? c.bytes : c.line, cols, rows, outer, c.to_lines ? 0 : beyond);
+    const int64_t   outer = 1 + random_below(2), rows = 1 + random_below(6);
+    const grid      d = random_grid(c.line[0], cols, rows, outer, (c.lines[0] - 1) * pitch);
+    const grid      s = random_grid(c.line[1], cols, rows, outer, (c.lines[1] - 1) * pitch);
     const bool      back = outer > 1 && random_below(3) == 0; /* outer is walked backwards in src */
     const tg_block  b = {.outer = outer, .rows = rows, .cols = cols, .dst_outer = d.far, .dst_row = d.step,
                          .dst_col = d.each, .src_outer = back ? -s.far : s.far, .src_row = s.step,
@@ -104,13 +117,11 @@ static void check_block(uint32_t cpu, bool stream, bool far, bool lined) {
     tg_mover        m;
     assert_true(d.size <= ARENA && s.size <= ARENA);
     assert_true(tg_mover_cells(&m, cpu, stream, far));
-    tg_cells_begin(&cells, c.unit, c.to_lines);
-    for (int32_t i = 0; i < c.n; i++) {
-        if (c.counts[i]) tg_cells_lines(&cells, c.count[i], c.step[i]);
-        else tg_cells_loop(&cells, c.count[i], c.step[i]);
-    }
+    tg_cells_begin(&cells, c.unit);
+    for (int32_t i = 0; i < c.n; i++) tg_cells_loop(&cells, &c.loop[i]);
     assert_int_equal(cells.bytes, c.bytes);
-    assert_int_equal(cells.line, c.line);
+    assert_int_equal(cells.dst.line, c.line[0]);
+    assert_int_equal(cells.src.line, c.line[1]);
     tg_cells_end(&cells, random_below(2) == 0 ? cols : TG_CELL_BYTES / c.bytes, &m);
     memset(dst_arena, 0x5a, ARENA);
     memset(want_arena, 0x5a, ARENA);
@@ -124,24 +135,24 @@ static void check_block(uint32_t cpu, bool stream, bool far, bool lined) {
     if (memcmp(dst_arena, want_arena, ARENA) == 0) return;
     int64_t i = 0;
     while (dst_arena[i] == want_arena[i]) i++;
-    fail_msg("%s stream %d far %d: %lld x %lld x %lld cells of %lld bytes, %d loops, %lld lines of %s, rows %lld and "
-             "%lld apart: byte %lld",
+    fail_msg("%s stream %d far %d: %lld x %lld x %lld cells of %lld bytes, %d loops, out of %lld lines to %lld, rows "
+             "%lld and %lld apart: byte %lld",
              m.name, stream, far, (long long)outer, (long long)rows, (long long)cols, (long long)c.bytes, (int)c.n,
-             (long long)c.lines, c.to_lines ? "dst" : "src", (long long)d.step, (long long)s.step,
+             (long long)c.lines[1], (long long)c.lines[0], (long long)d.step, (long long)s.step,
              (long long)(i - d.at));
 }
 
 static void test_movers(void **state) {
     (void)state;
-    enum { TIMES = 3000 };
+    enum { TIMES = 4000 };
     for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++)
         for (int times = 0; times < TIMES / SAMPLED && (masks[i] & ~tg_cpu_features()) == 0; times++)
-            check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0, times / 4 % 2 != 0);
+            check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0, times / 4 % 2 != 0, times / 8 % 2 != 0);
 }
 
 /* ---- plans ---- */
 
-static tg_box box_of(const char *dst, const char *src, bool around) {
+static tg_plan plan_of(const char *dst, const char *src, bool around) {
     const tg_layout      d = layout_of(dst), s = layout_of(src);
     const tg_plan_params params = {.dst = &d, .src = &s};
     tg_tuning            t = tg_default_tuning;
@@ -149,19 +160,34 @@ static tg_box box_of(const char *dst, const char *src, bool around) {
     if (around) t.far_bytes = t.stream_bytes = t.memory_bytes = 0;
     assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
     assert_int_equal(tg_plan_see(&p)->way, TG_WAY_NEST);
+    return p;
+}
+
+static tg_box box_of(const char *dst, const char *src, bool around) {
+    const tg_plan p = plan_of(dst, src, around);
     return tg_plan_see(&p)->as.nest.box[0];
 }
 
-/* As they are; as wide elements; out of lines, or to lines; no cells. */
-typedef enum moved { CELLS, TURNED, LINED, NEITHER } moved;
+/* Of the first box, which has cells. */
+static int64_t bytes_of_cell(const char *dst, const char *src, bool around) {
+    const tg_plan  p = plan_of(dst, src, around);
+    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+    const tg_box  *box = nest->box;
+    int64_t        bytes = box->width;
+    for (int32_t i = 0; i < box->ncols; i++) bytes *= nest->loop[box->first + box->nloops + i].n;
+    return bytes;
+}
+
+/* As they are; as wide elements; out of lines, or to lines; out of lines to lines; no cells. */
+typedef enum moved { CELLS, TURNED, LINED, CROSSED, NEITHER } moved;
 
 static moved way_of(const char *dst, const char *src, bool around) {
     const tg_box box = box_of(dst, src, around);
     if (box.route != TG_ROUTE_CELLS) return NEITHER;
     if (box.family != TG_FAMILY_CELLS) return TURNED;
-    if (box.block.dst_col == box.block.src_col) return CELLS;
-    assert_in_range(tg_min(box.block.dst_col, box.block.src_col), 1, TG_CELL_LINE);
-    return LINED;
+    const int64_t bytes = bytes_of_cell(dst, src, around), to = box.block.dst_col, from = box.block.src_col;
+    assert_in_range(tg_min(to, from), 1, bytes == to && bytes == from ? bytes : TG_CELL_LINE);
+    return bytes == to && bytes == from ? CELLS : bytes == to || bytes == from ? LINED : CROSSED;
 }
 
 static void test_chosen(void **state) {
@@ -187,7 +213,7 @@ static void test_chosen(void **state) {
         {"f16[8,8,8,20,30]{2,1,0,4,3}", "f16[8,8,8,20,30]{0,1,2,3,4}", CELLS, NEITHER}, /* 1024 bytes */
         {"f32[8,8,4,20,30]{2,1,0,4,3}", "f32[8,8,4,20,30]{0,1,2,3,4}", NEITHER, NEITHER},
         {"u8[32,32,20,30]{1,0,3,2}", "u8[32,32,20,30]{0,1,2,3}", CELLS, NEITHER},
-        {"u8[11,10,10,20,30]{2,1,0,4,3}", "u8[11,10,10,20,30]{0,1,2,3,4}", NEITHER, NEITHER}, /* 1100 */
+        {"u8[11,10,10,20,30]{2,1,0,4,3}", "u8[11,10,10,20,30]{0,1,2,3,4}", CROSSED, CROSSED}, /* 1100 */
         {"u8[8,4,8,4,4]{2,1,0,4,3}", "u8[8,4,8,4,4]{0,1,2,3,4}", CELLS, CELLS}, /* 4 KiB */
         {"u8[8,4,8,4,3]{2,1,0,4,3}", "u8[8,4,8,4,3]{0,1,2,3,4}", NEITHER, NEITHER},
         {"f16[3,4,4,99]{0,2,1,3}", "f16[3,4,4,99]{1,0,3,2}", LINED, LINED}, /* out of 4 lines */
@@ -198,6 +224,13 @@ static void test_chosen(void **state) {
         {"u8[5,13,2,20,9]{1,2,0,3,4}", "u8[5,13,2,20,9]{0,1,3,4,2}", LINED, LINED}, /* 65 of 2: to 5 of 13 */
         {"u8[4,2,3,180,200]{2,1,0,3,4}", "u8[4,2,3,180,200]{0,4,1,2,3}", TURNED, TURNED}, /* 24 bytes of 6 lines */
         {"u8[5,2,2,80,90]{2,1,0,3,4}", "u8[5,2,2,80,90]{0,4,1,2,3}", TURNED, TURNED},
+        {"bf16[2,64,2,256,4]{4,3,2,1,0}", "bf16[2,64,2,256,4]{2,0,3,4,1}", CROSSED, CROSSED}, /* 4 lines to 4 */
+        {"u8[8,99,9,7]{2,1,3,0}", "u8[8,99,9,7]{0,1,2,3}", CROSSED, CROSSED}, /* 7 cells of 9 by 8 together */
+        {"f16[4,99,3,4,7]{2,3,1,4,0}", "f16[4,99,3,4,7]{0,1,2,3,4}", NEITHER, NEITHER}, /* 2 of 12 by 4 */
+        {"u8[4,99,4,7]{2,1,3,0}", "u8[4,99,4,7]{0,1,2,3}", NEITHER, NEITHER}, /* few lines */
+        {"u8[8,99,8,7]{2,1,3,0}", "u8[8,99,8,7]{0,1,2,3}", NEITHER, NEITHER}, /* squares */
+        {"u8[2,99,15,7]{2,1,3,0}", "u8[2,99,15,7]{0,1,2,3}", NEITHER, NEITHER}, /* 8 bytes of each line of src */
+        {"u8[17,99,3,7]{2,1,3,0}", "u8[17,99,3,7]{0,1,2,3}", NEITHER, NEITHER}, /* to 17 lines */
         {"u8[8,5,8,20,30]{2,1,0,4,3}", "u8[8,5,8,20,30] strides=[1,9,48,30000,400]", NEITHER, NEITHER},
     };
     if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
@@ -278,7 +311,7 @@ static void put_order(char *out, size_t cap, int dims, int inner, bool apart) {
 static void test_bytes(void **state) {
     (void)state;
     enum { TIMES = 400 };
-    int found[4] = {0};
+    int found[5] = {0};
     random_state = 20261128; /* whatever else has been tested */
     for (int times = 0; times < TIMES / SAMPLED; times++) {
         const bool few = times % 3 == 0; /* bytes of a cell */
@@ -298,8 +331,9 @@ static void test_bytes(void **state) {
     }
     assert_true(found[NEITHER] > 0);
     if (SAMPLED > 1 || (tg_cpu_features() & TG_CPU_AVX512) == 0) return;
-    if (found[CELLS] < 50 || found[TURNED] < 4 || found[LINED] < 5)
-        fail_msg("cells %d, turned %d, lines %d", found[CELLS], found[TURNED], found[LINED]);
+    if (found[CELLS] < 50 || found[TURNED] < 4 || found[LINED] < 5 || found[CROSSED] < 1)
+        fail_msg("cells %d, turned %d, lines %d, crossed %d", found[CELLS], found[TURNED], found[LINED],
+                 found[CROSSED]);
 }
 
 /* Padding between cells, and behind them, which other boxes write; blocks of several steps of outer. */
