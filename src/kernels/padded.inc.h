@@ -67,6 +67,30 @@ TG_OUTLINE void V(sparse_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b
     else V(sparse_sticks_of)(d, s, b, w, false);
 }
 
+/* Rows that begin and end at cache lines, of few bytes, with lines of padding: each line is whole before it is stored.
+ * (A Zen 4, x memcpy, f32[n,10] to T(8,128), 256 MiB 0.7 -> 3.1, 8 MiB 0.8 -> 1.0.) */
+TG_INLINE void V(padded_lines_of)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
+    const V(vec)  pad = (V(vec))V(pad_line)(b->pad, b->cols);
+    const int64_t whole = b->cols / VEC * VEC, all = b->cols + b->tail;
+    const __mmask64 part = V(first_bytes)(b->cols - whole);
+    for (int64_t o = 0; o < w->across.n; o++) {
+        uint8_t       *to = d + o * w->across.dst;
+        const uint8_t *from = s + o * w->across.src;
+        for (int64_t i = 0; i < w->along.n; i++, to += w->along.dst, from += w->along.src) {
+            int64_t k = 0;
+            for (; k < whole; k += VEC) V(put)(to + k, V(load)(from + k), stream);
+            V(put)(to + k, (V(vec))_mm512_mask_loadu_epi8((__m512i)pad, part, from + k), stream);
+            for (k += VEC; k < all; k += VEC) V(put)(to + k, pad, stream);
+        }
+    }
+}
+
+TG_OUTLINE void V(padded_lines)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v, bool stream) {
+    const walk w = *v;
+    if (stream) V(padded_lines_of)(d, s, b, &w, true);
+    else V(padded_lines_of)(d, s, b, &w, false);
+}
+
 TG_INLINE void V(padded_sticks)(uint8_t *d, const uint8_t *s, const tg_block *b, const walk *w, bool stream) {
     if (b->cols <= 16)
         V(padded_sticks_of)(d, s, b, w, true, stream);

@@ -218,7 +218,8 @@ TG_INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
         return;
     }
 #endif
-    tg_fill_bytes(d, n, pad, stream);
+    if (stream || n < VEC) tg_fill_bytes(d, n, pad, stream);
+    else V(fill)(d, n, pad);
 }
 
 /* A row with padding behind it, which is written first: whole vectors of both overlap. */
@@ -417,6 +418,9 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
         V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
+    else if (b->tail >= TG_LINE_BYTES && b->cols <= FEW_BYTES && (b->cols + b->tail) % TG_LINE_BYTES == 0 &&
+             at_lines(d, &w))
+        V(padded_lines)(d, s, b, &w, m->stream);
     else if (!lines && V(joined_rows)(m, d, s, b, &w))
         return;
     else if (b->tail == 0 && b->cols <= MOST_UNIT && w.along.dst <= TG_NEARER_STEP &&

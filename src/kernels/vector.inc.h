@@ -28,6 +28,13 @@ static inline void V(stream)(uint8_t *d, V(vec) v) {
 #endif
 }
 
+/* n bytes, VEC or more, of a pattern of so many that fits itself wherever one of its elements does. */
+TG_INLINE void V(fill)(uint8_t *d, int64_t n, const uint8_t *pattern) {
+    const V(vec) v = V(load)(pattern);
+    for (int64_t i = 0; i < n - VEC; i += VEC) V(store)(d + i, v);
+    V(store)(d + n - VEC, v);
+}
+
 static inline void V(put)(uint8_t *d, V(vec) v, bool stream) {
     if (stream) V(stream)(d, v);
     else V(store)(d, v);
