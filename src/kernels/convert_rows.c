@@ -67,6 +67,7 @@ typedef struct pair {
     tg_lines_copy *copy;
     int32_t        src, dst, log; /* bytes of a group; it has 2^log elements */
     bool           joins; /* lines of dst that begin inside of what becomes a line, by multiples of JOINED_UNIT */
+    uint32_t       cpu;   /* what the loop needs */
 } pair;
 
 enum { JOINED_UNIT = 4 };
@@ -386,12 +387,61 @@ static bool move_streamed(const tg_mover *m, uint8_t *dst, const uint8_t *src, c
     return bad;
 }
 
+/* One run, whatever its length, to at most a line more. */
+static bool convert_run(uint8_t *dst, const uint8_t *src, const pair *p, int64_t groups) {
+    const int64_t line = TG_LINE_BYTES / p->dst, lines = groups / line, rest = groups % line;
+    const grid    g = {.outer = 1, .rows = 1, .lines = lines};
+    bool          bad = lines > 0 && p->loop(dst, src, &g, false);
+    if (rest > 0) bad |= convert_short(dst + lines * TG_LINE_BYTES, 0, src + lines * line * p->src, 0, p, 1, rest);
+    return bad;
+}
+
+/* Many rows of few bytes, with padding behind them. */
+static bool is_narrow(const tg_block *b, const pair *p, int64_t groups) {
+    enum { FEW_ROWS = 8, SHORT_ROW = 256 };
+    const int64_t bytes = groups * tg_max(p->dst, p->src);
+    return b->tail > 0 && b->rows >= FEW_ROWS && bytes > 0 && bytes <= SHORT_ROW;
+}
+
+/* Side by side in a buffer these are converted as one run, and then padded as rows are that are only copied. (A Zen 4,
+ * x memcpy, f16[n,10] to sticks of DLFloat16, 100 KiB 0.12 -> 0.6, 6 MiB 0.1 -> 0.7, 128 MiB 0.38 -> 2.1.) */
+static bool move_narrow(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
+                        int64_t groups) {
+    enum { NARROW = 4096 };
+    _Alignas(64) uint8_t in[NARROW], out[NARROW + TG_LINE_BYTES];
+    const int64_t to = groups * p->dst, from = groups * p->src, most = NARROW / tg_max(to, from);
+    tg_mover      gather, rows;
+    bool          bad = false;
+    (void)tg_mover_rows(&gather, p->cpu, false, m->far);
+    (void)tg_mover_rows(&rows, p->cpu, m->stream, false);
+    rows.to_dst = m->to_dst;
+    rows.claims = m->claims;
+    for (int64_t o = 0; o < b->outer; o++)
+        for (int64_t r = 0; r < b->rows; r += most) {
+            const int64_t  n = tg_min(most, b->rows - r);
+            const uint8_t *s = src + o * b->src_outer + r * b->src_row;
+            const tg_block runs = {.outer = 1, .rows = n, .cols = from, .dst_row = from, .dst_col = 1,
+                                   .src_row = b->src_row, .src_col = 1};
+            const tg_block padded = {.outer = 1, .rows = n, .cols = to, .dst_row = b->dst_row, .dst_col = 1,
+                                     .src_row = to, .src_col = 1, .tail = b->tail * (m->dst.bits / 8), .pad = b->pad};
+            if (b->src_row != from) {
+                (void)tg_mover_run(&gather, in, s, &runs);
+                s = in;
+            }
+            bad |= convert_run(out, s, p, n * groups);
+            (void)tg_mover_run(&rows, dst + o * b->dst_outer + r * b->dst_row, out, &padded);
+        }
+    return bad;
+}
+
 static const uint8_t *move_block(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b,
                                  const pair *p) {
     const int64_t groups = b->cols >> p->log;
     const bool    split = groups << p->log != b->cols; /* some packed elements do not fill a byte */
     bool          bad;
-    if (m->stream && !split && m->dst.bits >= 8) {
+    if (!split && m->dst.bits >= 8 && is_narrow(b, p, groups)) {
+        bad = move_narrow(m, dst, src, b, p, groups);
+    } else if (m->stream && !split && m->dst.bits >= 8) {
         bad = move_streamed(m, dst, src, b, p, groups);
     } else {
         bad = move_stored(m, dst, src, b, p, groups);

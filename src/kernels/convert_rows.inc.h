@@ -12,6 +12,8 @@
  * in *bad. How packed elements become bytes is in widen.inc.h. */
 #include "kernels/convert_vector.inc.h"
 
+enum { V(cpu) = VEC == 64 ? TG_CPU_AVX2 | TG_CPU_AVX512 : VEC == 32 ? TG_CPU_AVX2 : TG_CPU_NEON };
+
 /* ---- floats: to float32 ---- */
 
 TG_INLINE V(u32) V(get_f32)(const uint8_t *s) { return V(get_32)(s); }
