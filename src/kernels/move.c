@@ -170,7 +170,15 @@ static void stream_pattern(uint8_t *dst, int64_t n, const uint8_t *pattern) {
     tg_copy_short(dst + i, line, n - i);
 }
 
+/* Are all bytes the same, as those of zeros? An element has 16 bytes at most. */
+static bool is_one_byte(const uint8_t *pattern) {
+    uint64_t first[2];
+    memcpy(first, pattern, sizeof first);
+    return first[0] == first[1] && first[0] == (first[0] & 0xff) * 0x0101010101010101;
+}
+
 void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream) {
+    enum { LONG = 128 }; /* bytes, for which the C library has wider vectors */
     tg_vec16 v[4];
     int64_t  i = 0;
     if (stream && n >= TG_PAD_PATTERN) {
@@ -179,6 +187,10 @@ void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream)
     }
     if (n < TG_PAD_PATTERN) {
         tg_copy_short(dst, pattern, n);
+        return;
+    }
+    if (n >= LONG && is_one_byte(pattern)) {
+        memset(dst, pattern[0], (size_t)n);
         return;
     }
     memcpy(v, pattern, sizeof v);
