@@ -268,6 +268,19 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
     return n / p->threads;
 }
 
+/* The same of rows of a transpose that begin inside of lines, where nothing else is shared out: about, in whole lines of
+ * src. (256 KiB, two threads of a Zen 4: f16[122,1000] back from sticks along the other dimension 0.28 -> 0.50 of memcpy.) */
+static int64_t rows_of_thread(const tg_draft *d, int64_t width, int64_t rows) {
+    const tg_plan_private *p = d->plan;
+    const tg_block        *b = &d->box->block;
+    const int64_t          line = tg_max(TG_LINE_BYTES / width, 1);
+    if (p->threads <= 1 || p->stream_turned || p->far || b->dst_row % TG_LINE_BYTES == 0) return rows;
+    if (b->rows <= line || (b->outer > 1 && b->dst_outer > b->dst_row)) return rows;
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i) && tg_magnitude(d->loop[i].dst) > b->dst_row) return rows; /* these are shared out */
+    return tg_min(rows, tg_ceil_div(tg_ceil_div(b->rows, p->threads), line) * line);
+}
+
 /* Of a row of a transpose, columns or padding, whatever is more: short rows of long tails are mostly these. */
 static int64_t written_of(const tg_block *b) { return tg_max(b->cols, b->tail); }
 
@@ -357,7 +370,7 @@ void tg_draft_chunks(tg_draft *d) {
             return;
         }
         cut(d, TG_BLOCK_COLS, columns_at_once(d, width, room));
-        cut(d, TG_BLOCK_ROWS, rows_of_transpose(d, width, room));
+        cut(d, TG_BLOCK_ROWS, rows_of_thread(d, width, rows_of_transpose(d, width, room)));
     } else if (box->family == TG_FAMILY_PACKED) {
         cut(d, TG_BLOCK_COLS, tg_max(8 * t->transpose_bytes / d->plan->dst_bits, 8));
         cut(d, TG_BLOCK_ROWS,
