@@ -268,8 +268,9 @@ static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t othe
     return n / p->threads;
 }
 
-/* The same of rows of a transpose that begin inside of lines, where nothing else is shared out: about, in whole lines of
- * src. (256 KiB, two threads of a Zen 4: f16[122,1000] back from sticks along the other dimension 0.28 -> 0.50 of memcpy.) */
+/* The same of rows of a transpose that begin inside of lines, where nothing else is shared out: about, in whole lines
+ * of src. (256 KiB, two threads of a Zen 4: f16[122,1000] back from sticks along the other dimension 0.28 -> 0.50 of
+ * memcpy.) */
 static int64_t rows_of_thread(const tg_draft *d, int64_t width, int64_t rows) {
     const tg_plan_private *p = d->plan;
     const tg_block        *b = &d->box->block;
