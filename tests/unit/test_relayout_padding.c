@@ -308,6 +308,30 @@ static void test_tails_of_elements_apart(void **state) {
     check_padded("f16[16,21,399] strides=[16780,799,2]", "f16[16,21,399]{0,2,1:T(8,64)}", 16000, takes_its_tail);
 }
 
+/* Rows of few elements in lines that are padding mostly, converted and not, out of rows and columns. */
+static void test_narrow_rows(void **state) {
+    (void)state;
+    static const char *const types[] = {"u8", "f16", "bf16", "f32", "f64"};
+    static const char *const tiles[] = {"T(8,128)", "T(8,128)", "T(4,64)", "T(2,48)", "T(16,256)", "T(1,40)"};
+    static const char *const orders[] = {"2,1,0", "1,2,0", "0,2,1", "2,0,1", "0,1,2"};
+    for (int i = 0; i < 300 / SAMPLED; i++) {
+        const int64_t a = 1 + random_below(3), b = 1 + random_below(200),
+                      c = 1 + random_below(random_below(3) == 0 ? 80 : 12);
+        char          shape[60], from[100], to[100];
+        const bool    sticks = random_below(3) == 0;
+        move_seed = random_state;
+        (void)snprintf(shape, sizeof shape, "%s[%d,%d,%d]", sticks ? "f16" : types[random_below(5)], (int)a, (int)b,
+                       (int)c);
+        (void)snprintf(from, sizeof from, "%s{%s}", shape, orders[random_below(5)]);
+        if (sticks)
+            (void)snprintf(to, sizeof to, "%s spyre%s", shape,
+                           random_below(2) == 0 ? "" : " device_dtype=IEEE_FP16");
+        else (void)snprintf(to, sizeof to, "%s{%s:%s}", shape, orders[random_below(5)], tiles[random_below(6)]);
+        const tg_layout dst = layout_of(to), src = layout_of(from);
+        check_move(&dst, &src);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_wide_tails),
@@ -319,6 +343,7 @@ int main(void) {
         cmocka_unit_test(test_lines_of_padding),
         cmocka_unit_test(test_lines_by_size),
         cmocka_unit_test(test_tails_of_elements_apart),
+        cmocka_unit_test(test_narrow_rows),
     };
     random_state = 20261128;
     return cmocka_run_group_tests_name("relayout_padding", tests, NULL, NULL);
