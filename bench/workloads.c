@@ -8,7 +8,7 @@
  *     f  one element per stick, the rest zero, and its inverse
  *     g  converting on the way
  *     h  anything else: tiles that do not nest, dimensions reversed, odd pitches, three bytes to a pixel, channels,
- *        packed 4-bit elements, transposes that convert, broadcasts
+ *        packed 4-bit elements, transposes that convert, rows that are mostly padding, broadcasts
  *     m  some of those above, where dst begins 16 bytes past a cache line, as it may after malloc
  *
  * .pad is a shape that fills no stick or tile, so padding is written and rows lie at odd places. Spyre text
@@ -139,6 +139,12 @@ static const workload table[] = {
      {{8192, 8192}, {4096, 4096}, {1024, 2048}, {256, 512}, {128, 512}, {16, 128}}, 0},
     {"h.f16_dlf16.tstick", "f16 > dlf16", "f16[$]", "f16[$] spyre dim_order=[1,0]", 2,
      {{16384, 8192}, {8192, 4096}, {2048, 2048}, {256, 1024}, {128, 1024}, {64, 32}}, 0},
+    {"h.narrow.f32", "f32", "f32[$]", "f32[$]{1,0:T(8,128)}", 2,
+     {{524288, 10}, {131072, 10}, {16384, 10}, {1024, 10}, {512, 10}, {8, 10}}, 0},
+    {"h.narrow_col.f32", "f32", "f32[$]{0,1}", "f32[$]{1,0:T(8,128)}", 2,
+     {{524288, 10}, {131072, 10}, {16384, 10}, {1024, 10}, {512, 10}, {8, 10}}, 0},
+    {"h.narrow.f16_dlf16", "f16 > dlf16", "f16[$]", "f16[$] spyre", 2,
+     {{2097152, 10}, {524288, 10}, {65536, 10}, {4096, 10}, {2048, 10}, {32, 10}}, 0},
     {"h.broadcast.f32", "f32", "f32[$] strides=[0,1]", "f32[$]", 2,
      {{8192, 8192}, {4096, 4096}, {1024, 2048}, {256, 512}, {128, 512}, {8, 128}}, 0},
     {"h.broadcast_col.f32", "f32", "f32[$] strides=[1,0]", "f32[$]", 2,
