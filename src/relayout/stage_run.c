@@ -122,6 +122,10 @@ static const uint8_t *narrow_part(const tg_plan_private *p, const tg_box *box, c
         convert.cols *= convert.rows;
         convert.rows = 1;
     }
+    if (convert.rows == 1 && convert.src_outer == convert.cols / unit * by->each) { /* all steps are one run */
+        convert.cols *= convert.outer;
+        convert.outer = 1;
+    }
     if (tg_mover_run(by->in, by->bytes, src, &convert) != NULL) return find_misfit(p, src, &convert);
     (void)tg_mover_run(&p->as.nest.mover[box->mover], dst, by->bytes, &turn);
     return NULL;
