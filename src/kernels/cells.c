@@ -16,7 +16,7 @@ enum {
     FEW_VECTORS = 4 /* of the cells that go together, at most */
 };
 
-_Static_assert(TG_SMALL_BYTES <= FEW_VECTORS * 64 && TG_LINED_CELL <= FEW_VECTORS * 64, "lists of four vectors");
+_Static_assert(TG_CELL_VECTORS == 16, "move_walk has so many");
 
 /* ---- lists ---- */
 
@@ -49,7 +49,7 @@ void tg_cells_loop(tg_cells *c, const tg_cell_loop *l) {
             if (i >= before) c->place[i] = (uint16_t)(c->place[i - before] + step);
 }
 
-/* As many as fill vectors best. */
+/* As many as fill vectors best; of lines on both sides, as many as there is room for. */
 static int64_t cells_together(const tg_cells *c, int64_t most) {
     const int64_t dst = c->dst.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64,
                   src = c->src.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64;

@@ -1,4 +1,4 @@
-/* Cells: up to 1024 bytes without a gap on both sides, whose elements change places, in all cells alike.
+/* Cells: up to 1024 bytes, whose elements change places, in all cells alike.
  *
  *     u8[8,4,8,N,M]{0,1,2,3,4} to {2,1,0,4,3}     cells of 256 bytes, N x M of them elsewhere
  *

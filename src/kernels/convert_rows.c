@@ -16,6 +16,8 @@
  *                                                   leaves over is carried (move_carried)
  *     streamed, anything else                       put together to whole lines (move_in_pieces)
  *     packed dst if streamed, parts of a byte       not streamed
+ *     narrow rows with padding, some of them        side by side on the stack, converted as one run, then padded
+ *                                                   (move_narrow)
  *     no loop for the pair, or no such processor    row by row with the loops of convert.c
  *
  * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere in a line;
@@ -398,7 +400,7 @@ static bool convert_run(uint8_t *dst, const uint8_t *src, const pair *p, int64_t
 
 /* Many rows of few bytes, with padding behind them. */
 static bool is_narrow(const tg_block *b, const pair *p, int64_t groups) {
-    enum { FEW_ROWS = 8, SHORT_ROW = 256 };
+    enum { FEW_ROWS = 8, SHORT_ROW = 256 /* bytes; of longer ones each is worth a grid */ };
     const int64_t bytes = groups * tg_max(p->dst, p->src);
     return b->tail > 0 && b->rows >= FEW_ROWS && bytes > 0 && bytes <= SHORT_ROW;
 }
@@ -407,13 +409,16 @@ static bool is_narrow(const tg_block *b, const pair *p, int64_t groups) {
  * x memcpy, f16[n,10] to sticks of DLFloat16, 100 KiB 0.12 -> 0.6, 6 MiB 0.1 -> 0.7, 128 MiB 0.38 -> 2.1.) */
 static bool move_narrow(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                         int64_t groups) {
-    enum { NARROW = 4096 };
+    enum { NARROW = 4096 }; /* bytes, of the first-level cache */
     _Alignas(64) uint8_t in[NARROW], out[NARROW + TG_LINE_BYTES];
     const int64_t to = groups * p->dst, from = groups * p->src, most = NARROW / tg_max(to, from);
     tg_mover      gather, rows;
     bool          bad = false;
     (void)tg_mover_rows(&gather, p->cpu, false, m->far);
     (void)tg_mover_rows(&rows, p->cpu, m->stream, false);
+    gather.fetches = m->fetches;
+    gather.sparing = m->sparing;
+    gather.few_streams = rows.few_streams = m->few_streams;
     rows.to_dst = m->to_dst;
     rows.claims = m->claims;
     for (int64_t o = 0; o < b->outer; o++)

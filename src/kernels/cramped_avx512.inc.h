@@ -23,10 +23,9 @@ enum {
  * next one, if these are PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.
  * Those that come back to a set later are not counted.) */
 static inline int64_t lines_in_set(int64_t step, int64_t n) {
-    enum { SETS_BYTES = 4096 };
-    if (tg_magnitude(step) * n < PARTLY_CROWDED * SETS_BYTES) return 1;
+    if (tg_magnitude(step) * n < PARTLY_CROWDED * FIRST_SETS) return 1;
     for (int64_t k = 1; k * (PARTLY_CROWDED - 1) < n; k++) {
-        const int64_t at = tg_magnitude(k * step) % SETS_BYTES, drift = tg_min(at, SETS_BYTES - at);
+        const int64_t at = tg_magnitude(k * step) % FIRST_SETS, drift = tg_min(at, FIRST_SETS - at);
         if (drift < TG_LINE_BYTES) return tg_min(tg_ceil_div(n, k), TG_LINE_BYTES / tg_max(drift, 1) + 1);
     }
     return 1;

@@ -178,7 +178,7 @@ static bool is_one_byte(const uint8_t *pattern) {
 }
 
 void tg_fill_bytes(uint8_t *dst, int64_t n, const uint8_t *pattern, bool stream) {
-    enum { LONG = 128 }; /* bytes, for which the C library has wider vectors */
+    enum { LONG = 128 }; /* bytes, for which the C library has wider vectors (bf16[20000,10] to (2,1) 0.35 -> 0.62) */
     tg_vec16 v[4];
     int64_t  i = 0;
     if (stream && n >= TG_PAD_PATTERN) {

@@ -93,7 +93,8 @@ struct tg_mover {
         tg_turn_tiles *tiles; /* of tg_mover_tiles */
     };
     const char    *name;      /* for people: "transpose 2-byte avx512" */
-    int16_t        dst_width; /* bytes of an element, 1 to 31; rows: 1; tg_mover_eights: how many rows */
+    int16_t dst_width;        /* (of two bytes: a mover has no more room) bytes of an element, 1 to 31; rows: 1;
+                                 tg_mover_eights: how many rows */
     bool           memory;    /* src comes from no cache at all, probably; false until set */
     bool           stream;    /* whole lines are written around the caches; the caller ends with tg_stream_end */
     bool           far;       /* src does not come from the second-level cache */
@@ -126,7 +127,8 @@ bool tg_mover_rows(tg_mover *out, uint32_t cpu, bool stream, bool far);
 /* Widths 1, 2, 4, 8 and 16, and with AVX-512 all others up to 31. */
 bool tg_mover_transpose(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);
 bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);     /* transposes, listed */
-/* Rows of cells that a list says (cells.h): cols * dst_col are bytes of dst, and src_col means nothing. No tail. */
+/* Rows of cells that a list says (cells.h): cols * dst_col are bytes of each line of dst, and src_col means
+ * nothing. No tail. */
 bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far);
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and

@@ -59,7 +59,7 @@ enum {
     PAGE = 4096,
     PAGES = 72,      /* whose places a Zen 4 keeps at hand */
     NEAR_BAND = 4,   /* in the second-level cache */
-    FEW_BYTES = 256, /* of a row whose lines are mostly padding */
+    SHORT_PADDED = 256, /* bytes of a row that has lines of padding */
     LONG_BAND = 64,  /* of a processor that is sparing with stores around the caches; of sticks: */
     WINDOW = 8,      /* an Emerald Rapids, L, 8 runs of dst: 1.01 -> 1.09 of memcpy, 16 or fetches among stores 1.05 */
     PIECES = 32,     /* read ahead, of short ones that lie apart */

@@ -418,7 +418,7 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
     else if (b->cols + b->tail == STICK && b->tail > 0 && (lines || !m->stream))
         V(sticks_and_padding)(d, s, b, &w, lines);
 #if VEC == 64
-    else if (b->tail >= TG_LINE_BYTES && b->cols <= FEW_BYTES && (b->cols + b->tail) % TG_LINE_BYTES == 0 &&
+    else if (b->tail >= TG_LINE_BYTES && b->cols <= SHORT_PADDED && (b->cols + b->tail) % TG_LINE_BYTES == 0 &&
              at_lines(d, &w))
         V(padded_lines)(d, s, b, &w, m->stream);
     else if (!lines && V(joined_rows)(m, d, s, b, &w))

@@ -278,7 +278,10 @@ TG_INLINE bool suits_short(int width, const tg_block *b) {
 /* False if lines are not such. Those that go on in the next matrix are longer. Many small matrices, with padding behind
  * their rows, cost more by squares wherever src is (a Zen 4, 8 MiB, u8[6,20000,8]{0,2,1} to T(2,48) 0.05 and 0.32). */
 TG_INLINE bool moved_short(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    enum { FEW_MATRICES = 16, SMALL_MATRIX = 1024 /* bytes */ };
+    enum {
+        FEW_MATRICES = 16,
+        SMALL_MATRIX = 1024 /* bytes: what squares cost besides is some 60 ns for each matrix */
+    };
     const int64_t line = b->rows * width, all = b->outer > 1 && b->src_outer == line ? b->outer * line : line;
     const bool small = b->tail > 0 && b->outer >= FEW_MATRICES && b->rows * b->cols * width <= SMALL_MATRIX;
     if ((!m->to_dst && !small) || width > 8 || all >= TG_LINE_BYTES || (!m->claims && !suits_short(width, b)))

@@ -39,6 +39,8 @@ enum {
     MOST_TURNS = 16,     /* rows that take turns */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
     NARROW_AHEAD = 512, /* bytes from what is read of a line for them to what is fetched */
+    FIRST_SETS = 4096,  /* bytes, after which the sets of the first-level cache repeat; */
+    FIRST_WAYS = 8,     /* lines in one */
     STICKS = 4,         /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3, /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
     SOONER = 2 /* and between stores, or where lines are evenly spaced */
@@ -213,10 +215,12 @@ TG_INLINE bool find_groups(matrix *a, int64_t n) {
 /* Do n lines have no place in the first-level cache together? Its sets repeat every 4 KiB and have 8 ways (or 12), and
  * what it fetches on its own account next to n lines is gone before it is used. */
 TG_INLINE bool is_crowded(int64_t step, int64_t n) {
-    enum { SETS_BYTES = 4096, WAYS = 8 };
     const int64_t alike = step & -step; /* the largest power of two that divides it */
-    return n * tg_min(alike, SETS_BYTES) > SETS_BYTES * WAYS;
+    return n * tg_min(alike, FIRST_SETS) > FIRST_SETS * FIRST_WAYS;
 }
+
+/* Of lines that crowd it, as many as have. */
+TG_INLINE int64_t lines_that_fit(int64_t step) { return FIRST_SETS * FIRST_WAYS / tg_min(step & -step, FIRST_SETS); }
 
 /* Where matrices go on along rows of dst and along lines of src, of so many bytes, do rows come first? Rows of few
  * columns do: else each of them would be a store of its own (3 channels last, out of tiles of (8,128), 512 KiB, an

@@ -33,7 +33,7 @@ TG_BEGIN_AVX512
 
 enum {
     TILE_COLUMNS = 128, /* lines that are read side by side, square by square */
-    CROWDED_BYTES = 2048, /* of each, where they crowd a cache */
+    CROWDED_BYTES = 2048, /* of each at a time, where they crowd a cache (768 to 3072 are as fast) */
     MOST_SIDE = 16,
     SQUARES_AHEAD = 3, /* 6 and 12 are 0.8 to 1.0 times as fast, none 0.4 to 0.8 (64 MiB) */
     FEW_COLUMNS = 9    /* matrices that go on along rows are joined from fewer on */
@@ -44,7 +44,7 @@ typedef struct uneven {
     __m512i spread, pack; /* where each byte comes from; of pairs, those of the first row, and of the second one */
     int64_t width, side;  /* side: elements of a vector, and lines and rows of a square */
     int64_t ahead;        /* of lines, so many bytes ahead are fetched, or 0 */
-    bool    memory;       /* that src comes from */
+    bool    memory;       /* src comes from memory */
     int64_t d_row, s_line; /* bytes from row to row, and from line to line, where these are evenly spaced */
 } uneven;
 
@@ -193,11 +193,12 @@ static void move_even(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, 
 
 /* ---- matrices ---- */
 
-/* So many rows and columns, the first ones of a tile. */
+/* Some rows, from one on, and some columns. */
 typedef struct part {
     int64_t row, rows, col, cols;
 } part;
 
+/* Of lines and rows that are listed. */
 static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
     const int64_t  n = p->cols / u->side, whole = n * u->side;
     const uint8_t *line[TILE_COLUMNS];
@@ -211,7 +212,7 @@ static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint
     }
 }
 
-/* The same of evenly spaced lines and rows. */
+/* Of evenly spaced ones. */
 static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
     const int64_t side = u->side, down = p->rows / side, along = p->cols / side, rows = p->rows - down * side;
     const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = p->cols - along * side;
@@ -228,20 +229,19 @@ static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, const part 
 
 /* Of lines that crowd the first-level cache, as many as have their places in it together. */
 static int64_t lines_together(const uneven *u) {
-    enum { SETS_BYTES = 4096, WAYS = 8 };
-    const int64_t fitting = WAYS * SETS_BYTES / tg_min(u->s_line & -u->s_line, SETS_BYTES);
-    return tg_max(fitting / u->side, 1) * u->side;
+    return tg_max(lines_that_fit(u->s_line) / u->side, 1) * u->side;
 }
 
-/* (A Zen 4, x memcpy: 512 KiB, f32[16,64,32,3] {3,0,1,2} to {3,2,0,1} 0.19 -> 0.44, 8 MiB, [512,8,128,3] {3,2,1,0} to
- * {3,0,2,1} 0.24 -> 0.38. But from memory, where rows of dst are written as they go on, [4096,4096,3] turned 0.66 and
- * 0.42, and where rows crowd each other too, [1024,1024,3] 0.34 and 0.23.) */
+/* Do lines crowd the first-level cache, so that few are to be read side by side? (A Zen 4, x memcpy: 512 KiB,
+ * f32[16,64,32,3] {3,0,1,2} to {3,2,0,1} 0.19 -> 0.44, 8 MiB, [512,8,128,3] {3,2,1,0} to {3,0,2,1} 0.24 -> 0.38. But
+ * from memory, where rows of dst are written as they go on, [4096,4096,3] turned 0.66 and 0.42, and where rows crowd
+ * each other too, [1024,1024,3] 0.34 and 0.23.) */
 static bool lines_crowd(const matrix *a, const uneven *u) {
-    enum { FEW_ROWS = 16 };
+    enum { FEW_ROWS = 16 }; /* 6144 bytes apart they have place, 12288 apart they do not */
     return !u->memory && is_crowded(u->s_line, tg_min(a->src.n, TILE_COLUMNS)) && !is_crowded(u->d_row, FEW_ROWS);
 }
 
-/* `lists`: of lines and rows, where they are not evenly spaced. */
+/* All rows of some columns. `lists`: lines and rows are not evenly spaced. */
 static void turn_tile(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists, int64_t col,
                       int64_t cols) {
     const bool    crowded = !lists && lines_crowd(a, u);

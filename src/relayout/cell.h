@@ -1,4 +1,5 @@
-/* How the loops of a cell lie in lines: for those who choose it (cell_loops.c), and those who list it (cells_run.c). */
+/* How the loops of a cell lie in lines: for those who choose it (cell_loops.c), list it (cells_run.c), and describe it
+ * (describe.c). */
 #ifndef TG_RELAYOUT_CELL_H
 #define TG_RELAYOUT_CELL_H
 

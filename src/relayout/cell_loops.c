@@ -22,14 +22,14 @@ enum {
     LEAST_MOVE = 4096, /* bytes: less is not worth a list */
     GROUP_READ = 256,  /* bytes of cells that follow each other in src and are moved at once */
     MANY_LINES = 1000,
-    MOST_LINES = 8 /* of a cell that is one run on the other side; 10 to 16 256 MiB 0.4 -> 0.3 of memcpy */
+    MOST_LINES = 8     /* of a cell that is one run on the other side (lines_pay) */
 };
 
 typedef struct cell {
     int64_t unit, bytes; /* of neighbours on both sides; of all */
-    int64_t dst, src;    /* of it, that follow each other there: all, or less than that in each of some lines */
+    int64_t dst, src;    /* in each line of dst, and of src: all, or less than that, where there are several */
     int32_t n, index[TG_TILE_LOOPS]; /* in the draft */
-    tg_loop loop[TG_TILE_LOOPS];
+    tg_loop loop[TG_TILE_LOOPS];     /* as they were found, on one side or the other; take_cell sorts them */
 } cell;
 
 static void add_loop(cell *c, const tg_draft *d, int32_t n, int32_t index) {
@@ -139,22 +139,27 @@ static int64_t add_line(const tg_draft *d, cell *c, bool in_dst) {
     return line;
 }
 
-/* Is a cell worth it that comes out of lines and goes to lines, which are so many bytes together, side by side? Each
- * vector of dst takes as many shuffles as there are lines of src: less than two transposes, by bytes that a shuffle
- * has. (A Zen 4, x memcpy, before and so, means of 60 at 512 KiB, where bytes are 4: 0.19 and 0.17, 6: 0.13 and 0.23,
- * 8: 0.27 and 0.35, 10: 0.19 and 0.40; of 40 at 8 MiB 4: 0.18 and 0.22, all 0.15 and 0.26; of 30 at 256 MiB 4: 0.34 and
- * 0.50, all 0.31 and 0.53. Less than 16 bytes together 0.36 and 0.17; of two loops, 256 MiB, 4 bytes 0.49 and 0.27, of
- * four bytes each 0.7 either way.) */
+/* Is a cell worth it that comes out of lines and goes to lines, of which so many go together, side by side? Each vector
+ * of dst takes as many shuffles as there are lines of src, so it is if a shuffle brings enough bytes. (A Zen 4, x
+ * memcpy, before and so, means of 60 at 512 KiB, where bytes are 4: 0.19 and 0.17, 6: 0.13 and 0.23, 8: 0.27 and 0.35,
+ * 10: 0.19 and 0.40; of 40 at 8 MiB 4: 0.18 and 0.22, all 0.15 and 0.26; of 30 at 256 MiB 4: 0.34 and 0.50, all 0.31
+ * and 0.53. Less than 16 bytes together 0.36 and 0.17; of two loops, 256 MiB, 4 bytes 0.49 and 0.27, of four bytes each
+ * 0.7 either way.) */
 static bool crossing_pays(const tg_draft *d, const cell *c, int64_t together) {
-    enum { LEAST_TOGETHER = 16, LEAST_FAR = 4, LEAST = 6, WIDE = 4, FEW = 4 }; /* bytes; lines */
+    enum {
+        LEAST_LINE = 16,                          /* bytes, of all that go together */
+        LEAST_OF_SHUFFLE = 6, LEAST_FROM_FAR = 4, /* bytes */
+        WIDE_UNIT = 4,                            /* bytes: transposes do these as well */
+        FEW_LINES = 4                             /* two transposes do as well */
+    };
     const int64_t bytes = together * c->dst * c->src / c->bytes; /* of dst by one shuffle */
-    if (together * tg_min(c->dst, c->src) < LEAST_TOGETHER) return false;
-    if (c->n > 2) return bytes >= (d->plan->far ? LEAST_FAR : LEAST);
-    return bytes >= LEAST && c->unit < WIDE && c->bytes > FEW * tg_min(c->dst, c->src);
+    if (together * tg_min(c->dst, c->src) < LEAST_LINE) return false;
+    if (c->n > 2) return bytes >= (d->plan->far ? LEAST_FROM_FAR : LEAST_OF_SHUFFLE);
+    return bytes >= LEAST_OF_SHUFFLE && c->unit < WIDE_UNIT && c->bytes > FEW_LINES * tg_min(c->dst, c->src);
 }
 
-/* Two loops that are squares of transposes. (256 MiB, 16 x 16 of one byte 0.35 and 0.22, 8 x 4 of four 0.69 and 0.36.)
- */
+/* Two loops that are squares of transposes. (A Zen 4, 256 MiB, x memcpy, before and as cells, 16 x 16 of one byte 0.35
+ * and 0.22, 8 x 4 of four 0.69 and 0.36.) */
 static bool is_square(const cell *c) {
     enum { SQUARE = 16, SQUARE_OF_BYTES = 8 };
     return c->n == 2 && (c->dst | c->src) % (c->unit == 1 ? SQUARE_OF_BYTES : SQUARE) == 0;
@@ -163,11 +168,12 @@ static bool is_square(const cell *c) {
 /* One out of lines, to lines, that go on in the next cell; false if there is none. */
 static bool find_crossed(const tg_draft *d, cell *c, bool any) {
     c->n = 0;
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
     const int64_t dst = add_line(d, c, true), src = add_line(d, c, false);
     const int32_t on = tg_draft_find_dst(d, dst);
-    if ((d->pair->cpu & TG_CPU_AVX512) == 0 || on == TG_NO_LOOP || d->loop[on].src != src) return false;
+    if (on == TG_NO_LOOP || d->loop[on].src != src) return false;
     measure(c);
-    const int64_t to = c->bytes / dst, from = c->bytes / src;
+    const int64_t to = c->bytes / dst, from = c->bytes / src; /* lines */
     const int64_t together = tg_min(d->loop[on].n, tg_min(TG_CELL_LINE / dst, TG_CELL_LINE / src));
     if (c->dst != dst || c->src != src || to < 2 || from < 2 || is_square(c)) return false;
     return to <= TG_CELL_VECTORS && from <= TG_CELL_VECTORS && (any || crossing_pays(d, c, together));
@@ -211,7 +217,7 @@ static int64_t take_loop(tg_draft *d, tg_block_loop which, int32_t index, int64_
  * once, if those that go on in dst would leave the cache ([2048,2048] of 16 bytes 0.10 -> 0.33, of 32 0.18 -> 0.60,
  * [1024,1024] of 96 0.37 -> 0.55, [2000,3000] of 36 0.41 -> 0.62; but 768 of 12 0.41 and 0.31). */
 static void take_walk(tg_draft *d, int64_t dst, int64_t src, int64_t lines) {
-    int64_t       room = tg_max(tg_room_of_block(d) / tg_max(dst, src), 1);
+    int64_t       room = tg_max(tg_room_of_block(d) / (src * lines), 1);
     const int32_t    both = tg_draft_find_dst(d, dst);
     if (both != TG_NO_LOOP && d->loop[both].src == src) {
         const int64_t n = d->loop[both].n;
@@ -239,22 +245,24 @@ static bool can_have_cells(const tg_draft *d) {
     return whole && d->plan->bytes >= 2 * LEAST_MOVE && d->tail == 0 && d->wide_tail == 0 && d->last == 0;
 }
 
-/* Loops that go on in dst come first, as they do so (kernels/cells.h). */
+static void swap_loops(cell *c, int32_t i, int32_t k) {
+    const tg_loop l = c->loop[i];
+    const int32_t index = c->index[i];
+    c->loop[i] = c->loop[k];
+    c->index[i] = c->index[k];
+    c->loop[k] = l;
+    c->index[k] = index;
+}
+
+/* Those inside of lines of dst come first, as they go on there (kernels/cells.h). */
 static void sort_loops(cell *c) {
     int64_t line = c->unit;
-    for (int32_t i = 0, k = 0; k < c->n;) {
-        const bool goes_on = k >= i && c->loop[k].dst == line;
-        if (goes_on) {
-            const tg_loop l = c->loop[k];
-            const int32_t index = c->index[k];
-            c->loop[k] = c->loop[i];
-            c->index[k] = c->index[i];
-            c->loop[i] = l;
-            c->index[i] = index;
-            line *= l.n;
-            i++;
-        }
-        k = goes_on ? i : k + 1;
+    for (int32_t i = 0; i < c->n; i++) {
+        int32_t k = i;
+        while (k < c->n && c->loop[k].dst != line) k++;
+        if (k == c->n) break;
+        swap_loops(c, i, k);
+        line *= c->loop[i].n;
     }
 }
 

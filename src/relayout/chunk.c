@@ -256,6 +256,13 @@ static int64_t columns_together(const tg_block *b) {
     return go_on ? b->cols * b->outer : b->cols;
 }
 
+/* Are there loops around the block that take longer steps in dst? These are shared out then. */
+static bool has_beyond(const tg_draft *d, int64_t step) {
+    for (int32_t i = 0; i < d->n; i++)
+        if (tg_draft_has(d, i) && tg_magnitude(d->loop[i].dst) > step) return true;
+    return false;
+}
+
 /* Of the n steps of a loop around runs as many as one thread has of all, if these are equal shares. In caches each
  * thread should write one piece of dst: where pieces of two meet, lines that are fetched ahead go from one to the other
  * (256 KiB to sticks, on two threads of an Emerald Rapids, 0.88 -> 0.96 x memcpy; conversions, which go along rows,
@@ -263,22 +270,19 @@ static int64_t columns_together(const tg_block *b) {
 static int64_t share_of(const tg_draft *d, int64_t n, int64_t step, int64_t other) {
     const tg_plan_private *p = d->plan;
     if (p->threads <= 1 || p->stream || p->far || d->converts || step <= other || n % p->threads != 0) return n;
-    for (int32_t i = 0; i < d->n; i++)
-        if (tg_draft_has(d, i) && tg_magnitude(d->loop[i].dst) > step) return n; /* these are shared out */
-    return n / p->threads;
+    return has_beyond(d, step) ? n : n / p->threads;
 }
 
-/* The same of rows of a transpose that begin inside of lines, where nothing else is shared out: about, in whole lines
- * of src. (256 KiB, two threads of a Zen 4: f16[122,1000] back from sticks along the other dimension 0.28 -> 0.50 of
- * memcpy.) */
+/* Of so many rows of a transpose that begin inside of lines of dst no more than a thread's share, rounded up to whole
+ * lines of src, if nothing else is shared out. (256 KiB, two threads of a Zen 4: f16[122,1000] back from sticks along
+ * the other dimension 0.28 -> 0.50 of memcpy.) */
 static int64_t rows_of_thread(const tg_draft *d, int64_t width, int64_t rows) {
     const tg_plan_private *p = d->plan;
     const tg_block        *b = &d->box->block;
     const int64_t          line = tg_max(TG_LINE_BYTES / width, 1);
     if (p->threads <= 1 || p->stream_turned || p->far || b->dst_row % TG_LINE_BYTES == 0) return rows;
     if (b->rows <= line || (b->outer > 1 && b->dst_outer > b->dst_row)) return rows;
-    for (int32_t i = 0; i < d->n; i++)
-        if (tg_draft_has(d, i) && tg_magnitude(d->loop[i].dst) > b->dst_row) return rows; /* these are shared out */
+    if (has_beyond(d, b->dst_row)) return rows;
     return tg_min(rows, tg_ceil_div(tg_ceil_div(b->rows, p->threads), line) * line);
 }
 

@@ -274,6 +274,23 @@ static void test_walks(void **state) {
     }
 }
 
+/* Blocks are small enough to be shared out, whatever cells have of each line. */
+static void test_blocks(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"u8[8,59999,9]{2,1,0}", "u8[8,59999,9]{0,1,2}"},
+        {"f16[3,4,4,59999]{0,2,1,3}", "f16[3,4,4,59999]{1,0,3,2}"},
+        {"f16[3,4,4,59999]{1,0,3,2}", "f16[3,4,4,59999]{0,2,1,3}"},
+    };
+    if ((tg_cpu_features() & TG_CPU_AVX512) == 0) skip();
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_box  box = box_of(moves[i][0], moves[i][1], false);
+        const int64_t cells = box.block.outer * box.block.rows * box.block.cols;
+        assert_int_equal(box.route, TG_ROUTE_CELLS);
+        assert_true(cells * bytes_of_cell(moves[i][0], moves[i][1], false) <= tg_default_tuning.block_bytes);
+    }
+}
+
 enum { MOST_DIMS = 8 };
 
 /* A type and a shape as text, `inner` of its dimensions short; returns its length. */
@@ -359,6 +376,7 @@ int main(void) {
         cmocka_unit_test(test_movers),
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_walks),
+        cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_beside),
     };

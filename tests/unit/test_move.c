@@ -191,6 +191,7 @@ static void check_uneven(int32_t width) {
         {"ragged matrix", TRANSPOSE, {1, 37, 45, 0, 47, 1, 0, 1, 39, 0, NULL, 0, 0}},
         {"more columns than lines are listed", TRANSPOSE, {1, 21, 300, 0, 301, 1, 0, 1, 21, 0, NULL, 0, 0}},
         {"more rows than are listed", TRANSPOSE, {1, 300, 5, 0, 5, 1, 0, 1, 301, 0, NULL, 0, 0}},
+        {"lines that crowd a cache", TRANSPOSE, {1, 700, 67, 0, 67, 1, 0, 1, 1024, 0, NULL, 0, 0}},
         {"images", TRANSPOSE, {3, 33, 50, 33 * 50, 50, 1, 33 * 50, 1, 33, 0, NULL, 0, 0}},
         {"matrices along short rows", TRANSPOSE, {40, 30, 3, 3, 121, 1, 999, 1, 31, 0, NULL, 0, 0}},
         {"matrices along short lines", TRANSPOSE, {40, 3, 30, 100, 31, 1, 3, 1, 121, 0, NULL, 0, 0}},
