@@ -150,6 +150,31 @@ static void test_movers(void **state) {
             check_block(masks[i], times % 2 != 0, times / 2 % 2 != 0, times / 4 % 2 != 0, times / 8 % 2 != 0);
 }
 
+/* Cells that are whole vectors of each line together, whose lines begin anywhere: these cannot go around the caches. */
+static void test_lines_anywhere(void **state) {
+    (void)state;
+    enum { UNIT = 16, LINES = 4, CELLS = 8, PITCH = 4096 + 8 };
+    const tg_block     b = {.outer = 1, .rows = 1, .cols = CELLS, .dst_col = UNIT, .src_col = UNIT * LINES};
+    const tg_cell_loop lines = {LINES, PITCH, UNIT, false, true};
+    for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+        tg_cells cells;
+        tg_mover m;
+        if ((masks[i] & ~tg_cpu_features()) != 0) continue;
+        assert_true(tg_mover_cells(&m, masks[i], true, true));
+        tg_cells_begin(&cells, UNIT);
+        tg_cells_loop(&cells, &lines);
+        tg_cells_end(&cells, CELLS, &m);
+        memset(dst_arena, 0x5a, ARENA);
+        assert_null(tg_mover_run(&m, dst_arena, src_arena, &b));
+        tg_stream_end();
+        for (int64_t k = 0; k < LINES; k++) {
+            for (int64_t c = 0; c < CELLS; c++)
+                assert_memory_equal(dst_arena + k * PITCH + c * UNIT, src_arena + (c * LINES + k) * UNIT, UNIT);
+            assert_int_equal(dst_arena[k * PITCH + CELLS * UNIT], 0x5a);
+        }
+    }
+}
+
 /* ---- plans ---- */
 
 static tg_plan plan_of(const char *dst, const char *src, bool around) {
@@ -374,6 +399,7 @@ static void test_beside(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_movers),
+        cmocka_unit_test(test_lines_anywhere),
         cmocka_unit_test(test_chosen),
         cmocka_unit_test(test_walks),
         cmocka_unit_test(test_blocks),
