@@ -22,7 +22,7 @@ _Static_assert(TG_CELL_VECTORS == 16, "move_walk has so many");
 
 void tg_cells_begin(tg_cells *c, int64_t bytes) {
     c->width = tg_min(bytes & -bytes, MOST_WIDTH);
-    c->bytes = c->dst.line = c->src.line = bytes;
+    c->dst.line = c->src.line = bytes;
     c->together = c->dst.lines = c->src.lines = 1;
     for (int64_t i = 0; i < bytes; i++) c->place[i] = (uint16_t)i;
     for (int64_t k = 0; k < TG_CELL_VECTORS; k++) c->dst.at[k] = c->src.at[k] = k * 64;
@@ -43,7 +43,6 @@ void tg_cells_loop(tg_cells *c, const tg_cell_loop *l) {
     const int64_t step = l->in_src ? l->src : c->src.lines * 64, before = l->in_dst ? c->dst.line : c->dst.lines * 64;
     add_to_side(&c->dst, l->n, l->dst, l->in_dst);
     add_to_side(&c->src, l->n, l->src, l->in_src);
-    c->bytes *= l->n;
     for (int64_t k = 0; k < c->dst.lines; k++)
         for (int64_t i = k * 64; i < k * 64 + c->dst.line; i++)
             if (i >= before) c->place[i] = (uint16_t)(c->place[i - before] + step);
@@ -53,10 +52,11 @@ void tg_cells_loop(tg_cells *c, const tg_cell_loop *l) {
 static int64_t cells_together(const tg_cells *c, int64_t most) {
     const int64_t dst = c->dst.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64,
                   src = c->src.lines > 1 ? TG_CELL_LINE : FEW_VECTORS * 64;
+    const int64_t bytes = c->dst.line * c->dst.lines; /* of a cell */
     const bool    lined = c->dst.lines > 1 && c->src.lines > 1;
     int64_t       best = 1;
     for (int64_t n = 2; n <= most && n * c->dst.line <= dst && n * c->src.line <= src; n++)
-        if (lined || n * tg_ceil_div(best * c->bytes, 64) >= best * tg_ceil_div(n * c->bytes, 64)) best = n;
+        if (lined || n * tg_ceil_div(best * bytes, 64) >= best * tg_ceil_div(n * bytes, 64)) best = n;
     return best;
 }
 

@@ -32,7 +32,6 @@ typedef struct tg_cells {
     uint16_t     place[TG_CELL_BYTES]; /* by the number of a byte in dst: that in src */
     tg_cell_side dst, src;
     int64_t      width;    /* bytes that plain C moves at once: 1, 2, 4, 8 or 16 */
-    int64_t      bytes;    /* of a cell */
     int64_t      together; /* cells side by side that are listed; `place` has the first one alone */
 } tg_cells;
 

@@ -74,21 +74,21 @@ static void V(stream_lines)(uint8_t *restrict dst, const uint8_t *restrict src, 
 
 /* Each pair: the function of a grid, and the entry of move.h. SRC bytes, or 2^LOG elements, make DST bytes;
  * EXPR is one vector. Pairs that claim no lines (convert_rows.c: claims) have no loop for it. */
-#define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                                \
-  TG_INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                                      \
-    (void)bad;                                                                                                         \
-    return EXPR;                                                                                                       \
-  }                                                                                                                    \
-  static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {     \
-    const grid g = *grid_; /* a copy, since stores might change the other */                                           \
-    const int64_t vectors = g.lines * (TG_LINE_BYTES / VEC);                                                           \
-    const bool claims = (DST) > (SRC) && g.claims;                                                                     \
-    V(vec) bad = {0};                                                                                                  \
-    JOINED_GRIDS(NAME, VEC *(SRC) / (DST))                                                                             \
-    GRIDS(NAME, VEC *(SRC) / (DST))                                                                                    \
-    return V(nonzero)(bad);                                                                                            \
-  }                                                                                                                    \
-  static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {           \
-    static const pair p = {V(grid_##NAME), V(stream_lines), SRC, DST, LOG, JOINS, V(cpu)};                             \
-    return move_block(m, d, s, b, &p);                                                                                 \
-  }
+#define PAIR(NAME, SRC, DST, LOG, EXPR)                                                                               \
+    TG_INLINE V(vec) V(one_##NAME)(const uint8_t *s, V(bits) bad) {                                               \
+        (void)bad;                                                                                                    \
+        return EXPR;                                                                                                  \
+    }                                                                                                                 \
+    static bool V(grid_##NAME)(uint8_t *restrict dst, const uint8_t *restrict src, const grid *grid_, bool stream) {  \
+        const grid    g = *grid_; /* a copy, since stores might change the other */                                   \
+        const int64_t vectors = g.lines * (TG_LINE_BYTES / VEC);                                                      \
+        const bool    claims = (DST) > (SRC) && g.claims;                                                             \
+        V(vec)        bad = {0};                                                                                      \
+        JOINED_GRIDS(NAME, VEC * (SRC) / (DST))                                                                       \
+        GRIDS(NAME, VEC * (SRC) / (DST))                                                                              \
+        return V(nonzero)(bad);                                                                                       \
+    }                                                                                                                 \
+    static const uint8_t *V(move_##NAME)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
+        static const pair p = {V(grid_##NAME), V(stream_lines), SRC, DST, LOG, JOINS, V(cpu)};                        \
+        return move_block(m, d, s, b, &p);                                                                            \
+    }

@@ -545,19 +545,11 @@ bool tg_mover_convert(tg_mover *out, tg_encoding dst, tg_encoding src, uint32_t 
     const uint32_t     found = table == NULL ? 0 : find_pair(side_of(dst) << 16 | side_of(src));
     tg_kernel          k;
     if (!tg_kernel_convert(&k, dst, src)) return false;
-    *out = (tg_mover){.move = move_plain,
-                      .name = "convert plain",
-                      .dst_width = (int16_t)(dst.bits < 8 ? 1 : dst.bits / 8),
-                      .stream = stream,
-                      .far = far,
-                      .fetches = far,
-                      .sparing = (cpu & TG_CPU_SPARING) != 0,
+    const int16_t width = (int16_t)(dst.bits < 8 ? 1 : dst.bits / 8);
+    *out = (tg_mover){.move = move_plain, .name = "convert plain", .dst_width = width,
+                      .stream = stream, .far = far, .fetches = far, .sparing = (cpu & TG_CPU_SPARING) != 0,
                       .few_streams = (cpu & TG_CPU_FEW_STREAMS) != 0,
-                      .dst = dst,
-                      .src = src,
-                      .plain = k.move,
-                      .convert = k.convert,
-                      .then = k.then};
+                      .dst = dst, .src = src, .plain = k.move, .convert = k.convert, .then = k.then};
     if (found == 0) return true;
     const entry *const e = entry_of(table, found - 1, dst, src, cpu);
     out->move = e->move;

@@ -3,6 +3,7 @@
  * First one row; then grids of them: pieces that are put together to lines, bands, sticks, and in the files that are
  * included between them what is joined, padded or ragged. Which way a block takes V(rows) says, at the end. */
 #include "kernels/vector.inc.h"
+#include "kernels/pad.inc.h"
 
 /* ---- one row ---- */
 
@@ -209,18 +210,6 @@ TG_OUTLINE void V(sticks)(uint8_t *d, const uint8_t *s, const walk *v, bool stre
 #include "kernels/padded.inc.h"
 
 /* ---- padding behind rows ---- */
-
-/* n bytes of padding; few of them without a call. */
-TG_INLINE void V(pad)(uint8_t *d, int64_t n, const uint8_t *pad, bool stream) {
-#if VEC == 64
-    if (n < 64) {
-        _mm512_mask_storeu_epi8(d, V(first_bytes)(n), _mm512_loadu_si512(pad));
-        return;
-    }
-#endif
-    if (stream || n < VEC) tg_fill_bytes(d, n, pad, stream);
-    else V(fill)(d, n, pad);
-}
 
 /* A row with padding behind it, which is written first: whole vectors of both overlap. */
 TG_INLINE void V(copy_and_pad)(uint8_t *d, const uint8_t *s, int64_t n, int64_t tail, const uint8_t *pad, bool claims) {

@@ -3,6 +3,7 @@
  * First squares, in registers; then what they make: tiles, sticks, matrices. The files that are included between them
  * are other ways to move a block. Which one it takes V(run_block) says, near the end. */
 #include "kernels/vector.inc.h"
+#include "kernels/pad.inc.h"
 #include "kernels/lanes.inc.h"
 #include "kernels/turn.inc.h"
 
@@ -485,19 +486,12 @@ TG_INLINE int64_t V(padded_apart)(int width, const tg_mover *m, const uint8_t *d
     return !m->stream && V(ways_of)(width, &part, true) > 0 ? b->tail : 0;
 }
 
-/* So many elements of the padding of all rows, its end; around the caches that begins at lines. */
+/* So many elements of the padding of all rows, its end. */
 TG_OUTLINE void V(pad_rows)(int width, const tg_mover *m, uint8_t *d, const tg_block *b, int64_t apart) {
-    const int64_t bytes = apart * width;
-    const V(vec)  pad = V(load)(b->pad);
-    d += (b->cols + b->tail) * width - bytes;
+    d += (b->cols + b->tail - apart) * width;
     for (int64_t o = 0; o < b->outer; o++)
-        for (int64_t r = 0; r < b->rows; r++) {
-            uint8_t *const row = d + o * b->dst_outer + r * b->dst_row;
-            int64_t        done = 0;
-            for (; m->stream && done + VEC <= bytes; done += VEC) V(put)(row + done, pad, true);
-            if (m->stream || bytes < VEC) tg_fill_bytes(row + done, bytes - done, b->pad, m->stream);
-            else V(fill)(row, bytes, b->pad);
-        }
+        for (int64_t r = 0; r < b->rows; r++)
+            V(pad)(d + o * b->dst_outer + r * b->dst_row, apart * width, b->pad, m->stream);
 }
 
 TG_INLINE const uint8_t *V(run_padded)(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

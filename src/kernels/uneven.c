@@ -193,38 +193,31 @@ static void move_even(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, 
 
 /* ---- matrices ---- */
 
-/* Some rows, from one on, and some columns. */
-typedef struct part {
-    int64_t row, rows, col, cols;
-} part;
-
-/* Of lines and rows that are listed. */
-static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
-    const int64_t  n = p->cols / u->side, whole = n * u->side;
+/* All rows of some columns, from column `first` on, of lines and rows that are listed. */
+static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
+    const int64_t  n = cols / u->side, whole = n * u->side;
     const uint8_t *line[TILE_COLUMNS];
     uint8_t       *row[MOST_SIDE];
-    source_addresses(line, s, &a->src, p->col, p->cols);
-    for (int64_t r = p->row; r < p->row + p->rows; r += u->side) {
-        const int64_t rows = tg_min(p->row + p->rows - r, u->side), at = r * u->width;
+    source_addresses(line, s, &a->src, first, cols);
+    for (int64_t r = 0; r < a->dst.n; r += u->side) {
+        const int64_t rows = tg_min(a->dst.n - r, u->side), at = r * u->width;
         target_addresses(row, d, &a->dst, r, rows);
-        move_listed(row, p->col * u->width, line, at, u, n, rows, u->side);
-        move_listed(row, (p->col + whole) * u->width, line + whole, at, u, 1, rows, p->cols - whole);
+        move_listed(row, first * u->width, line, at, u, n, rows, u->side);
+        move_listed(row, (first + whole) * u->width, line + whole, at, u, 1, rows, cols - whole);
     }
 }
 
-/* Of evenly spaced ones. */
-static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, const part *p) {
-    const int64_t side = u->side, down = p->rows / side, along = p->cols / side, rows = p->rows - down * side;
-    const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = p->cols - along * side;
-    d += p->row * u->d_row + p->col * u->width;
-    s += p->col * u->s_line + p->row * u->width;
+/* Some rows and columns that are evenly spaced; d and s are where they begin. */
+static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, int64_t rows, int64_t cols) {
+    const int64_t side = u->side, down = rows / side, along = cols / side, rest = rows - down * side;
+    const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = cols - along * side;
     for (int64_t r = 0; r < down; r++)
         move_even(d + r * side * u->d_row, s + r * side * u->width, u, along, true, side, side);
     move_even(d + d_last, s + s_last, u, down, false, side, last);
     d += down * side * u->d_row;
     s += down * side * u->width;
-    move_even(d, s, u, along, true, rows, side);
-    move_even(d + d_last, s + s_last, u, 1, true, rows, last);
+    move_even(d, s, u, along, true, rest, side);
+    move_even(d + d_last, s + s_last, u, 1, true, rest, last);
 }
 
 /* Of lines that crowd the first-level cache, as many as have their places in it together. */
@@ -241,23 +234,24 @@ static bool lines_crowd(const matrix *a, const uneven *u) {
     return !u->memory && is_crowded(u->s_line, tg_min(a->src.n, TILE_COLUMNS)) && !is_crowded(u->d_row, FEW_ROWS);
 }
 
-/* All rows of some columns. `lists`: lines and rows are not evenly spaced. */
-static void turn_tile(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists, int64_t col,
-                      int64_t cols) {
-    const bool    crowded = !lists && lines_crowd(a, u);
-    const int64_t rows = crowded ? CROWDED_BYTES / u->width / u->side * u->side : a->dst.n;
-    const int64_t lines = crowded ? lines_together(u) : cols;
+/* All rows of some columns, where d and s begin. */
+static void turn_tile(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t cols) {
+    const bool    crowd = lines_crowd(a, u);
+    const int64_t rows = crowd ? CROWDED_BYTES / u->width / u->side * u->side : a->dst.n;
+    const int64_t lines = crowd ? lines_together(u) : cols;
     for (int64_t r = 0; r < a->dst.n; r += rows)
-        for (int64_t c = 0; c < cols; c += lines) {
-            const part p = {r, tg_min(a->dst.n - r, rows), col + c, tg_min(cols - c, lines)};
-            if (lists) turn_listed(a, u, d, s, &p);
-            else turn_even(u, d, s, &p);
-        }
+        for (int64_t c = 0; c < cols; c += lines)
+            turn_even(u, d + r * u->d_row + c * u->width, s + c * u->s_line + r * u->width,
+                      tg_min(a->dst.n - r, rows), tg_min(cols - c, lines));
 }
 
+/* `lists`: of lines and rows, where they are not evenly spaced. */
 static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists) {
-    for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS)
-        turn_tile(a, u, d, s, lists, c, tg_min(a->src.n - c, TILE_COLUMNS));
+    for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS) {
+        const int64_t cols = tg_min(a->src.n - c, TILE_COLUMNS);
+        if (lists) turn_listed(a, u, d, s, c, cols);
+        else turn_tile(a, u, d + c * u->width, s + c * u->s_line, cols);
+    }
 }
 
 static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {

@@ -28,14 +28,6 @@ static inline void V(stream)(uint8_t *d, V(vec) v) {
 #endif
 }
 
-/* Fills n bytes, VEC or more, with whole elements; any element of the pattern is the same one, so that the last store
- * may overlap the one before. */
-TG_INLINE void V(fill)(uint8_t *d, int64_t n, const uint8_t *pattern) {
-    const V(vec) v = V(load)(pattern);
-    for (int64_t i = 0; i < n - VEC; i += VEC) V(store)(d + i, v);
-    V(store)(d + n - VEC, v);
-}
-
 static inline void V(put)(uint8_t *d, V(vec) v, bool stream) {
     if (stream) V(stream)(d, v);
     else V(store)(d, v);

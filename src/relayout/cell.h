@@ -22,6 +22,20 @@ static inline uint32_t tg_loops_of_line(const tg_loop *loop, int32_t n, bool in_
     return inside;
 }
 
+/* Bytes of a cell, and of it in each line of dst and of src; and which loops are inside of these, as above. */
+typedef struct tg_cell_shape {
+    int64_t  bytes, dst, src;
+    uint32_t in_dst, in_src;
+} tg_cell_shape;
+
+static inline tg_cell_shape tg_cell_shape_of(const tg_loop *loop, int32_t n, int64_t unit) {
+    tg_cell_shape s = {unit, unit, unit, 0, 0};
+    for (int32_t i = 0; i < n; i++) s.bytes *= loop[i].n;
+    s.in_dst = tg_loops_of_line(loop, n, true, &s.dst);
+    s.in_src = tg_loops_of_line(loop, n, false, &s.src);
+    return s;
+}
+
 /* Bytes of neighbours on both sides, of the cells of a box with these loops. (Short cells, which are transposed as wide
  * elements, are one line of dst.) */
 static inline int64_t tg_cell_unit(const tg_box *box, const tg_loop *loop) {

@@ -39,10 +39,10 @@ static void add_loop(cell *c, const tg_draft *d, int32_t n, int32_t index) {
 
 /* How it lies on both sides. */
 static void measure(cell *c) {
-    c->dst = c->src = c->bytes = c->unit;
-    for (int32_t i = 0; i < c->n; i++) c->bytes *= c->loop[i].n;
-    (void)tg_loops_of_line(c->loop, c->n, true, &c->dst);
-    (void)tg_loops_of_line(c->loop, c->n, false, &c->src);
+    const tg_cell_shape s = tg_cell_shape_of(c->loop, c->n, c->unit);
+    c->bytes = s.bytes;
+    c->dst = s.dst;
+    c->src = s.src;
 }
 
 /* ---- which loops ---- */

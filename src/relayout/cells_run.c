@@ -12,14 +12,13 @@ enum {
     CELLS_LINES_NEAR = 128
 };
 
+/* Of these loops, of which `most` cells follow each other. */
 static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loop, int64_t most, tg_mover *mover) {
-    const int64_t  unit = tg_cell_unit(box, loop);
-    int64_t        dst = unit, src = unit;
-    const uint32_t in_dst = tg_loops_of_line(loop, box->ncols, true, &dst),
-                   in_src = tg_loops_of_line(loop, box->ncols, false, &src);
+    const int64_t       unit = tg_cell_unit(box, loop);
+    const tg_cell_shape s = tg_cell_shape_of(loop, box->ncols, unit);
     tg_cells_begin(c, unit);
     for (int32_t i = 0; i < box->ncols; i++) {
-        const tg_cell_loop l = {loop[i].n, loop[i].dst, loop[i].src, in_dst >> i & 1, in_src >> i & 1};
+        const tg_cell_loop l = {loop[i].n, loop[i].dst, loop[i].src, s.in_dst >> i & 1, s.in_src >> i & 1};
         tg_cells_loop(c, &l);
     }
     tg_cells_end(c, most, mover);
@@ -37,7 +36,7 @@ static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
         (void)tg_mover_run(&mover, dst + o.dst, src + o.src, &b);
-        tg_odometer_next(&o, box, loop);
+        (void)tg_odometer_next(&o, box, loop);
     }
 }
 
@@ -65,7 +64,7 @@ static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
         (void)tg_narrow_through(p, box, &stage, dst + o.dst, src + o.src, &b);
-        tg_odometer_next(&o, box, loop);
+        (void)tg_odometer_next(&o, box, loop);
     }
 }
 

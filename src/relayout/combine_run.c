@@ -93,7 +93,7 @@ static void take_part(combiner *c, cursor *k) {
     if (k->box->route == TG_ROUTE_MOVE && k->box->family != TG_FAMILY_ROWS)
         tg_block_fetch(&p->block, c->src + p->src, k->box->width);
     if (more) return;
-    tg_odometer_next(&k->o, k->box, k->loop);
+    (void)tg_odometer_next(&k->o, k->box, k->loop);
     k->at++;
     k->begin = k->o.dst;
     k->taken_rows = 0;

@@ -47,16 +47,12 @@ static void put_lines(tg_writer *w, const char *text, int64_t lines) {
 /* How large cells are, and of what. */
 static void put_cell(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const tg_loop *loop = &nest->loop[box->first + box->nloops];
-    const int64_t  unit = tg_cell_unit(box, loop);
-    int64_t        bytes = unit, dst = unit, src = unit;
-    for (int32_t i = 0; i < box->ncols; i++) bytes *= loop[i].n;
-    (void)tg_loops_of_line(loop, box->ncols, true, &dst);
-    (void)tg_loops_of_line(loop, box->ncols, false, &src);
+    const tg_cell_shape cell = tg_cell_shape_of(loop, box->ncols, tg_cell_unit(box, loop));
     tg_put_text(w, ", cells of ");
-    tg_put_int(w, bytes);
+    tg_put_int(w, cell.bytes);
     tg_put_text(w, " bytes");
-    put_lines(w, " out of ", bytes / src);
-    put_lines(w, " to ", bytes / dst);
+    put_lines(w, " out of ", cell.bytes / cell.src);
+    put_lines(w, " to ", cell.bytes / cell.dst);
 }
 
 /* What elements pass through, in turn. */

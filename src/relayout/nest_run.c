@@ -142,7 +142,7 @@ static bool next_tile(tg_tiles *tiles, tg_listed *tile) {
     if (t->left == 0) return false;
     tg_clip(&t->b, t->box, t->loop, &t->o);
     *tile = (tg_listed){t->dst + t->o.dst, t->src + t->o.src, t->b.rows, t->b.cols, t->row, t->line};
-    tg_odometer_next(&t->o, t->box, t->loop);
+    (void)tg_odometer_next(&t->o, t->box, t->loop);
     t->left--;
     return true;
 }
@@ -225,7 +225,7 @@ static bool ran_together(const tg_plan_private *p, const tg_box *box, const tg_l
     o->at[last] += n - 1;
     o->dst += (n - 1) * l->dst;
     o->src += (n - 1) * l->src;
-    tg_odometer_next(o, box, loop);
+    (void)tg_odometer_next(o, box, loop);
     *first += n - 1;
     return true;
 }
@@ -302,7 +302,7 @@ static const uint8_t *run_box(const tg_plan_private *p, const tg_box *box, uint8
         if (together && ran_together(p, box, loop, dst, src, &b, &o, &first, end)) continue;
         const uint8_t *bad = tg_box_block(p, box, dst, o.dst, src, o.src, &b);
         if (bad != NULL) return bad;
-        tg_odometer_next(&o, box, loop);
+        (void)tg_odometer_next(&o, box, loop);
     }
     return NULL;
 }

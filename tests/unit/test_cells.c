@@ -119,9 +119,10 @@ static void check_block(uint32_t cpu, bool stream, bool far, bool dst_lines, boo
     assert_true(tg_mover_cells(&m, cpu, stream, far));
     tg_cells_begin(&cells, c.unit);
     for (int32_t i = 0; i < c.n; i++) tg_cells_loop(&cells, &c.loop[i]);
-    assert_int_equal(cells.bytes, c.bytes);
     assert_int_equal(cells.dst.line, c.line[0]);
+    assert_int_equal(cells.dst.lines, c.lines[0]);
     assert_int_equal(cells.src.line, c.line[1]);
+    assert_int_equal(cells.src.lines, c.lines[1]);
     tg_cells_end(&cells, random_below(2) == 0 ? cols : TG_CELL_BYTES / c.bytes, &m);
     memset(dst_arena, 0x5a, ARENA);
     memset(want_arena, 0x5a, ARENA);

@@ -320,13 +320,14 @@ static void test_narrow_rows(void **state) {
         char          shape[60], from[100], to[100];
         const bool    sticks = random_below(3) == 0;
         move_seed = random_state;
-        (void)snprintf(shape, sizeof shape, "%s[%d,%d,%d]", sticks ? "f16" : types[random_below(5)], (int)a, (int)b,
-                       (int)c);
-        (void)snprintf(from, sizeof from, "%s{%s}", shape, orders[random_below(5)]);
+        const char *const type = sticks ? "f16" : types[random_below(sizeof types / sizeof types[0])];
+        (void)snprintf(shape, sizeof shape, "%s[%d,%d,%d]", type, (int)a, (int)b, (int)c);
+        (void)snprintf(from, sizeof from, "%s{%s}", shape, orders[random_below(sizeof orders / sizeof orders[0])]);
         if (sticks)
             (void)snprintf(to, sizeof to, "%s spyre%s", shape,
                            random_below(2) == 0 ? "" : " device_dtype=IEEE_FP16");
-        else (void)snprintf(to, sizeof to, "%s{%s:%s}", shape, orders[random_below(5)], tiles[random_below(6)]);
+        else (void)snprintf(to, sizeof to, "%s{%s:%s}", shape, orders[random_below(sizeof orders / sizeof orders[0])],
+                            tiles[random_below(sizeof tiles / sizeof tiles[0])]);
         const tg_layout dst = layout_of(to), src = layout_of(from);
         check_move(&dst, &src);
     }
