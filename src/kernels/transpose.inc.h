@@ -385,6 +385,7 @@ TG_INLINE void V(run_stick)(int width, const matrix *a, work *w, unsigned slot) 
 #  include "kernels/cramped_avx512.inc.h"
 #endif
 #include "kernels/pipeline.inc.h"
+#include "kernels/leaving.inc.h"
 #include "kernels/carried.inc.h"
 #include "kernels/listed.inc.h"
 

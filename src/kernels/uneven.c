@@ -1,24 +1,18 @@
 /* Transposes of elements that are no power of two of bytes: pixels of three channels, vectors of three coordinates.
  *
- * With AVX-512. A vector has as many elements as if each were 4, 8 or 16 bytes, the next power of two. Bytes of a line
- * are spread so, turned as elements of that many bytes are (transpose.c), and packed again; here two lines of elements
- * of three bytes, in vectors of eight:
+ * With AVX-512. A vector has one lane of 16 bytes of each of four lines, with as many whole elements as these have
+ * (of elements of more than 16 bytes one, of two lines), and each row of dst is picked from such vectors, of 4, 8 or 16
+ * lines; here two vectors of elements of six bytes, of eight lines:
  *
- *     loaded    spread       turned       packed
- *     aaaAAA    aaa.AAA.     aaa.bbb.     aaabbb      to row 0
- *     bbbBBB    bbb.BBB.     AAA.BBB.     AAABBB      to row 1
+ *     loaded                            picked
+ *     aaAA bbBB ccCC ddDD               aabbccddeeffgghh     to row 0
+ *     eeEE ffFF ggGG hhHH               AABBCCDDEEFFGGHH     to row 1
  *
- * Of elements of more than 16 bytes a vector has two: a row of such a square is one shuffle of both lines. Loads and
- * stores have masks, so that nothing else is read or written; plain stores, over the place of the next square, were no
- * faster. Lines are fetched some squares ahead: without it what comes from memory takes twice as long. Stores go into
- * the caches, whatever the size: through a buffer, and from there around them, was as fast (64 MiB, 0.5 to 1.0 of
- * memcpy either way).
+ * What is behind the elements of a vector is stored too, where the next square of the row covers it: masked stores cost
+ * a cycle more. The last lanes of lines end where these do, and begin with some elements once more. Lines are fetched
+ * before they are needed: without it what comes from memory takes twice as long.
  *
- *     x memcpy, a Zen 4, n x n elements        64 MiB, copied, turned    512 KiB
- *     3 bytes                                  0.12  0.60                0.09  0.41
- *     6                                        0.25  0.61                0.19  0.43
- *     12                                       0.39  0.73                0.35  0.60
- *     20                                       0.46  0.72                0.51  0.63 */
+ * From memory, long rows go through a buffer, piece by piece, and from there around the caches (leaving.inc.h). */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/transpose.h"
@@ -28,201 +22,176 @@
 TG_BEGIN_AVX512
 #  define VEC 64
 #  include "kernels/vector.inc.h"
-#  include "kernels/lanes.inc.h"
-#  include "kernels/turn.inc.h"
+#  include "kernels/leaving.inc.h"
+#  define LOAD256(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 
 enum {
-    TILE_COLUMNS = 128, /* lines that are read side by side, square by square */
-    CROWDED_BYTES = 2048, /* of each at a time, where they crowd a cache (768 to 3072 are as fast) */
-    MOST_SIDE = 16,
-    SQUARES_AHEAD = 3, /* 6 and 12 are 0.8 to 1.0 times as fast, none 0.4 to 0.8 (64 MiB) */
-    FEW_COLUMNS = 9    /* matrices that go on along rows are joined from fewer on */
+    TILE_COLUMNS = 128,    /* lines that are read side by side, square by square */
+    CROWDED_BYTES = 2048,  /* of each at a time, where they crowd a cache (768 to 3072 are as fast) */
+    MOST_DEEP = 4,         /* elements of a lane */
+    FETCHED_AHEAD = 128,   /* bytes from what is read of a line to what is fetched */
+    FEW_COLUMNS = 9,       /* matrices that go on along rows are joined from fewer on */
+    PIECE = 384,           /* bytes of a row, and of a line, that go through a buffer */
+    MOST_ROWS = PIECE / 3, /* of elements of three bytes */
+    ROOM = MOST_ROWS * (PIECE + 3 * TG_LINE_BYTES)
 };
 
-/* Elements of so many bytes (`width`), and how a vector gets and leaves them. */
+/* Elements of so many bytes (`width`), and how they get into rows. */
 typedef struct uneven {
-    __m512i spread, pack; /* where each byte comes from; of pairs, those of the first row, and of the second one */
-    int64_t width, side;  /* side: elements of a vector, and lines and rows of a square */
-    int64_t ahead;        /* of lines, so many bytes ahead are fetched, or 0 */
-    bool    memory;       /* src comes from memory */
-    int64_t d_row, s_line; /* bytes from row to row, and from line to line, where these are evenly spaced */
+    __m512i from;        /* where each byte of the first row comes from */
+    int64_t width, lane; /* bytes */
+    int64_t deep, side;  /* elements of a lane, each of another row; lines that a vector of a row is of */
+    bool    fetches, memory; /* src comes from memory */
 } uneven;
 
-/* What of a square there is: less than all at the ends of a matrix. */
-typedef struct extent {
-    int64_t   rows, lines;
-    __mmask64 reads, writes; /* bytes of each line, and of each row */
-} extent;
+/* Some lines, and the rows that their elements are: listed, or evenly spaced. */
+typedef struct tile {
+    uint8_t *const       *row;
+    const uint8_t *const *line;
+    uint8_t              *d; /* row 0, of those that are evenly spaced; line 0 */
+    const uint8_t        *s;
+    int64_t               d_row, s_line;
+    int64_t               to, at; /* bytes of listed rows and lines before the tile */
+    int64_t               lines, bytes; /* so many of each */
+    bool                  fetches;
+} tile;
 
-static int64_t room_of(int64_t width) { return width < 4 ? 4 : width < 8 ? 8 : width < 16 ? 16 : 32; }
+/* The rows that a lane of each line is. */
+typedef struct strip {
+    uint8_t *const       *row;
+    const uint8_t *const *line;
+    uint8_t              *d;
+    const uint8_t        *s;
+    int64_t               d_row, s_line, to, at, lines;
+    int64_t               rows;
+    __m512i               from[MOST_DEEP]; /* where each byte of a row comes from */
+    __mmask32             reads;           /* bytes of a lane */
+} strip;
 
-/* Bytes from `first` on, `step` further in each part of so many bytes than in the one before. */
-TG_NO_CHECKS static __m512i in_parts(int64_t first, int64_t bytes, int64_t step) {
-    const __m512i by = _mm512_set1_epi8((char)step);
-    __m512i       v = _mm512_add_epi8(V(ascending)(), _mm512_set1_epi8((char)first));
-    for (int64_t i = bytes; i < 64; i += bytes) v = _mm512_mask_add_epi8(v, ~V(first_bytes)(i), v, by);
+/* Byte p of a row is of element p / width, and so of that line: lane by lane, and of the next vector again. */
+TG_NO_CHECKS static __m512i picked(int64_t width, int64_t lane) {
+    const __m512i by = _mm512_set1_epi8((char)(lane - width));
+    __m512i       v = V(ascending)();
+    for (int64_t i = width; i < VEC; i += width) v = _mm512_mask_add_epi8(v, ~V(first_bytes)(i), v, by);
     return v;
 }
 
-static void uneven_of(uneven *u, const tg_mover *m, const tg_block *b) {
-    const int64_t width = m->dst_width, room = room_of(width);
-    u->spread = room == 32 ? in_parts(0, width, 64 - width) : in_parts(0, room, width - room);
-    u->pack = room == 32 ? in_parts(width, width, 64 - width) : in_parts(0, width, room - width);
-    u->width = width;
-    u->side = 64 / room;
-    u->ahead = m->fetches ? SQUARES_AHEAD * u->side * u->width : 0;
-    u->memory = m->memory;
-    u->d_row = b->dst_row;
-    u->s_line = b->src_col;
+static uneven uneven_of(const tg_mover *m) {
+    const int64_t width = m->dst_width, room = width < 4 ? 4 : width < 8 ? 8 : width < 16 ? 16 : 32;
+    const int64_t lane = tg_max(room, 16);
+    return (uneven){picked(width, lane), width, lane, lane / room, VEC / room, m->fetches, m->memory};
 }
 
-/* ---- squares ---- */
+/* ---- tiles ---- */
 
-TG_NO_CHECKS TG_INLINE __m512i load_line(const places *p, const uneven *u, const extent *e, int i) {
-    const uint8_t *const s = line_at(p, i < e->lines ? i : 0);
-    if (u->ahead != 0) TG_FETCH(s + u->ahead);
-    return _mm512_maskz_loadu_epi8(e->reads, s);
+/* Where lines i to i + 3 begin. */
+TG_NO_CHECKS TG_INLINE void four_lines(const uint8_t **s, const strip *k, int64_t i, bool lists, bool part) {
+    const int64_t  step = k->s_line;
+    const uint8_t *p = k->s + i * step;
+    __asm__("" : "+r"(p)); /* compilers keep a register, or a place on the stack, for the steps to each of 16 lines */
+    for (int j = 0; j < 4 && !part; j++) s[j] = lists ? k->line[i + j] + k->at : p + j * step;
+    for (int j = 0; j < 4 && part; j++) {
+        const int64_t l = tg_min(i + j, k->lines - 1);
+        s[j] = lists ? k->line[l] + k->at : k->s + l * step;
+    }
 }
 
-TG_NO_CHECKS TG_INLINE void store_row(const places *p, const extent *e, int i, __m512i v) {
-    if (i < e->rows) _mm512_mask_storeu_epi8(row_at(p, 1, i, 0), e->writes, v);
-}
-
-/* Of two elements in a vector: a row has one of each line. */
-TG_NO_CHECKS TG_INLINE void square_of_pairs(const places *p, const uneven *u, const extent *e) {
-    const __m512i a = load_line(p, u, e, 0), b = load_line(p, u, e, 1);
-    store_row(p, e, 0, _mm512_permutex2var_epi8(a, u->spread, b));
-    store_row(p, e, 1, _mm512_permutex2var_epi8(a, u->pack, b));
-}
-
-TG_NO_CHECKS TG_INLINE void square_of(int room, const places *p, const uneven *u, const extent *e) {
-    const int n = 16 / room;
-    V(vec)    v[LANES * 16];
+/* Lanes of line i and the next ones. `part`: of fewer lines, or shorter ones. */
+TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, bool lists, bool part, bool fetch) {
+    const uint8_t *s[4];
+    four_lines(s, k, i, lists, part);
+    for (int j = 0; j < (room == 32 ? 2 : 4) && fetch; j++) TG_FETCH(s[j] + FETCHED_AHEAD);
     if (room == 32) {
-        square_of_pairs(p, u, e);
-        return;
+        const __m256i a = part ? _mm256_maskz_loadu_epi8(k->reads, s[0]) : LOAD256(s[0]);
+        const __m256i b = part ? _mm256_maskz_loadu_epi8(k->reads, s[1]) : LOAD256(s[1]);
+        return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
     }
+    __m128i a[4];
+    for (int j = 0; j < 4; j++) a[j] = part ? _mm_maskz_loadu_epi8((__mmask16)k->reads, s[j]) : LOAD128(s[j]);
+    __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(a[0]), a[1], 1);
+    v = _mm512_inserti32x4(v, a[2], 2);
+    return _mm512_inserti32x4(v, a[3], 3);
+}
+
+/* The rows of lines [i, i + side), or of those that there are. */
+TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, int64_t i, bool lists, bool part,
+                                     bool fetch) {
+    const int     n = room < 16 ? 16 / room : 1, each = room == 32 ? 2 : 4;
+    const int64_t left = (k->lines - i) * width;
+    __m512i       v[MOST_DEEP];
     TG_UNROLL
-    for (int l = 0; l < LANES; l++) {
-        V(vec) in[16];
-        TG_UNROLL
-        for (int j = 0; j < n; j++) in[j] = (V(vec))_mm512_permutexvar_epi8(u->spread, load_line(p, u, e, l * n + j));
-        V(turn)(room, &v[l * n], in);
-    }
+    for (int q = 0; q < n; q++) v[q] = load_lanes(room, k, i + q * each, lists, part, fetch);
     TG_UNROLL
-    for (int i = 0; i < n; i++) {
-        V(vec) out[LANES];
-        V(turn_lanes)(out, &v[i], n);
+    for (int r = 0; r < n; r++) {
+        __m512i out = _mm512_permutexvar_epi8(k->from[r], v[0]);
         TG_UNROLL
-        for (int l = 0; l < LANES; l++)
-            store_row(p, e, l * n + i, _mm512_permutexvar_epi8(u->pack, (__m512i)out[l]));
+        for (int q = 1; q < n; q++)
+            out = _mm512_mask_permutexvar_epi8(out, ~V(first_bytes)(q * each * width), k->from[r], v[q]);
+        if (r >= k->rows) break;
+        uint8_t *const to = (lists ? k->row[r] + k->to : k->d + r * k->d_row) + i * width;
+        if (left >= VEC) V(store)(to, (V(vec))out);
+        else _mm512_mask_storeu_epi8(to, V(first_bytes)(tg_min(left, VEC / room * width)), out);
     }
 }
 
-TG_INLINE extent extent_of(const uneven *u, int64_t rows, int64_t lines) {
-    return (extent){rows, lines, V(first_bytes)(rows * u->width), V(first_bytes)(lines * u->width)};
+/* Of `period` squares the lines of one are fetched, the first time after `until` of them. */
+TG_NO_CHECKS TG_INLINE void run_strip(int room, const strip *k, int64_t width, bool lists, int64_t period,
+                                      int64_t until) {
+    const int64_t side = VEC / room;
+    int64_t       i = 0;
+    for (; i + side <= k->lines; i += side, until--) {
+        if (until == 0) put_rows(room, k, width, i, lists, false, true), until = period;
+        else put_rows(room, k, width, i, lists, false, false);
+    }
+    if (i < k->lines) put_rows(room, k, width, k->lines - side, lists, false, false);
 }
 
-/* n squares side by side in rows of dst; of the last columns one, of fewer lines. Lines and rows are listed. */
-TG_NO_CHECKS TG_INLINE void listed_squares(int room, uint8_t *const *row, int64_t to, const uint8_t *const *line,
-                                           int64_t at, const uneven *from, int64_t n, int64_t rows, int64_t lines) {
-    const uneven u = *from; /* a value, which no store can change */
-    const extent e = extent_of(&u, rows, lines);
-    for (; n > 0; n--, to += u.side * u.width, line += u.side) {
-        const places p = listed(row, to, line, at);
-        square_of(room, &p, &u, &e);
+TG_NO_CHECKS TG_INLINE void run_tile(int room, const tile *t, const uneven *u, bool lists) {
+    const int64_t side = VEC / room, lane = room == 32 ? 32 : 16, deep = lane / room, width = u->width;
+    const int64_t period = TG_LINE_BYTES / (deep * width), bytes = t->bytes, rows = bytes / width;
+    const bool    whole = t->lines >= side && bytes >= lane;
+    int64_t       until = 0;
+    strip         k = {t->row, t->line, t->d, t->s, t->d_row, t->s_line, t->to, t->at, t->lines, 0, {u->from}, 0};
+    k.reads = (__mmask32)V(first_bytes)(tg_min(bytes, lane));
+    for (int64_t r = 0; r < rows; r += deep) {
+        const int64_t first = r * width, at = tg_max(tg_min(first, bytes - lane), 0);
+        for (int64_t i = 0; i < deep; i++)
+            k.from[i] = _mm512_add_epi8(u->from, _mm512_set1_epi8((char)(first - at + i * width)));
+        k.rows = tg_min(rows - r, deep);
+        k.at = t->at + at;
+        k.s = t->s + at;
+        if (whole) run_strip(room, &k, width, lists, period, t->fetches ? until : -1);
+        for (int64_t i = 0; !whole && i < k.lines; i += side) put_rows(room, &k, width, i, lists, true, false);
+        until = until == 0 ? period - 1 : until - 1;
+        if (lists) k.row += deep;
+        else k.d += deep * k.d_row;
     }
 }
 
-/* n squares, each so many bytes further on. */
-TG_NO_CHECKS TG_INLINE void even_squares(int room, uint8_t *d, const uint8_t *s, const uneven *from, int64_t n,
-                                         int64_t d_step, int64_t s_step, int64_t rows, int64_t lines) {
-    const uneven u = *from;
-    const extent e = extent_of(&u, rows, lines);
-    for (; n > 0; n--, d += d_step, s += s_step) {
-        const places p = {.kind = EVEN, .d = d, .s = s, .d_step = u.d_row, .s_step = u.s_line};
-        square_of(room, &p, &u, &e);
-    }
-}
+typedef void tile_move(const tile *t, const uneven *u);
 
-typedef void listed_move(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at, const uneven *u,
-                         int64_t n, int64_t rows, int64_t lines);
-typedef void even_move(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, int64_t d_step, int64_t s_step,
-                       int64_t rows, int64_t lines);
+#  define DEFINE_TILES(room)                                                                                  \
+      TG_NO_CHECKS TG_OUTLINE void listed_##room(const tile *t, const uneven *u) { run_tile(room, t, u, true); } \
+      TG_NO_CHECKS TG_OUTLINE void even_##room(const tile *t, const uneven *u) { run_tile(room, t, u, false); }
 
-/* Of whole squares the compiler knows how many rows and lines they have. */
-#  define DEFINE_SQUARES(room)                                                                                   \
-      TG_NO_CHECKS TG_OUTLINE void listed_##room(uint8_t *const *row, int64_t to, const uint8_t *const *line,    \
-                                                 int64_t at, const uneven *u, int64_t n, int64_t rows,           \
-                                                 int64_t lines) {                                                \
-          if (rows == 64 / (room) && lines == rows)                                                              \
-              listed_squares(room, row, to, line, at, u, n, 64 / (room), 64 / (room));                           \
-          else                                                                                                   \
-              listed_squares(room, row, to, line, at, u, n, rows, lines);                                        \
-      }                                                                                                          \
-      TG_NO_CHECKS TG_OUTLINE void even_##room(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n,         \
-                                               int64_t d_step, int64_t s_step, int64_t rows, int64_t lines) {    \
-          if (rows == 64 / (room) && lines == rows)                                                              \
-              even_squares(room, d, s, u, n, d_step, s_step, 64 / (room), 64 / (room));                          \
-          else                                                                                                   \
-              even_squares(room, d, s, u, n, d_step, s_step, rows, lines);                                       \
-      }
-
-DEFINE_SQUARES(4)
-DEFINE_SQUARES(8)
-DEFINE_SQUARES(16)
-DEFINE_SQUARES(32)
+DEFINE_TILES(4)
+DEFINE_TILES(8)
+DEFINE_TILES(16)
+DEFINE_TILES(32)
 
 /* By how many elements a vector has: 2, 4, 8, 16. */
-static int by_side(const uneven *u) { return __builtin_ctzll((uint64_t)u->side) - 1; }
-
-static void move_listed(uint8_t *const *row, int64_t to, const uint8_t *const *line, int64_t at, const uneven *u,
-                        int64_t n, int64_t rows, int64_t lines) {
-    static listed_move *const move[] = {listed_32, listed_16, listed_8, listed_4};
-    if (n > 0 && lines > 0) move[by_side(u)](row, to, line, at, u, n, rows, lines);
+static void turn_tile(const uneven *u, const tile *t) {
+    static tile_move *const move[][2] = {
+        {even_32, listed_32}, {even_16, listed_16}, {even_8, listed_8}, {even_4, listed_4}};
+    move[__builtin_ctzll((uint64_t)u->side) - 1][t->line != NULL](t, u);
 }
 
-static void move_even(uint8_t *d, const uint8_t *s, const uneven *u, int64_t n, bool along, int64_t rows,
-                      int64_t lines) {
-    static even_move *const move[] = {even_32, even_16, even_8, even_4};
-    const int64_t piece = u->side * u->width;
-    if (n == 0 || rows == 0 || lines == 0) return;
-    if (along) move[by_side(u)](d, s, u, n, piece, u->side * u->s_line, rows, lines);
-    else move[by_side(u)](d, s, u, n, u->side * u->d_row, piece, rows, lines);
-}
-
-/* ---- matrices ---- */
-
-/* All rows of some columns, from column `first` on, of lines and rows that are listed. */
-static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
-    const int64_t  n = cols / u->side, whole = n * u->side;
-    const uint8_t *line[TILE_COLUMNS];
-    uint8_t       *row[MOST_SIDE];
-    source_addresses(line, s, &a->src, first, cols);
-    for (int64_t r = 0; r < a->dst.n; r += u->side) {
-        const int64_t rows = tg_min(a->dst.n - r, u->side), at = r * u->width;
-        target_addresses(row, d, &a->dst, r, rows);
-        move_listed(row, first * u->width, line, at, u, n, rows, u->side);
-        move_listed(row, (first + whole) * u->width, line + whole, at, u, 1, rows, cols - whole);
-    }
-}
-
-/* Some rows and columns that are evenly spaced; d and s are where they begin. */
-static void turn_even(const uneven *u, uint8_t *d, const uint8_t *s, int64_t rows, int64_t cols) {
-    const int64_t side = u->side, down = rows / side, along = cols / side, rest = rows - down * side;
-    const int64_t d_last = along * side * u->width, s_last = along * side * u->s_line, last = cols - along * side;
-    for (int64_t r = 0; r < down; r++)
-        move_even(d + r * side * u->d_row, s + r * side * u->width, u, along, true, side, side);
-    move_even(d + d_last, s + s_last, u, down, false, side, last);
-    d += down * side * u->d_row;
-    s += down * side * u->width;
-    move_even(d, s, u, along, true, rest, side);
-    move_even(d + d_last, s + s_last, u, 1, true, rest, last);
-}
+/* As few parts as there can be of n, of at most so many each. */
+static int64_t evenly(int64_t n, int64_t most) { return tg_ceil_div(n, tg_ceil_div(n, most)); }
 
 /* Of lines that crowd the first-level cache, as many as have their places in it together. */
-static int64_t lines_together(const uneven *u) {
-    return tg_max(lines_that_fit(u->s_line) / u->side, 1) * u->side;
+static int64_t lines_together(const uneven *u, int64_t step) {
+    return tg_max(lines_that_fit(step) / u->side, 1) * u->side;
 }
 
 /* Do lines crowd the first-level cache, so that few are to be read side by side? (A Zen 4, x memcpy: 512 KiB,
@@ -231,45 +200,121 @@ static int64_t lines_together(const uneven *u) {
  * each other too, [1024,1024,3] 0.34 and 0.23.) */
 static bool lines_crowd(const matrix *a, const uneven *u) {
     enum { FEW_ROWS = 16 }; /* 6144 bytes apart they have place, 12288 apart they do not */
-    return !u->memory && is_crowded(u->s_line, tg_min(a->src.n, TILE_COLUMNS)) && !is_crowded(u->d_row, FEW_ROWS);
+    return !u->memory && is_crowded(a->src.step, tg_min(a->src.n, TILE_COLUMNS)) && !is_crowded(a->dst.step, FEW_ROWS);
 }
 
-/* All rows of some columns, where d and s begin. */
-static void turn_tile(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t cols) {
+/* All rows of some columns that are evenly spaced, where d and s begin. */
+static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t cols) {
     const bool    crowd = lines_crowd(a, u);
-    const int64_t rows = crowd ? CROWDED_BYTES / u->width / u->side * u->side : a->dst.n;
-    const int64_t lines = crowd ? lines_together(u) : cols;
+    const int64_t rows = crowd ? CROWDED_BYTES / u->width / u->deep * u->deep : a->dst.n;
+    const int64_t lines = crowd ? lines_together(u, a->src.step) : cols;
     for (int64_t r = 0; r < a->dst.n; r += rows)
-        for (int64_t c = 0; c < cols; c += lines)
-            turn_even(u, d + r * u->d_row + c * u->width, s + c * u->s_line + r * u->width,
-                      tg_min(a->dst.n - r, rows), tg_min(cols - c, lines));
+        for (int64_t c = 0; c < cols; c += lines) {
+            const tile t = {.d = d + r * a->dst.step + c * u->width, .s = s + c * a->src.step + r * u->width,
+                            .d_row = a->dst.step, .s_line = a->src.step, .lines = tg_min(cols - c, lines),
+                            .bytes = tg_min(a->dst.n - r, rows) * u->width, .fetches = u->fetches};
+            turn_tile(u, &t);
+        }
 }
 
-/* `lists`: of lines and rows, where they are not evenly spaced. */
-static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, bool lists) {
-    for (int64_t c = 0; c < a->src.n; c += TILE_COLUMNS) {
-        const int64_t cols = tg_min(a->src.n - c, TILE_COLUMNS);
-        if (lists) turn_listed(a, u, d, s, c, cols);
-        else turn_tile(a, u, d + c * u->width, s + c * u->s_line, cols);
+/* All rows of some columns, from column `first` on, where lines or rows are of two loops. */
+static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
+    const uint8_t *line[TILE_COLUMNS];
+    uint8_t       *row[TILE_COLUMNS];
+    source_addresses(line, s, &a->src, first, cols);
+    for (int64_t r = 0; r < a->dst.n; r += TILE_COLUMNS) {
+        const int64_t rows = tg_min(a->dst.n - r, TILE_COLUMNS);
+        const tile    t = {.row = row, .line = line, .to = first * u->width, .at = r * u->width,
+                           .lines = cols, .bytes = rows * u->width, .fetches = u->fetches};
+        target_addresses(row, d, &a->dst, r, rows);
+        turn_tile(u, &t);
     }
 }
 
+static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s) {
+    const bool lists = a->src.inner < a->src.n || a->dst.inner < a->dst.n;
+    const int64_t each = evenly(a->src.n, TILE_COLUMNS);
+    for (int64_t c = 0; c < a->src.n; c += each) {
+        const int64_t cols = tg_min(a->src.n - c, each);
+        if (lists) turn_listed(a, u, d, s, c, cols);
+        else turn_even(a, u, d + c * u->width, s + c * a->src.step, cols);
+    }
+}
+
+/* ---- around the caches ---- */
+
+/* Pieces of some rows, in a buffer while those of the piece before leave the other one. */
+typedef struct pieces {
+    uint8_t        out[2][ROOM] __attribute__((aligned(64)));
+    uint8_t       *row[2][MOST_ROWS], *to[MOST_ROWS]; /* in dst, of rows in turn; in a buffer */
+    const uint8_t *line[2][MOST_ROWS];                /* of this piece and of the next one */
+} pieces;
+
+/* Pieces of a matrix: rows by rows, each from end to end. */
+typedef struct sequence {
+    int64_t rows, cols, along, n; /* of a piece; pieces of a row, and of all */
+} sequence;
+
+static sequence sequence_of(const matrix *a, const uneven *u) {
+    const int64_t rows = evenly(a->dst.n, PIECE / u->width), cols = evenly(a->src.n, PIECE / u->width);
+    const int64_t along = tg_ceil_div(a->src.n, cols);
+    return (sequence){rows, cols, along, along * tg_ceil_div(a->dst.n, rows)};
+}
+
+static V(coming) lines_of_piece(pieces *b, const matrix *a, const uneven *u, const sequence *q, const uint8_t *s,
+                            int64_t i) {
+    const uint8_t **const line = b->line[i % 2];
+    const int64_t c = i % q->along * q->cols, r = i / q->along * q->rows;
+    const int64_t lines = i < q->n ? tg_min(a->src.n - c, q->cols) : 0;
+    source_addresses(line, s + r * u->width, &a->src, c, lines);
+    return (V(coming)){line, lines, tg_min(a->dst.n - r, q->rows) * u->width, false};
+}
+
+static void carry_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, pieces *b) {
+    const V(coming) none = {0};
+    const sequence  q = sequence_of(a, u);
+    const int64_t   pitch = ((tg_ceil_div(q.cols * u->width, TG_LINE_BYTES) + 2) | 1) * TG_LINE_BYTES;
+    V(coming)       now = lines_of_piece(b, a, u, &q, s, 0), next;
+    V(leaving)      before = {0};
+    for (int64_t i = 0; i < q.n; i++) {
+        uint8_t *const      into = b->out[i % 2], *const out = b->out[(i + 1) % 2];
+        uint8_t **const     row = b->row[i / q.along % 2];
+        const int64_t       r = i / q.along * q.rows, begin = i % q.along * q.cols * u->width;
+        next = lines_of_piece(b, a, u, &q, s, i + 1);
+        const tile          t = {.row = b->to, .line = now.line, .lines = now.lines, .bytes = now.bytes};
+        if (begin == 0) target_addresses(row, d, &a->dst, r, now.bytes / u->width);
+        for (int64_t j = 0; j < now.bytes / u->width; j++) b->to[j] = into + j * pitch + TG_LINE_BYTES;
+        turn_tile(u, &t);
+        if (i > 0) V(leave_rows)(&before, out, into, u->fetches ? &next : &none);
+        before = (V(leaving)){row, now.bytes / u->width, begin, now.lines * u->width, pitch, (i + 1) % q.along == 0};
+        now = next;
+    }
+    V(leave_rows)(&before, b->out[(q.n + 1) % 2], b->out[q.n % 2], &none);
+}
+
+/* A function of its own, for the buffers on its stack. */
+TG_OUTLINE void carry(const matrix *a, const uneven *u) {
+    pieces b;
+    for (int64_t o = 0; o < a->outer; o++) carry_matrix(a, u, a->d + o * a->dst_outer, a->s + o * a->src_outer, &b);
+}
+
+/* ---- blocks ---- */
+
 static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
-    matrix a;
-    uneven u;
     if (tg_has_small_matrices(b, m->dst_width)) {
         tg_turn_small_matrices(m, d, s, b);
         return NULL;
     }
-    uneven_of(&u, m, b);
+    const uneven u = uneven_of(m);
+    matrix       a;
     loops_of(&a, u.width, d, s, b);
-    /* Lists of lines and rows cost wide elements a third in caches; where few of a square's lines would be full, or
-     * these have 16 lines, whose addresses are too many for registers, they pay. */
+    /* Where few of a square's lines would be full. */
     const bool few = tg_min(b->rows, b->cols) < 2 * u.side;
     const bool goes_on = b->cols < FEW_COLUMNS && b->outer > 1 && b->dst_outer == b->cols * u.width;
-    if (u.side == MOST_SIDE || (u.side > 4 && few) || goes_on) join_matrices(&a, m, b);
-    const bool lists = u.side == MOST_SIDE || a.outer < b->outer;
-    for (int64_t o = 0; o < a.outer; o++) turn_matrix(&a, &u, d + o * a.dst_outer, s + o * a.src_outer, lists);
+    if (few || goes_on) join_matrices(&a, m, b);
+    if (m->stream && m->memory && a.src.n * u.width >= LEAST_CARRIED) carry(&a, &u);
+    else
+        for (int64_t o = 0; o < a.outer; o++) turn_matrix(&a, &u, d + o * a.dst_outer, s + o * a.src_outer);
     for (int64_t o = 0; b->tail > 0 && o < b->outer; o++)
         for (int64_t r = 0; r < b->rows; r++)
             tg_fill_bytes(d + o * b->dst_outer + r * b->dst_row + b->cols * u.width, b->tail * u.width, b->pad,

@@ -169,6 +169,7 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             m.to_dst = (kind & 16) != 0;
             m.claims = m.to_dst && random_below(3) != 0;
             m.at_hand = (kind & 32) != 0;
+            m.memory = random_below(2) == 0;
             m.few_pieces = random_below(2) == 0;
             m.apart = random_below(4) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
