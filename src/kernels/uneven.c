@@ -29,6 +29,7 @@ enum {
     TILE_COLUMNS = 128,    /* lines that are read side by side, square by square */
     CROWDED_BYTES = 2048,  /* of each at a time, where they crowd a cache (768 to 3072 are as fast) */
     MOST_DEEP = 4,         /* elements of a lane */
+    MOST_SIDE = 16,        /* of a vector */
     FETCHED_AHEAD = 128,   /* bytes from what is read of a line to what is fetched */
     FEW_COLUMNS = 9,       /* matrices that go on along rows are joined from fewer on */
     PIECE = 384,           /* bytes of a row, and of a line, that go through a buffer */
@@ -52,7 +53,7 @@ typedef struct tile {
     const uint8_t        *s;
     int64_t               d_row, s_line;
     int64_t               to, at; /* bytes of listed rows and lines before the tile */
-    int64_t               lines, bytes; /* so many of each */
+    int64_t               lines, rows;
     bool                  fetches;
 } tile;
 
@@ -62,8 +63,8 @@ typedef struct strip {
     const uint8_t *const *line;
     uint8_t              *d;
     const uint8_t        *s;
-    int64_t               d_row, s_line, to, at, lines;
-    int64_t               rows;
+    int64_t               d_row, s_line, to, at, lines, rows;
+    int64_t               free, free_step; /* bytes of the first row that may be written; fewer of each next one */
     __m512i               from[MOST_DEEP]; /* where each byte of a row comes from */
     __mmask32             reads;           /* bytes of a lane */
 } strip;
@@ -84,23 +85,26 @@ static uneven uneven_of(const tg_mover *m) {
 
 /* ---- tiles ---- */
 
+/* How lines and rows are given, and what else is known of them. */
+enum { LISTED_LINES = 1, LISTED_ROWS = 2, BOTH_LISTED = 3, FEW_LINES_ONLY = 4, SHORT_LINES = 8, FETCHED = 16 };
+
 /* Where lines i to i + 3 begin. */
-TG_NO_CHECKS TG_INLINE void four_lines(const uint8_t **s, const strip *k, int64_t i, bool lists, bool part) {
-    const int64_t  step = k->s_line;
-    const uint8_t *p = k->s + i * step;
-    __asm__("" : "+r"(p)); /* compilers keep a register, or a place on the stack, for the steps to each of 16 lines */
-    for (int j = 0; j < 4 && !part; j++) s[j] = lists ? k->line[i + j] + k->at : p + j * step;
-    for (int j = 0; j < 4 && part; j++) {
-        const int64_t l = tg_min(i + j, k->lines - 1);
-        s[j] = lists ? k->line[l] + k->at : k->s + l * step;
+TG_NO_CHECKS TG_INLINE void four_lines(const uint8_t **s, const strip *k, int64_t i, int as) {
+    const uint8_t *p = k->s + i * k->s_line;
+    if ((as & LISTED_LINES) != 0) {
+        for (int j = 0; j < 4; j++) s[j] = k->line[i + j] + k->at;
+        return;
     }
+    __asm__("" : "+r"(p)); /* or compilers keep a place for the steps to each of 16 lines */
+    for (int j = 0; j < 4; j++) s[j] = p + j * k->s_line;
 }
 
-/* Lanes of line i and the next ones. `part`: of fewer lines, or shorter ones. */
-TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, bool lists, bool part, bool fetch) {
+/* Lanes of line i and the next ones. */
+TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, int as) {
+    const bool     part = (as & SHORT_LINES) != 0;
     const uint8_t *s[4];
-    four_lines(s, k, i, lists, part);
-    for (int j = 0; j < (room == 32 ? 2 : 4) && fetch; j++) TG_FETCH(s[j] + FETCHED_AHEAD);
+    four_lines(s, k, i, as);
+    for (int j = 0; j < (room == 32 ? 2 : 4) && (as & FETCHED) != 0; j++) TG_FETCH(s[j] + FETCHED_AHEAD);
     if (room == 32) {
         const __m256i a = part ? _mm256_maskz_loadu_epi8(k->reads, s[0]) : LOAD256(s[0]);
         const __m256i b = part ? _mm256_maskz_loadu_epi8(k->reads, s[1]) : LOAD256(s[1]);
@@ -113,77 +117,139 @@ TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, b
     return _mm512_inserti32x4(v, a[3], 3);
 }
 
-/* The rows of lines [i, i + side), or of those that there are. */
-TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, int64_t i, bool lists, bool part,
-                                     bool fetch) {
-    const int     n = room < 16 ? 16 / room : 1, each = room == 32 ? 2 : 4;
-    const int64_t left = (k->lines - i) * width;
-    __m512i       v[MOST_DEEP];
+/* Of the rows, what `side` lines from line i on are, or fewer of them. */
+TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, int64_t i, int as) {
+    const int n = room < 16 ? 16 / room : 1, each = room == 32 ? 2 : 4;
+    int64_t   left = k->free - i * width;
+    __m512i   v[MOST_DEEP] = {_mm512_setzero_si512()};
+    uint8_t  *to = (as & LISTED_ROWS) != 0 ? NULL : k->d + i * width;
     TG_UNROLL
-    for (int q = 0; q < n; q++) v[q] = load_lanes(room, k, i + q * each, lists, part, fetch);
+    for (int q = 0; q < n; q++)
+        if (q == 0 || (as & FEW_LINES_ONLY) == 0 || i + q * each < k->lines)
+            v[q] = load_lanes(room, k, i + q * each, as);
     TG_UNROLL
     for (int r = 0; r < n; r++) {
         __m512i out = _mm512_permutexvar_epi8(k->from[r], v[0]);
         TG_UNROLL
         for (int q = 1; q < n; q++)
-            out = _mm512_mask_permutexvar_epi8(out, ~V(first_bytes)(q * each * width), k->from[r], v[q]);
+            if ((as & FEW_LINES_ONLY) == 0 || i + q * each < k->lines)
+                out = _mm512_mask_permutexvar_epi8(out, ~V(first_bytes)(q * each * width), k->from[r], v[q]);
         if (r >= k->rows) break;
-        uint8_t *const to = (lists ? k->row[r] + k->to : k->d + r * k->d_row) + i * width;
+        if ((as & LISTED_ROWS) != 0) to = k->row[r] + k->to + i * width;
         if (left >= VEC) V(store)(to, (V(vec))out);
-        else _mm512_mask_storeu_epi8(to, V(first_bytes)(tg_min(left, VEC / room * width)), out);
+        else _mm512_mask_storeu_epi8(to, V(first_bytes)(tg_min(k->lines - i, VEC / room) * width), out);
+        if ((as & FEW_LINES_ONLY) != 0) left -= k->free_step;
+        if ((as & LISTED_ROWS) == 0) to += k->d_row;
     }
 }
 
-/* Of `period` squares the lines of one are fetched, the first time after `until` of them. */
-TG_NO_CHECKS TG_INLINE void run_strip(int room, const strip *k, int64_t width, bool lists, int64_t period,
-                                      int64_t until) {
-    const int64_t side = VEC / room;
-    int64_t       i = 0;
-    for (; i + side <= k->lines; i += side, until--) {
-        if (until == 0) put_rows(room, k, width, i, lists, false, true), until = period;
-        else put_rows(room, k, width, i, lists, false, false);
-    }
-    if (i < k->lines) put_rows(room, k, width, k->lines - side, lists, false, false);
+#  define DEEP(room) ((room) < 16 ? 16 / (room) : 1)
+#  define LANE(room) ((room) < 16 ? 16 : (room))
+
+/* Where the bytes of rows come from, if their lanes begin so many bytes before the first one. */
+TG_NO_CHECKS TG_INLINE void set_from(int room, strip *k, __m512i from, int64_t width, int64_t before) {
+    for (int64_t i = 0; i < DEEP(room); i++)
+        k->from[i] = _mm512_add_epi8(from, _mm512_set1_epi8((char)(before + i * width)));
 }
 
-TG_NO_CHECKS TG_INLINE void run_tile(int room, const tile *t, const uneven *u, bool lists) {
-    const int64_t side = VEC / room, lane = room == 32 ? 32 : 16, deep = lane / room, width = u->width;
-    const int64_t period = TG_LINE_BYTES / (deep * width), bytes = t->bytes, rows = bytes / width;
-    const bool    whole = t->lines >= side && bytes >= lane;
-    int64_t       until = 0;
-    strip         k = {t->row, t->line, t->d, t->s, t->d_row, t->s_line, t->to, t->at, t->lines, 0, {u->from}, 0};
-    k.reads = (__mmask32)V(first_bytes)(tg_min(bytes, lane));
-    for (int64_t r = 0; r < rows; r += deep) {
-        const int64_t first = r * width, at = tg_max(tg_min(first, bytes - lane), 0);
-        for (int64_t i = 0; i < deep; i++)
-            k.from[i] = _mm512_add_epi8(u->from, _mm512_set1_epi8((char)(first - at + i * width)));
-        k.rows = tg_min(rows - r, deep);
-        k.at = t->at + at;
-        k.s = t->s + at;
-        if (whole) run_strip(room, &k, width, lists, period, t->fetches ? until : -1);
-        for (int64_t i = 0; !whole && i < k.lines; i += side) put_rows(room, &k, width, i, lists, true, false);
-        until = until == 0 ? period - 1 : until - 1;
-        if (lists) k.row += deep;
-        else k.d += deep * k.d_row;
+/* The rows that begin with row r: as many as a lane has, or those that are left. */
+TG_NO_CHECKS TG_INLINE void begin_strip(int room, strip *k, __m512i from, int64_t width, int64_t r, int64_t rows) {
+    const int64_t first = r * width, bytes = rows * width;
+    k->at = first;
+    k->rows = tg_min(rows - r, DEEP(room));
+    if (first + LANE(room) <= bytes) return;
+    k->at = tg_max(bytes - LANE(room), 0);
+    set_from(room, k, from, width, first - k->at);
+}
+
+/* All lines, and then the next rows. Of `period` squares the lines of one are fetched, and other ones each time. */
+TG_NO_CHECKS TG_INLINE void run_along(int room, const tile *tile_of, const uneven *u, int as) {
+    const tile    t = *tile_of; /* a value, which no store can change */
+    const int64_t side = VEC / room, width = u->width, period = TG_LINE_BYTES / (DEEP(room) * width);
+    const __m512i from = u->from;
+    strip         k = {.row = t.row, .line = t.line, .d = t.d, .d_row = t.d_row, .s_line = t.s_line,
+                       .to = t.to, .lines = t.lines, .free = t.lines * width};
+    set_from(room, &k, from, width, 0);
+    for (int64_t r = 0, first = 0; r < t.rows; r += DEEP(room), first = first == 0 ? period - 1 : first - 1) {
+        int64_t i = 0, until = t.fetches ? first : -1;
+        begin_strip(room, &k, from, width, r, t.rows);
+        k.s = t.s + k.at;
+        k.at += t.at;
+        for (; i + side <= t.lines; i += side, until--) {
+            if (until == 0) put_rows(room, &k, width, i, as | FETCHED), until = period;
+            else put_rows(room, &k, width, i, as);
+        }
+        if (i < t.lines) put_rows(room, &k, width, t.lines - side, as);
+        if ((as & LISTED_ROWS) != 0) k.row += DEEP(room);
+        else k.d += DEEP(room) * k.d_row;
+    }
+}
+
+/* `side` lines, or fewer, from line c on: all rows. */
+TG_NO_CHECKS TG_INLINE void run_down(int room, const tile *t, const uneven *u, int64_t c, int as) {
+    const int64_t  side = VEC / room, width = u->width, rows = t->rows, lines = tg_min(t->lines - c, side);
+    const int64_t  period = TG_LINE_BYTES / (DEEP(room) * width);
+    const bool     fetches = t->fetches, goes_on = (as & LISTED_ROWS) == 0 && t->lines <= side && t->d_row == t->lines * width;
+    const __m512i  from = u->from;
+    const uint8_t *line[MOST_SIDE];
+    strip          k = {.row = t->row, .line = line, .d = t->d + c * width, .d_row = t->d_row,
+                        .to = t->to + c * width, .lines = lines,
+                        .free = goes_on ? rows * t->d_row : lines * width, .free_step = goes_on ? t->d_row : 0,
+                        .reads = (__mmask32)V(first_bytes)(tg_min(rows * width, LANE(room)))};
+    for (int64_t i = 0; i < side; i++) {
+        const int64_t l = c + tg_min(i, lines - 1);
+        line[i] = t->line == NULL ? t->s + l * t->s_line : t->line[l] + t->at;
+    }
+    set_from(room, &k, from, width, 0);
+    for (int64_t r = 0, until = fetches ? 0 : -1; r < rows; r += DEEP(room), until--) {
+        begin_strip(room, &k, from, width, r, rows);
+        if (until == 0) put_rows(room, &k, width, 0, as | FETCHED), until = period;
+        else put_rows(room, &k, width, 0, as);
+        if ((as & LISTED_ROWS) != 0) k.row += DEEP(room);
+        else k.d += DEEP(room) * k.d_row;
+        k.free -= DEEP(room) * k.free_step;
     }
 }
 
 typedef void tile_move(const tile *t, const uneven *u);
+typedef void down_move(const tile *t, const uneven *u, int64_t c);
 
-#  define DEFINE_TILES(room)                                                                                  \
-      TG_NO_CHECKS TG_OUTLINE void listed_##room(const tile *t, const uneven *u) { run_tile(room, t, u, true); } \
-      TG_NO_CHECKS TG_OUTLINE void even_##room(const tile *t, const uneven *u) { run_tile(room, t, u, false); }
+enum { LISTED_DOWN = LISTED_LINES | FEW_LINES_ONLY };
+
+#  define DEFINE_TILES(room)                                                                                       \
+      TG_NO_CHECKS TG_OUTLINE void even_##room(const tile *t, const uneven *u) { run_along(room, t, u, 0); }       \
+      TG_NO_CHECKS TG_OUTLINE void listed_##room(const tile *t, const uneven *u) {                                 \
+          run_along(room, t, u, BOTH_LISTED);                                                                      \
+      }                                                                                                            \
+      TG_NO_CHECKS TG_OUTLINE void down_##room(const tile *t, const uneven *u, int64_t c) {                        \
+          run_down(room, t, u, c, LISTED_DOWN);                                                                    \
+      }                                                                                                            \
+      TG_NO_CHECKS TG_OUTLINE void down_listed_##room(const tile *t, const uneven *u, int64_t c) {                 \
+          run_down(room, t, u, c, LISTED_DOWN | LISTED_ROWS);                                                      \
+      }                                                                                                            \
+      TG_NO_CHECKS TG_OUTLINE void down_short_##room(const tile *t, const uneven *u, int64_t c) {                  \
+          if (t->line == NULL) run_down(room, t, u, c, LISTED_DOWN | SHORT_LINES);                                 \
+          else run_down(room, t, u, c, LISTED_DOWN | LISTED_ROWS | SHORT_LINES);                                   \
+      }
 
 DEFINE_TILES(4)
 DEFINE_TILES(8)
 DEFINE_TILES(16)
 DEFINE_TILES(32)
 
-/* By how many elements a vector has: 2, 4, 8, 16. */
+/* Few lines, or short ones, are turned some by some; else all of them row by row. */
 static void turn_tile(const uneven *u, const tile *t) {
-    static tile_move *const move[][2] = {
+    static tile_move *const along[][2] = {
         {even_32, listed_32}, {even_16, listed_16}, {even_8, listed_8}, {even_4, listed_4}};
-    move[__builtin_ctzll((uint64_t)u->side) - 1][t->line != NULL](t, u);
+    static down_move *const down[][3] = {{down_32, down_listed_32, down_short_32},
+                                         {down_16, down_listed_16, down_short_16},
+                                         {down_8, down_listed_8, down_short_8},
+                                         {down_4, down_listed_4, down_short_4}};
+    const int  by_side = __builtin_ctzll((uint64_t)u->side) - 1; /* 2, 4, 8, 16 */
+    const bool lists = t->line != NULL, fits = t->rows * u->width >= u->lane;
+    if (fits && t->lines >= 2 * u->side) along[by_side][lists](t, u);
+    else
+        for (int64_t c = 0; c < t->lines; c += u->side) down[by_side][fits ? lists : 2](t, u, c);
 }
 
 /* As few parts as there can be of n, of at most so many each. */
@@ -212,7 +278,7 @@ static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_
         for (int64_t c = 0; c < cols; c += lines) {
             const tile t = {.d = d + r * a->dst.step + c * u->width, .s = s + c * a->src.step + r * u->width,
                             .d_row = a->dst.step, .s_line = a->src.step, .lines = tg_min(cols - c, lines),
-                            .bytes = tg_min(a->dst.n - r, rows) * u->width, .fetches = u->fetches};
+                            .rows = tg_min(a->dst.n - r, rows), .fetches = u->fetches};
             turn_tile(u, &t);
         }
 }
@@ -221,13 +287,16 @@ static void turn_even(const matrix *a, const uneven *u, uint8_t *d, const uint8_
 static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, int64_t first, int64_t cols) {
     const uint8_t *line[TILE_COLUMNS];
     uint8_t       *row[TILE_COLUMNS];
+    const int64_t  lines = is_crowded(a->src.step, cols) ? lines_together(u, a->src.step) : cols;
     source_addresses(line, s, &a->src, first, cols);
     for (int64_t r = 0; r < a->dst.n; r += TILE_COLUMNS) {
         const int64_t rows = tg_min(a->dst.n - r, TILE_COLUMNS);
-        const tile    t = {.row = row, .line = line, .to = first * u->width, .at = r * u->width,
-                           .lines = cols, .bytes = rows * u->width, .fetches = u->fetches};
         target_addresses(row, d, &a->dst, r, rows);
-        turn_tile(u, &t);
+        for (int64_t c = 0; c < cols; c += lines) {
+            const tile t = {.row = row, .line = line + c, .to = (first + c) * u->width, .at = r * u->width,
+                            .lines = tg_min(cols - c, lines), .rows = rows, .fetches = u->fetches};
+            turn_tile(u, &t);
+        }
     }
 }
 
@@ -281,7 +350,7 @@ static void carry_matrix(const matrix *a, const uneven *u, uint8_t *d, const uin
         uint8_t **const     row = b->row[i / q.along % 2];
         const int64_t       r = i / q.along * q.rows, begin = i % q.along * q.cols * u->width;
         next = lines_of_piece(b, a, u, &q, s, i + 1);
-        const tile          t = {.row = b->to, .line = now.line, .lines = now.lines, .bytes = now.bytes};
+        const tile          t = {.row = b->to, .line = now.line, .lines = now.lines, .rows = now.bytes / u->width};
         if (begin == 0) target_addresses(row, d, &a->dst, r, now.bytes / u->width);
         for (int64_t j = 0; j < now.bytes / u->width; j++) b->to[j] = into + j * pitch + TG_LINE_BYTES;
         turn_tile(u, &t);
