@@ -189,7 +189,8 @@ TG_NO_CHECKS TG_INLINE void run_along(int room, const tile *tile_of, const uneve
 TG_NO_CHECKS TG_INLINE void run_down(int room, const tile *t, const uneven *u, int64_t c, int as) {
     const int64_t  side = VEC / room, width = u->width, rows = t->rows, lines = tg_min(t->lines - c, side);
     const int64_t  period = TG_LINE_BYTES / (DEEP(room) * width);
-    const bool     fetches = t->fetches, goes_on = (as & LISTED_ROWS) == 0 && t->lines <= side && t->d_row == t->lines * width;
+    const bool fetches = t->fetches,
+               goes_on = (as & LISTED_ROWS) == 0 && t->lines <= side && t->d_row == t->lines * width;
     const __m512i  from = u->from;
     const uint8_t *line[MOST_SIDE];
     strip          k = {.row = t->row, .line = line, .d = t->d + c * width, .d_row = t->d_row,

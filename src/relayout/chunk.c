@@ -168,7 +168,7 @@ static int64_t bytes_of_columns(const tg_draft *d, int64_t width) {
     enum { PAGE = 4096, WIDE = 4, CARRIED_COLUMNS = 2048 };
     const tg_block *b = &d->box->block;
     const int64_t   apart = tg_magnitude(b->src_col) % PAGE;
-    if (!tg_turns_around(d->plan) || b->dst_row % TG_LINE_BYTES == 0)
+    if (!tg_turns_around(d->plan) || ((b->dst_row | (b->outer > 1 ? b->dst_outer : 0)) & (TG_LINE_BYTES - 1)) == 0)
         return d->pair->tuning->transpose_bytes;
     if (b->src_col % TG_LINE_BYTES == 0) return width >= WIDE ? CARRIED_COLUMNS * width : MOST_CARRIED;
     if (d->plan->memory) return SHARED_CARRIED;
