@@ -1,4 +1,4 @@
-/* Long rows of which each begins at another place of a cache line, around the caches; see transpose.c.
+/* Long rows of which each begins at another place of a cache line, around the caches (leaving.inc.h); see transpose.c.
  *
  * Some rows, all their columns, go through two buffers in turn: a stick is turned into one of them while the
  * rows of the stick before leave the other, since what is loaded right behind its stores waits for these, and they for

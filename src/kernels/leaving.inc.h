@@ -1,5 +1,6 @@
 /* Rows that leave a buffer around the caches, wherever they begin in dst, while lines that come next are fetched; see
- * carried.inc.h. With vectors of VEC bytes; behind vector.inc.h and stream.h. */
+ * carried.inc.h, and uneven.c. With vectors of VEC bytes; behind vector.inc.h, stream.h, target.h and base/checked.h.
+ */
 
 /* Rows that lie in a buffer. */
 typedef struct V(leaving) {
@@ -11,7 +12,7 @@ typedef struct V(leaving) {
     bool            last;  /* nothing follows: the line that they begin is written in part */
 } V(leaving);
 
-/* Lines of a later stick, which are fetched while rows leave. */
+/* Lines of what is turned later, which are fetched while rows leave. */
 typedef struct V(coming) {
     const uint8_t *const *line;
     int64_t               lines, bytes; /* so many of each */

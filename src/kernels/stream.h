@@ -10,7 +10,6 @@
 
 #include "base/compiler.h"
 
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -81,7 +80,7 @@ TG_INLINE void tg_put_part(uint8_t *restrict d, const uint8_t *restrict s, int64
 }
 
 /* Whole lines are streamed, and so are the parts of lines at both ends, if they can be. */
-static inline void tg_stream_copy(uint8_t *restrict d, const uint8_t *restrict s, size_t n) {
+TG_INLINE void tg_stream_copy(uint8_t *restrict d, const uint8_t *restrict s, size_t n) {
     const size_t lead = (size_t)(-(uintptr_t)d % TG_LINE_BYTES);
     if (n < lead + TG_LINE_BYTES) {
         memcpy(d, s, n);

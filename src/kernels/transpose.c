@@ -42,13 +42,13 @@
  * Where a row is not followed by the next one, both parts of its seam are written by themselves.
  *
  * Long rows of which each begins at another place of a cache line (a ragged tensor in row-major order) go through
- * buffers (carried.inc.h): all columns for some rows, stick by stick; of each row two lines leave, and the begun one
- * waits for the next stick (a Zen 4, 64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast as stores into the
- * caches). Meanwhile the lines of the next stick are fetched. Of bytes so many rows go together that 256 bytes of each
- * line are read at once: each visit to a page of memory costs about as much as moving 100 bytes, and lines that crowd
- * the caches do not stay there for the next visit (256 MiB, x memcpy, with 64 rows and as many: [8192,8190] 0.52 and
- * 0.73, [65536,1022] 0.2 and 0.6).
- * Rows of listed tiles go on in the next tile likewise (carried_tiles.inc.h).
+ * buffers where they come from memory (carried.inc.h): all columns for some rows, stick by stick; of each two lines
+ * leave, and the begun one waits for the next stick (a Zen 4, 64 MiB, sticks to ragged rows: 2.3 to 2.8 times as fast
+ * as stores into the caches). Meanwhile the lines of the next stick are fetched. Of bytes so many rows go together that
+ * 256 bytes of each line are read at once: each visit to a page of memory costs about as much as moving 100 bytes, and
+ * lines that crowd the caches do not stay there for the next visit (256 MiB, x memcpy, with 64 rows and as many:
+ * [8192,8190] 0.52 and 0.73, [65536,1022] 0.2 and 0.6). Rows of listed tiles go on in the next tile likewise
+ * (carried_tiles.inc.h).
  *
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines

@@ -35,8 +35,8 @@ enum {
     CARRY = STICK + TG_LINE_BYTES, /* a stick, and the begun line before it */
     LEAST_CARRIED = 256, /* bytes of a row, or of a run of rows of several tiles (64 MiB, a Zen 4: rows of 300 to 1000
                             bytes 0.35 -> 0.5 of memcpy) */
-    LEAST_WIDE = 1024, /* of wide elements, on an Intel (256 MiB: rows of 77 of four bytes 0.23, so 0.49, of 63 of eight
-                          0.27 and 0.37) */
+    LEAST_WIDE = 1024, /* of wide elements, where src is read by few loads (256 MiB, an Emerald Rapids, carried or not:
+                          rows of 308 bytes 0.23, 0.49, of 504 0.27, 0.37, of 612 to 900 in other orders the same) */
     FEW_LINES = 4,     /* rows by themselves that are shorter have too many lines in part */
     MOST_TURNS = 16,   /* rows that take turns */
     NARROW_BYTES = TG_NARROW_COLUMNS * TG_LINE_BYTES, /* of rows of few columns, for a line of each column */
@@ -328,8 +328,8 @@ TG_INLINE bool suits_stage(const matrix *a, int64_t width) {
  * 0.46, of wider elements 0.96 and 0.77). A third-level cache puts parts of lines together itself (8 MiB, an Emerald
  * Rapids: f32[513,4088] to columns 0.26, so 0.64, u8[1021,8216] 0.50 and 0.73, f64[1125,932] 0.75 and 0.85). */
 TG_INLINE bool is_carried(const matrix *a, int64_t width, const tg_mover *m) {
-    if (!m->stream || !m->memory || a->cols * width < (m->sparing && width >= 4 ? LEAST_WIDE : LEAST_CARRIED))
-        return false;
+    const int64_t least = m->sparing && width >= 4 ? LEAST_WIDE : LEAST_CARRIED;
+    if (!m->stream || !m->far || !m->memory || a->cols * width < least) return false;
     if (!a->stream) return true;
     return width <= 2 && a->lead == 0 && a->src.inner < a->src.n && !tg_at_lines(a->s, a->src.step, a->src.outer);
 }

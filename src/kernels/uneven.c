@@ -8,11 +8,17 @@
  *     aaAA bbBB ccCC ddDD               aabbccddeeffgghh     to row 0
  *     eeEE ffFF ggGG hhHH               AABBCCDDEEFFGGHH     to row 1
  *
- * What is behind the elements of a vector is stored too, where the next square of the row covers it: masked stores cost
- * a cycle more. The last lanes of lines end where these do, and begin with some elements once more. Lines are fetched
- * before they are needed: without it what comes from memory takes twice as long.
+ * What is behind the elements of a vector is stored too, where the next square of the row, or the next row, covers it:
+ * masked stores cost a cycle more. The last lanes of lines end where these do, and begin with some elements once more.
+ * Lines are fetched before they are needed: without it what comes from memory takes twice as long.
  *
- * From memory, long rows go through a buffer, piece by piece, and from there around the caches (leaving.inc.h). */
+ * From memory, long rows go through a buffer, piece by piece, and from there around the caches (leaving.inc.h).
+ *
+ *     x memcpy, an Emerald Rapids, n x n elements    256 MiB    512 KiB
+ *     3 bytes                                        0.37       0.39
+ *     6                                              0.63       0.45
+ *     12                                             0.57       0.50
+ *     24                                             0.7        0.51 */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/transpose.h"
@@ -26,23 +32,28 @@ TG_BEGIN_AVX512
 #  define LOAD256(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 
 enum {
-    TILE_COLUMNS = 128,    /* lines that are read side by side, square by square */
+    TILE_COLUMNS = 128,    /* lines that are read side by side; as many rows are listed */
     CROWDED_BYTES = 2048,  /* of each at a time, where they crowd a cache (768 to 3072 are as fast) */
     MOST_DEEP = 4,         /* elements of a lane */
     MOST_SIDE = 16,        /* of a vector */
     FETCHED_AHEAD = 128,   /* bytes from what is read of a line to what is fetched */
     FEW_COLUMNS = 9,       /* matrices that go on along rows are joined from fewer on */
-    PIECE = 384,           /* bytes of a row, and of a line, that go through a buffer */
-    MOST_ROWS = PIECE / 3, /* of elements of three bytes */
-    ROOM = MOST_ROWS * (PIECE + 3 * TG_LINE_BYTES)
+    PIECE = 384,           /* bytes of a row, and of a line, that go through a buffer (256 and 512 are as fast) */
+    MOST_ROWS = PIECE / 3, /* of elements of three bytes, which are most */
+    ROOM = MOST_ROWS * (PIECE + TG_LINE_BYTES)
 };
+
+/* Of a lane: its elements, each of another row; and as many vectors have all lines of a square. Its bytes. */
+#  define DEEP(room) ((room) < 16 ? 16 / (room) : 1)
+#  define LANE(room) ((room) < 16 ? 16 : (room))
 
 /* Elements of so many bytes (`width`), and how they get into rows. */
 typedef struct uneven {
     __m512i from;        /* where each byte of the first row comes from */
     int64_t width, lane; /* bytes */
     int64_t deep, side;  /* elements of a lane, each of another row; lines that a vector of a row is of */
-    bool    fetches, memory; /* src comes from memory */
+    bool    fetches; /* lines are fetched before they are read */
+    bool    memory;  /* src comes from memory */
 } uneven;
 
 /* Some lines, and the rows that their elements are: listed, or evenly spaced. */
@@ -63,8 +74,9 @@ typedef struct strip {
     const uint8_t *const *line;
     uint8_t              *d;
     const uint8_t        *s;
-    int64_t               d_row, s_line, to, at, lines, rows;
-    int64_t               free, free_step; /* bytes of the first row that may be written; fewer of each next one */
+    int64_t               d_row, s_line, to, at;
+    int64_t               lines, rows; /* as many as there are, of a lane at most */
+    int64_t span, span_step;           /* bytes from the first row on that are ours to write; less from each next one */
     __m512i               from[MOST_DEEP]; /* where each byte of a row comes from */
     __mmask32             reads;           /* bytes of a lane */
 } strip;
@@ -88,22 +100,23 @@ static uneven uneven_of(const tg_mover *m) {
 /* How lines and rows are given, and what else is known of them. */
 enum { LISTED_LINES = 1, LISTED_ROWS = 2, BOTH_LISTED = 3, FEW_LINES_ONLY = 4, SHORT_LINES = 8, FETCHED = 16 };
 
-/* Where lines i to i + 3 begin. */
-TG_NO_CHECKS TG_INLINE void four_lines(const uint8_t **s, const strip *k, int64_t i, int as) {
-    const uint8_t *p = k->s + i * k->s_line;
+/* Where line i begins, and the next ones of a vector. */
+TG_NO_CHECKS TG_INLINE void some_lines(int room, const uint8_t **s, const strip *k, int64_t i, int as) {
+    const int n = room == 32 ? 2 : 4;
     if ((as & LISTED_LINES) != 0) {
-        for (int j = 0; j < 4; j++) s[j] = k->line[i + j] + k->at;
+        for (int j = 0; j < n; j++) s[j] = k->line[i + j] + k->at;
         return;
     }
+    const uint8_t *p = k->s + i * k->s_line;
     __asm__("" : "+r"(p)); /* or compilers keep a place for the steps to each of 16 lines */
-    for (int j = 0; j < 4; j++) s[j] = p + j * k->s_line;
+    for (int j = 0; j < n; j++) s[j] = p + j * k->s_line;
 }
 
 /* Lanes of line i and the next ones. */
 TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, int as) {
     const bool     part = (as & SHORT_LINES) != 0;
     const uint8_t *s[4];
-    four_lines(s, k, i, as);
+    some_lines(room, s, k, i, as);
     for (int j = 0; j < (room == 32 ? 2 : 4) && (as & FETCHED) != 0; j++) TG_FETCH(s[j] + FETCHED_AHEAD);
     if (room == 32) {
         const __m256i a = part ? _mm256_maskz_loadu_epi8(k->reads, s[0]) : LOAD256(s[0]);
@@ -119,8 +132,8 @@ TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, i
 
 /* Of the rows, what `side` lines from line i on are, or fewer of them. */
 TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, int64_t i, int as) {
-    const int n = room < 16 ? 16 / room : 1, each = room == 32 ? 2 : 4;
-    int64_t   left = k->free - i * width;
+    const int n = DEEP(room), each = room == 32 ? 2 : 4; /* vectors, and rows; lines of a vector */
+    int64_t   left = k->span - i * width;
     __m512i   v[MOST_DEEP] = {_mm512_setzero_si512()};
     uint8_t  *to = (as & LISTED_ROWS) != 0 ? NULL : k->d + i * width;
     TG_UNROLL
@@ -138,13 +151,10 @@ TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, in
         if ((as & LISTED_ROWS) != 0) to = k->row[r] + k->to + i * width;
         if (left >= VEC) V(store)(to, (V(vec))out);
         else _mm512_mask_storeu_epi8(to, V(first_bytes)(tg_min(k->lines - i, VEC / room) * width), out);
-        if ((as & FEW_LINES_ONLY) != 0) left -= k->free_step;
+        if ((as & FEW_LINES_ONLY) != 0) left -= k->span_step;
         if ((as & LISTED_ROWS) == 0) to += k->d_row;
     }
 }
-
-#  define DEEP(room) ((room) < 16 ? 16 / (room) : 1)
-#  define LANE(room) ((room) < 16 ? 16 : (room))
 
 /* Where the bytes of rows come from, if their lanes begin so many bytes before the first one. */
 TG_NO_CHECKS TG_INLINE void set_from(int room, strip *k, __m512i from, int64_t width, int64_t before) {
@@ -168,18 +178,19 @@ TG_NO_CHECKS TG_INLINE void run_along(int room, const tile *tile_of, const uneve
     const int64_t side = VEC / room, width = u->width, period = TG_LINE_BYTES / (DEEP(room) * width);
     const __m512i from = u->from;
     strip         k = {.row = t.row, .line = t.line, .d = t.d, .d_row = t.d_row, .s_line = t.s_line,
-                       .to = t.to, .lines = t.lines, .free = t.lines * width};
+                       .to = t.to, .lines = t.lines, .span = t.lines * width};
     set_from(room, &k, from, width, 0);
     for (int64_t r = 0, first = 0; r < t.rows; r += DEEP(room), first = first == 0 ? period - 1 : first - 1) {
         int64_t i = 0, until = t.fetches ? first : -1;
         begin_strip(room, &k, from, width, r, t.rows);
-        k.s = t.s + k.at;
-        k.at += t.at;
+        if ((as & LISTED_LINES) != 0) k.at += t.at;
+        else k.s = t.s + k.at;
         for (; i + side <= t.lines; i += side, until--) {
             if (until == 0) put_rows(room, &k, width, i, as | FETCHED), until = period;
             else put_rows(room, &k, width, i, as);
         }
-        if (i < t.lines) put_rows(room, &k, width, t.lines - side, as);
+        if (i < t.lines && first == 0 && t.fetches) put_rows(room, &k, width, t.lines - side, as | FETCHED);
+        else if (i < t.lines) put_rows(room, &k, width, t.lines - side, as);
         if ((as & LISTED_ROWS) != 0) k.row += DEEP(room);
         else k.d += DEEP(room) * k.d_row;
     }
@@ -193,10 +204,15 @@ TG_NO_CHECKS TG_INLINE void run_down(int room, const tile *t, const uneven *u, i
                goes_on = (as & LISTED_ROWS) == 0 && t->lines <= side && t->d_row == t->lines * width;
     const __m512i  from = u->from;
     const uint8_t *line[MOST_SIDE];
-    strip          k = {.row = t->row, .line = line, .d = t->d + c * width, .d_row = t->d_row,
-                        .to = t->to + c * width, .lines = lines,
-                        .free = goes_on ? rows * t->d_row : lines * width, .free_step = goes_on ? t->d_row : 0,
-                        .reads = (__mmask32)V(first_bytes)(tg_min(rows * width, LANE(room)))};
+    strip k = {.row = t->row,
+               .line = line,
+               .d = (as & LISTED_ROWS) != 0 ? NULL : t->d + c * width,
+               .d_row = t->d_row,
+               .to = t->to + c * width,
+               .lines = lines,
+               .span = goes_on ? rows * t->d_row : lines * width,
+               .span_step = goes_on ? t->d_row : 0,
+               .reads = (__mmask32)V(first_bytes)(tg_min(rows * width, LANE(room)))};
     for (int64_t i = 0; i < side; i++) {
         const int64_t l = c + tg_min(i, lines - 1);
         line[i] = t->line == NULL ? t->s + l * t->s_line : t->line[l] + t->at;
@@ -208,7 +224,7 @@ TG_NO_CHECKS TG_INLINE void run_down(int room, const tile *t, const uneven *u, i
         else put_rows(room, &k, width, 0, as);
         if ((as & LISTED_ROWS) != 0) k.row += DEEP(room);
         else k.d += DEEP(room) * k.d_row;
-        k.free -= DEEP(room) * k.free_step;
+        k.span -= DEEP(room) * k.span_step;
     }
 }
 
@@ -238,7 +254,7 @@ DEFINE_TILES(8)
 DEFINE_TILES(16)
 DEFINE_TILES(32)
 
-/* Few lines, or short ones, are turned some by some; else all of them row by row. */
+/* Of few lines, or short ones, `side` at a time and all their rows; else all lines, row by row. */
 static void turn_tile(const uneven *u, const tile *t) {
     static tile_move *const along[][2] = {
         {even_32, listed_32}, {even_16, listed_16}, {even_8, listed_8}, {even_4, listed_4}};
@@ -253,8 +269,11 @@ static void turn_tile(const uneven *u, const tile *t) {
         for (int64_t c = 0; c < t->lines; c += u->side) down[by_side][fits ? lists : 2](t, u, c);
 }
 
-/* As few parts as there can be of n, of at most so many each. */
-static int64_t evenly(int64_t n, int64_t most) { return tg_ceil_div(n, tg_ceil_div(n, most)); }
+/* As few parts as there can be of n, of at most so many each, and a multiple of `grain` but for the last one. */
+static int64_t evenly(int64_t n, int64_t most, int64_t grain) {
+    const int64_t parts = tg_ceil_div(n, most / grain * grain);
+    return tg_ceil_div(tg_ceil_div(n, parts), grain) * grain;
+}
 
 /* Of lines that crowd the first-level cache, as many as have their places in it together. */
 static int64_t lines_together(const uneven *u, int64_t step) {
@@ -303,7 +322,7 @@ static void turn_listed(const matrix *a, const uneven *u, uint8_t *d, const uint
 
 static void turn_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s) {
     const bool lists = a->src.inner < a->src.n || a->dst.inner < a->dst.n;
-    const int64_t each = evenly(a->src.n, TILE_COLUMNS);
+    const int64_t each = evenly(a->src.n, TILE_COLUMNS, u->side);
     for (int64_t c = 0; c < a->src.n; c += each) {
         const int64_t cols = tg_min(a->src.n - c, each);
         if (lists) turn_listed(a, u, d, s, c, cols);
@@ -326,7 +345,8 @@ typedef struct sequence {
 } sequence;
 
 static sequence sequence_of(const matrix *a, const uneven *u) {
-    const int64_t rows = evenly(a->dst.n, PIECE / u->width), cols = evenly(a->src.n, PIECE / u->width);
+    const int64_t rows = evenly(a->dst.n, PIECE / u->width, u->deep),
+                  cols = evenly(a->src.n, PIECE / u->width, u->side);
     const int64_t along = tg_ceil_div(a->src.n, cols);
     return (sequence){rows, cols, along, along * tg_ceil_div(a->dst.n, rows)};
 }
@@ -343,7 +363,7 @@ static V(coming) lines_of_piece(pieces *b, const matrix *a, const uneven *u, con
 static void carry_matrix(const matrix *a, const uneven *u, uint8_t *d, const uint8_t *s, pieces *b) {
     const V(coming) none = {0};
     const sequence  q = sequence_of(a, u);
-    const int64_t   pitch = ((tg_ceil_div(q.cols * u->width, TG_LINE_BYTES) + 2) | 1) * TG_LINE_BYTES;
+    const int64_t   pitch = ((tg_ceil_div(q.cols * u->width, TG_LINE_BYTES) + 1) | 1) * TG_LINE_BYTES;
     V(coming)       now = lines_of_piece(b, a, u, &q, s, 0), next;
     V(leaving)      before = {0};
     for (int64_t i = 0; i < q.n; i++) {
@@ -378,11 +398,11 @@ static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint
     const uneven u = uneven_of(m);
     matrix       a;
     loops_of(&a, u.width, d, s, b);
-    /* Where few of a square's lines would be full. */
+    /* Matrices side by side are joined where else few of a square's lines would be full. */
     const bool few = tg_min(b->rows, b->cols) < 2 * u.side;
     const bool goes_on = b->cols < FEW_COLUMNS && b->outer > 1 && b->dst_outer == b->cols * u.width;
     if (few || goes_on) join_matrices(&a, m, b);
-    if (m->stream && m->memory && a.src.n * u.width >= LEAST_CARRIED) carry(&a, &u);
+    if (m->stream && m->far && m->memory && a.src.n * u.width >= LEAST_CARRIED) carry(&a, &u);
     else
         for (int64_t o = 0; o < a.outer; o++) turn_matrix(&a, &u, d + o * a.dst_outer, s + o * a.src_outer);
     for (int64_t o = 0; b->tail > 0 && o < b->outer; o++)

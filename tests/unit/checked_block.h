@@ -115,10 +115,11 @@ static bool make_mover(tg_mover *m, family f, int32_t width, uint32_t cpu, bool 
 }
 
 static void complain(const tg_mover *m, const tg_block *b, int64_t at) {
-    fail_msg("%s stream %d far %d sparing %d few streams %d to dst %d claims %d at hand %d: %lld x %lld x %lld + %lld "
+    fail_msg("%s stream %d far %d sparing %d few streams %d to dst %d claims %d at hand %d memory %d: %lld x %lld x "
+             "%lld + %lld "
              "(ragged %d, "
              "last %lld), dst %lld %lld %lld, src %lld %lld %lld: byte %lld",
-             m->name, m->stream, m->far, m->sparing, m->few_streams, m->to_dst, m->claims, m->at_hand,
+             m->name, m->stream, m->far, m->sparing, m->few_streams, m->to_dst, m->claims, m->at_hand, m->memory,
              (long long)b->outer, (long long)b->rows, (long long)b->cols, (long long)b->tail, (int)b->ragged,
              (long long)b->last, (long long)b->dst_outer, (long long)b->dst_row, (long long)b->dst_col,
              (long long)b->src_outer, (long long)b->src_row, (long long)b->src_col, (long long)at);

@@ -224,7 +224,8 @@ static size_t stack_of(const char *from, const char *to, const tg_tuning *tuning
     return STACK - untouched;
 }
 
-/* The header says 96 KiB, and 224 where blocks of several boxes are put together. Stages, and buffers of movers that
+/* The header says 96 KiB, and 224 where stores go around the caches. (Compiled with little optimisation, squares keep 8
+ * KiB that they have in registers else.) Stages, and buffers of movers that
  * are called for what is in one, add up: a move through a stage took 110 KiB when every transpose held the 40 KiB of a
  * pipeline, too, and 105 when it held the buffers of rows of few columns beside its own. */
 static void test_stack(void **state) {
