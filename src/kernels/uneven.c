@@ -43,6 +43,10 @@ enum {
     ROOM = MOST_ROWS * (PIECE + TG_LINE_BYTES)
 };
 
+/* The first piece of a row fills the line that the row begins in. */
+_Static_assert(PIECE >= 4 * TG_LINE_BYTES && LEAST_CARRIED >= 4 * TG_LINE_BYTES,
+               "a first piece may leave a line begun");
+
 /* Of a lane: its elements, each of another row; and as many vectors have all lines of a square. Its bytes. */
 #  define DEEP(room) ((room) < 16 ? 16 / (room) : 1)
 #  define LANE(room) ((room) < 16 ? 16 : (room))
