@@ -28,6 +28,7 @@
 TG_BEGIN_AVX512
 #  define VEC 64
 #  include "kernels/vector.inc.h"
+#  include "kernels/turn.inc.h"
 #  include "kernels/leaving.inc.h"
 #  define LOAD256(p) _mm256_loadu_si256((const __m256i *)(const void *)(p))
 
@@ -47,7 +48,7 @@ enum {
 _Static_assert(PIECE >= 4 * TG_LINE_BYTES && LEAST_CARRIED >= 4 * TG_LINE_BYTES,
                "a first piece may leave a line begun");
 
-/* Of a lane: its elements, each of another row; and as many vectors have all lines of a square. Its bytes. */
+/* How many elements a lane has, each of another row, and how many vectors of lanes a square; how many bytes a lane. */
 #  define DEEP(room) ((room) < 16 ? 16 / (room) : 1)
 #  define LANE(room) ((room) < 16 ? 16 : (room))
 
@@ -101,8 +102,8 @@ static uneven uneven_of(const tg_mover *m) {
 
 /* ---- tiles ---- */
 
-/* How lines and rows are given, and what else is known of them. */
-enum { LISTED_LINES = 1, LISTED_ROWS = 2, BOTH_LISTED = 3, FEW_LINES_ONLY = 4, SHORT_LINES = 8, FETCHED = 16 };
+/* How lines and rows are given; fewer lines than a square has, or shorter ones than a lane; are they fetched? */
+enum { LISTED_LINES = 1, LISTED_ROWS = 2, BOTH_LISTED = 3, LACKING = 4, SHORT_LINES = 8, FETCHED = 16 };
 
 /* Where line i begins, and the next ones of a vector. */
 TG_NO_CHECKS TG_INLINE void some_lines(int room, const uint8_t **s, const strip *k, int64_t i, int as) {
@@ -127,11 +128,11 @@ TG_NO_CHECKS TG_INLINE __m512i load_lanes(int room, const strip *k, int64_t i, i
         const __m256i b = part ? _mm256_maskz_loadu_epi8(k->reads, s[1]) : LOAD256(s[1]);
         return _mm512_inserti64x4(_mm512_castsi256_si512(a), b, 1);
     }
-    __m128i a[4];
-    for (int j = 0; j < 4; j++) a[j] = part ? _mm_maskz_loadu_epi8((__mmask16)k->reads, s[j]) : LOAD128(s[j]);
-    __m512i v = _mm512_inserti32x4(_mm512_castsi128_si512(a[0]), a[1], 1);
-    v = _mm512_inserti32x4(v, a[2], 2);
-    return _mm512_inserti32x4(v, a[3], 3);
+    if (!part) return (__m512i)V(lanes)(s);
+    __m512i v = _mm512_castsi128_si512(_mm_maskz_loadu_epi8((__mmask16)k->reads, s[0]));
+    v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8((__mmask16)k->reads, s[1]), 1);
+    v = _mm512_inserti32x4(v, _mm_maskz_loadu_epi8((__mmask16)k->reads, s[2]), 2);
+    return _mm512_inserti32x4(v, _mm_maskz_loadu_epi8((__mmask16)k->reads, s[3]), 3);
 }
 
 /* Of the rows, what `side` lines from line i on are, or fewer of them. */
@@ -142,20 +143,20 @@ TG_NO_CHECKS TG_INLINE void put_rows(int room, const strip *k, int64_t width, in
     uint8_t  *to = (as & LISTED_ROWS) != 0 ? NULL : k->d + i * width;
     TG_UNROLL
     for (int q = 0; q < n; q++)
-        if (q == 0 || (as & FEW_LINES_ONLY) == 0 || i + q * each < k->lines)
+        if (q == 0 || (as & LACKING) == 0 || i + q * each < k->lines)
             v[q] = load_lanes(room, k, i + q * each, as);
     TG_UNROLL
     for (int r = 0; r < n; r++) {
         __m512i out = _mm512_permutexvar_epi8(k->from[r], v[0]);
         TG_UNROLL
         for (int q = 1; q < n; q++)
-            if ((as & FEW_LINES_ONLY) == 0 || i + q * each < k->lines)
+            if ((as & LACKING) == 0 || i + q * each < k->lines)
                 out = _mm512_mask_permutexvar_epi8(out, ~V(first_bytes)(q * each * width), k->from[r], v[q]);
         if (r >= k->rows) break;
         if ((as & LISTED_ROWS) != 0) to = k->row[r] + k->to + i * width;
         if (left >= VEC) V(store)(to, (V(vec))out);
         else _mm512_mask_storeu_epi8(to, V(first_bytes)(tg_min(k->lines - i, VEC / room) * width), out);
-        if ((as & FEW_LINES_ONLY) != 0) left -= k->span_step;
+        if ((as & LACKING) != 0) left -= k->span_step;
         if ((as & LISTED_ROWS) == 0) to += k->d_row;
     }
 }
@@ -235,7 +236,7 @@ TG_NO_CHECKS TG_INLINE void run_down(int room, const tile *t, const uneven *u, i
 typedef void tile_move(const tile *t, const uneven *u);
 typedef void down_move(const tile *t, const uneven *u, int64_t c);
 
-enum { LISTED_DOWN = LISTED_LINES | FEW_LINES_ONLY };
+enum { LISTED_DOWN = LISTED_LINES | LACKING };
 
 #  define DEFINE_TILES(room)                                                                                       \
       TG_NO_CHECKS TG_OUTLINE void even_##room(const tile *t, const uneven *u) { run_along(room, t, u, 0); }       \

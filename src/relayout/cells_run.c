@@ -6,7 +6,7 @@
 #include "relayout/odometer.h"
 
 enum {
-    CELLS_BYTES = 32 << 10, /* of a stage, into the caches */
+    CELLS_BYTES = 30 << 10, /* of a stage, into the caches: more does not leave transposes their 60 KiB of stack */
     CELLS_BYTES_AROUND = 64 << 10,
     CELLS_LINES = 256,      /* of src that come into it at once, at most */
     CELLS_LINES_NEAR = 128

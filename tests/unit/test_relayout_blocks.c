@@ -47,6 +47,10 @@ static void test_blocks_of_short_lines(void **state) {
     assert_in_range(reversed_block("f32[2400,7001]").cols, 1024, 2048);
     assert_true(reversed_block("f64[2400,13981]").rows >= 64);
     assert_true(reversed_block("f16[2400,13981]").cols >= 8192);
+    /* Nor are rows cut that begin inside of lines only because they follow each other, as steps of the outer loop. */
+    assert_int_equal(reversed_block("bf16[768,320,546]").cols, 546);
+    assert_int_equal(
+        first_box("f64[4,96,910,96]{2,3,0,1}", "f64[4,96,910,96]{1,3,0,2}", true).block.cols, 910);
     /* Short lines that follow each other: some of them, if rows begin inside of lines. */
     const tg_block brief = first_box("u8[24,145257,77]{1,2,0}", "u8[24,145257,77]{0,2,1}", true).block;
     assert_true(brief.rows * brief.outer >= 400 && brief.cols < 145257);
@@ -126,6 +130,8 @@ static void test_pixels(void **state) {
         {"u8[2,300,3]{2,0,1}", "u8[2,300,3]", false, false},
         {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", false, true},             /* few lines to long rows */
         {"u8[40,3,30,3]{3,1,2,0}", "u8[40,3,30,3]", false, false},
+        {"u8[24,3,1040,7]{3,0,2,1}", "u8[24,3,1040,7]{3,1,2,0}", true, true}, /* few rows, which go on */
+        {"f16[100,3,58,3,5]{4,1,0,2,3}", "f16[100,3,58,3,5]{4,3,0,2,1}", true, true},
         {"f32[30,20,3] strides=[63,3,1]", "f32[30,20,3]{2,0,1}", true, true}, /* rows have a gap between them */
         {"u8[30,40,3]{2,0,1}", "u8[30,40,3] strides=[-120,3,1] offset=3480", true, true},
     };
