@@ -42,6 +42,7 @@ typedef struct matrix {
     int64_t        part;     /* the last columns, not enough for a stick, are so many, or a multiple, with some before
                               * them that are written twice; or 0 */
     bool           near;     /* which fetches into the first-level cache */
+    bool           fours;    /* or four sticks of each line at once, with every fourth tile */
 } matrix;
 
 TG_INLINE int64_t line_offset(const loops *l, int64_t i) {

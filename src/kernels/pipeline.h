@@ -19,6 +19,7 @@
 #define AHEAD(width) ((width) <= 2 ? 1 : (width) / 2)
 
 enum {
+    FETCHED_TOGETHER = 4, /* sticks that are fetched at once, where they are several */
     RING = 16, /* tiles of which it is known where they begin, as far as lines are fetched */
     MOST_HALVES = 16
 };
@@ -34,12 +35,15 @@ typedef struct pipeline {
 /* What a step of it does besides turning. Stores go around the caches. */
 typedef enum journey {
     EVEN_ROWS,   /* lines of a tile are evenly spaced, and rows; lines of a later one are fetched */
+    EVEN_FOURS,  /* the same, but with every fourth tile four sticks of each line are fetched */
     ROW_RUNS,    /* rows of half a step are; lines as before */
     LINE_RUNS,   /* rows and lines of half a step are; lines of a later tile are fetched */
     SEAM_RUNS,   /* the same, and sticks at the end of rows end with the beginning of the next row */
     ALONG_LINES, /* LINE_RUNS, but the next stick of lines that are copied is fetched */
     IN_CACHES    /* LINE_RUNS, but nothing is fetched, and stores go into the caches */
 } journey;
+
+static inline bool is_even(journey way) { return way == EVEN_ROWS || way == EVEN_FOURS; }
 
 /* Tiles of the sticks of a matrix of which all lines are there. */
 typedef struct matrix_tiles {
@@ -74,6 +78,12 @@ static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
     if ((t->c += side) + side <= a->src.n) return;
     t->c = 0;
     t->o++;
+}
+
+/* Of each line, bytes that are fetched with the tile that begins at row `first`, where they are of four tiles. */
+static inline int64_t bytes_of_four(const matrix *a, int64_t first) {
+    const int64_t at = first * a->width, left = a->dst.n * a->width - at;
+    return at / STICK % FETCHED_TOGETHER == 0 ? tg_min(left, FETCHED_TOGETHER * STICK) : 0;
 }
 
 /* Where half steps begin: rows of a tile, lines of the one behind it, and of one that is fetched. */

@@ -11,6 +11,7 @@ typedef struct V(step) {
     uint8_t       *row, *row2;
     uint8_t       *end; /* of seams: the last stick goes here, into the cache; or NULL */
     int64_t        line_step, row_step;
+    int64_t        fetched; /* of each line, in bytes, where it is not a stick */
     bool           near; /* lines are fetched into the first-level cache */
 } V(step);
 
@@ -32,13 +33,17 @@ TG_NO_CHECKS TG_INLINE void V(copy_stick)(uint8_t *d, const uint8_t *s) {
 TG_NO_CHECKS TG_INLINE void V(carry)(int width, journey way, const V(step) *t, int first, int end) {
     UNROLL_FEW
     for (int j = first; j < end; j++) {
-        const bool           low = way == EVEN_ROWS || way == ROW_RUNS || j < HALF(width);
+        const bool           low = is_even(way) || way == ROW_RUNS || j < HALF(width);
         const int64_t        at = (low ? j : j - HALF(width)) * t->line_step;
         const uint8_t *const next = (low ? t->next : t->next2) + at;
         const uint8_t *const later = way == ALONG_LINES ? next + STICK : (low ? t->later : t->later2) + at;
         if (width == 1) TG_CLAIM(t->fill + (j + 2 * HALF(1)) * STICK);
         if (width == 1) TG_CLAIM(t->fill + (j + 2 * HALF(1)) * STICK + TG_LINE_BYTES);
         V(copy_stick)(t->fill + j * STICK, next);
+        if (way == EVEN_FOURS) {
+            for (int64_t i = TG_LINE_BYTES - 1; i < t->fetched; i += TG_LINE_BYTES) TG_FETCH_NEAR(later + i);
+            continue;
+        }
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK / 2 - 1, t->near);
         if (way != IN_CACHES) TG_FETCH_AS(later + STICK - 1, t->near);
     }
@@ -85,7 +90,7 @@ TG_NO_CHECKS TG_INLINE void V(make_step)(int width, journey way, const V(step) *
         TG_UNROLL
         for (int k = 0; k < n; k++) {
             const int      r = i / parts * n + k;
-            const bool     low = way == EVEN_ROWS || r < half;
+            const bool     low = is_even(way) || r < half;
             uint8_t *const row = (low ? t->row : t->row2) + (low ? r : r - half) * t->row_step;
             if (way == SEAM_RUNS && r == 2 * half - 1 && t->end != NULL) {
                 TG_UNROLL
@@ -103,15 +108,15 @@ TG_NO_CHECKS TG_INLINE void V(make_step)(int width, journey way, const V(step) *
 TG_NO_CHECKS TG_INLINE void V(turn_tile_staged)(int width, journey way, V(step) t, pipeline *p, int64_t tile,
                                                 const half_places *h, const uint8_t *const *line,
                                                 const seam_tile *seams) {
-    const bool even = way == EVEN_ROWS || way == ROW_RUNS;
+    const bool even = is_even(way) || way == ROW_RUNS;
     const int64_t  half = HALF(width) * t.line_step, wrap = way == SEAM_RUNS ? seams->wrap : 0;
     const int64_t  jump = way == SEAM_RUNS ? seams->jump : 0, row_jump = way == SEAM_RUNS ? seams->row_jump : 0;
     const uint8_t *next = t.next, *later = t.later;
     t.stage = p->stage[tile % 2];
     t.fill = p->stage[(tile + 1) % 2];
     for (int k = 0; k < STEPS(width); k++) {
-        if (way != EVEN_ROWS && way != SEAM_RUNS) t.row = h->row[2 * k];
-        if (way != EVEN_ROWS && way != SEAM_RUNS) t.row2 = h->row[2 * k + 1];
+        if (!is_even(way) && way != SEAM_RUNS) t.row = h->row[2 * k];
+        if (!is_even(way) && way != SEAM_RUNS) t.row2 = h->row[2 * k + 1];
         if (way == SEAM_RUNS) {
             t.row2 = t.row + HALF(width) * t.row_step;
             const int64_t at = 2 * k * half, low = at + (2 * k >= wrap ? jump : 0);
@@ -135,7 +140,7 @@ TG_NO_CHECKS TG_INLINE void V(turn_tile_staged)(int width, journey way, V(step) 
         t.fill += 2 * HALF(width) * STICK;
         if (even) t.next += 2 * HALF(width) * t.line_step;
         if (even) t.later += 2 * HALF(width) * t.line_step;
-        if (way == EVEN_ROWS || way == SEAM_RUNS) t.row += 2 * HALF(width) * t.row_step + (ends ? row_jump : 0);
+        if (is_even(way) || way == SEAM_RUNS) t.row += 2 * HALF(width) * t.row_step + (ends ? row_jump : 0);
     }
 }
 
@@ -152,11 +157,13 @@ TG_NO_CHECKS TG_INLINE void V(pipeline_of)(int width, journey way, const matrix 
     for (int i = 0; i < STICK / width; i++) V(copy_stick)(p.stage[0] + i * STICK, a->s + line_offset(&a->src, i));
     for (int64_t i = 0; i < tiles.count; i++) {
         next_tile(&p, &tiles, width);
-        if (way != EVEN_ROWS && way != SEAM_RUNS) list_rows(h.row, &p, &tiles, width, i);
+        if (!is_even(way) && way != SEAM_RUNS) list_rows(h.row, &p, &tiles, width, i);
         if (way == LINE_RUNS) list_lines(h.line, &p, &tiles, width, i + 1);
         if (way == LINE_RUNS) list_lines(h.later, &p, &tiles, width, i + 1 + AHEAD(width));
         t.next = p.line[(i + 1) % RING];
         t.later = p.line[(i + 1 + AHEAD(width)) % RING];
+        if (way == EVEN_FOURS)
+            t.fetched = bytes_of_four(a, tiles.first[tg_min(i + 1 + AHEAD(width), tiles.count - 1) % RING]);
         t.row = p.row[i % RING] + line_offset(&a->dst, tiles.first[i % RING]);
         if (way == SEAM_RUNS) begin_seams(width, &seams, &p, &tiles, i);
         V(turn_tile_staged)(width, way, t, &p, i, &h, h.line, &seams);
@@ -174,6 +181,7 @@ DEFINE_PIPELINE(4)
 DEFINE_PIPELINE(8)
 DEFINE_PIPELINE(16)
 #undef DEFINE_PIPELINE
+TG_OUTLINE void V(pipeline_fours_1)(const matrix *a) { V(pipeline_of)(1, EVEN_FOURS, a); }
 
 typedef void V(pipeline_move)(const matrix *a);
 BY_WIDTH(V(pipeline_move), pipeline_even)
@@ -184,6 +192,7 @@ BY_WIDTH(V(pipeline_move), pipeline_seams)
 TG_INLINE void V(pipeline_of_sticks)(int width, const matrix *a) {
     if (!in_runs(&a->src, STICK / width)) V(pipeline_lines)(width)(a);
     else if (!in_runs(&a->dst, STICK / width)) V(pipeline_rows)(width)(a);
+    else if (width == 1 && a->fours) V(pipeline_fours_1)(a);
     else V(pipeline_even)(width)(a);
 }
 
