@@ -334,9 +334,9 @@ TG_INLINE bool is_carried(const matrix *a, int64_t width, const tg_mover *m) {
     return width <= 2 && a->lead == 0 && a->src.inner < a->src.n && !tg_at_lines(a->s, a->src.step, a->src.outer);
 }
 
-/* Does the pipeline fetch four sticks of each line at once? Of bytes, whose tiles have most lines, where these crowd the
- * first-level cache and pages. (A Granite Rapids, x memcpy, 100 MB of lines of 2, 4, 10 and 64 KiB to sticks 1.04 to
- * 1.08, so 1.13 to 1.20; of 1 KiB 1.39 and 1.10; of 3, 6 and 12 KiB the same; 256 MiB of 16 KiB 0.60 and 0.67.) */
+/* Does the pipeline fetch four sticks of each line at once? Of bytes, whose tiles have most lines, where these crowd
+ * the first-level cache and pages. (A Granite Rapids, x memcpy, 100 MB of lines of 2, 4, 10 and 64 KiB to sticks 1.04
+ * to 1.08, so 1.13 to 1.20; of 1 KiB 1.39 and 1.10; of 3, 6 and 12 KiB the same; 256 MiB of 16 KiB 0.60 and 0.67.) */
 TG_INLINE bool are_fetched_by_fours(const matrix *a, int64_t width) {
     enum { STEP_OF_FOURS = 2048 };
     return width == 1 && a->src.step % STEP_OF_FOURS == 0;

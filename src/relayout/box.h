@@ -210,6 +210,9 @@ typedef struct tg_cell_size {
     int64_t dst, src, lines;
 } tg_cell_size;
 
+/* Bytes of a cell that is an element of each of a few lines that go on, at most, in caches. */
+enum { TG_SHORT_CELL_OF_LINES = 36 };
+
 /* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; false if there are none, or they are not
  * worth it. tg_draft_take_lined_cell: one that comes from a few lines, or goes to a few, of loops that are left; `any`:
  * be it worth it or not. */

@@ -89,6 +89,21 @@ static int32_t find_on(const tg_draft *d, int64_t step, bool in_dst) {
     return in_dst ? tg_draft_find_dst(d, step) : tg_draft_find_src(d, step);
 }
 
+/* Is the next cell what follows in all lines of this one? */
+static bool goes_on(const tg_draft *d, const cell *c, bool to_lines) {
+    const int32_t on = find_on(d, c->bytes, !to_lines);
+    return on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == (to_lines ? c->dst : c->src);
+}
+
+/* Are elements out of a few lines that go on, or to such, worth it where no transpose takes them? In caches copies of
+ * more bytes are faster. (A Granite Rapids, 512 KiB, x memcpy, copies and cells: 2 lines of 3 bytes 0.15 and 0.61, 4 of
+ * 7 0.42 and 0.57, but 3 of 24 0.70 and 0.56, 8 of 9 0.50 and 0.23; from 8 MiB on 0.01 to 0.08 and 0.9 where rows of
+ * dst are less than 20 bytes, and others are as fast; 7 KiB, as copies 0.13 and 0.11.) */
+static bool one_loop_pays(const tg_draft *d, const cell *c, bool to_lines) {
+    if (d->plan->bytes < 4 * LEAST_MOVE || !goes_on(d, c, to_lines)) return false;
+    return d->plan->far || c->bytes <= TG_SHORT_CELL_OF_LINES;
+}
+
 /* Are cells out of lines, or to lines, better than two transposes? With AVX-512, where lines go on in the next cell.
  * Else those of three loops, if they are long, or lines are; and, out of lines, of two loops if lines are long. (A Zen
  * 4, x memcpy, before and as cells out of n lines of so many bytes of each: going on, 256 MiB, 4 of 24 0.07 and 1.2, 6
@@ -100,9 +115,8 @@ static int32_t find_on(const tg_draft *d, int64_t step, bool in_dst) {
 static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
     enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3 }; /* bytes */
     const int64_t line = to_lines ? c->dst : c->src;
-    const int32_t on = find_on(d, c->bytes, !to_lines);
     if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
-    if (on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == line) return line >= LEAST_ON;
+    if (goes_on(d, c, to_lines)) return line >= LEAST_ON;
     if (c->n > 2) return c->bytes >= LEAST_CELL || line >= SHORT_LINE;
     return !to_lines && line >= LEAST_LINE;
 }
@@ -117,9 +131,10 @@ static bool find_lined(const tg_draft *d, cell *c, bool to_lines, bool any) {
         add_loop(c, d, n, i);
         bytes[n + 1] = bytes[n] * d->loop[i].n;
     }
-    for (c->n = n; c->n >= 2; c->n--) {
+    for (c->n = n; c->n >= 1; c->n--) {
         measure(c);
         const int64_t line = to_lines ? c->dst : c->src, lines = c->bytes / line;
+        if (c->n == 1 && !one_loop_pays(d, c, to_lines)) break;
         if (lines > 1 && lines <= MOST_LINES && line <= TG_CELL_LINE && (any || lines_pay(d, c, to_lines))) return true;
     }
     return false;

@@ -109,39 +109,51 @@ static void test_rows_of_two_loops(void **state) {
         assert_int_equal(reversed_box(tiles[i]).route, TG_ROUTE_TURN);
 }
 
+typedef enum how { COPIED, TURNED, AS_CELLS } how;
+
+static how how_moved(const tg_box *box) {
+    return box->family == TG_FAMILY_CELLS ? AS_CELLS : box->family == TG_FAMILY_TRANSPOSE ? TURNED : COPIED;
+}
+
 /* Pixels, and other runs that are no power of two of bytes, are turned as elements, where vectors have that many bytes
- * and the matrices fill them; else they are copied one by one. */
+ * and the matrices fill them; a few lines of them that go on are cells; else they are copied one by one. */
 static void test_pixels(void **state) {
     (void)state;
     static const struct {
         const char *dst, *src;
-        bool        turned, turned_far;
+        how         near, far;
     } moves[] = {
-        {"u8[40,50,3]{2,0,1}", "u8[40,50,3]", true, true},
-        {"u8[9,17,33,3]{3,1,2,0}", "u8[9,17,33,3]", true, true},
-        {"f16[31,20,3]{2,0,1}", "f16[31,20,3]", true, true},
-        {"u8[70,131,5]{2,0,1}", "u8[70,131,5]", true, true},
-        {"f32[20,21,3]{2,0,1}", "f32[20,21,3]", true, true},
-        {"f64[12,13,3]{2,0,1}", "f64[12,13,3]", true, true},
-        {"f16[50,2,4,3]{3,1,2,0}", "f16[50,2,4,3]", true, true},         /* many small matrices */
-        {"u8[2,200,16,3]{3,0,1,2}", "u8[2,200,16,3]", true, true},       /* two columns, and a third loop goes on */
-        {"u8[40,30,2,10,3]{4,2,0,1,3}", "u8[40,30,2,10,3]", true, true}, /* lines are short too */
-        {"f32[2,300,3]{2,0,1}", "f32[2,300,3]", false, true},            /* few columns */
-        {"u8[2,300,3]{2,0,1}", "u8[2,300,3]", false, false},
-        {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", false, true},             /* few lines to long rows */
-        {"u8[40,3,30,3]{3,1,2,0}", "u8[40,3,30,3]", false, false},
-        {"u8[24,3,1040,7]{3,0,2,1}", "u8[24,3,1040,7]{3,1,2,0}", true, true}, /* few rows, which go on */
-        {"f16[100,3,58,3,5]{4,1,0,2,3}", "f16[100,3,58,3,5]{4,3,0,2,1}", true, true},
-        {"f32[30,20,3] strides=[63,3,1]", "f32[30,20,3]{2,0,1}", true, true}, /* rows have a gap between them */
-        {"u8[30,40,3]{2,0,1}", "u8[30,40,3] strides=[-120,3,1] offset=3480", true, true},
+        {"u8[40,50,3]{2,0,1}", "u8[40,50,3]", TURNED, TURNED},
+        {"u8[9,17,33,3]{3,1,2,0}", "u8[9,17,33,3]", TURNED, TURNED},
+        {"f16[31,20,3]{2,0,1}", "f16[31,20,3]", TURNED, TURNED},
+        {"u8[70,131,5]{2,0,1}", "u8[70,131,5]", TURNED, TURNED},
+        {"f32[20,21,3]{2,0,1}", "f32[20,21,3]", TURNED, TURNED},
+        {"f64[12,13,3]{2,0,1}", "f64[12,13,3]", TURNED, TURNED},
+        {"f16[50,2,4,3]{3,1,2,0}", "f16[50,2,4,3]", TURNED, TURNED},         /* many small matrices */
+        {"u8[2,200,16,3]{3,0,1,2}", "u8[2,200,16,3]", TURNED, TURNED},       /* two columns, and a third loop goes on */
+        {"u8[40,30,2,10,3]{4,2,0,1,3}", "u8[40,30,2,10,3]", TURNED, TURNED}, /* lines are short too */
+        {"f32[2,300,3]{2,0,1}", "f32[2,300,3]", COPIED, TURNED},            /* few columns, too few bytes for a list */
+        {"u8[2,300,3]{2,0,1}", "u8[2,300,3]", COPIED, COPIED},
+        {"f32[2,900,3]{2,0,1}", "f32[2,900,3]", AS_CELLS, AS_CELLS},
+        {"f32[2,900,3]{2,1,0}", "f32[2,900,3]{2,0,1}", AS_CELLS, AS_CELLS},
+        {"u8[5,3001,3]{2,0,1}", "u8[5,3001,3]", AS_CELLS, AS_CELLS},
+        {"u8[5,3001,3]{2,1,0}", "u8[5,3001,3]{2,0,1}", AS_CELLS, AS_CELLS},
+        {"u8[7,2001,3]{2,0,1}", "u8[7,2001,3]", TURNED, TURNED}, /* more lines */
+        {"u8[2,1001,24]{2,0,1}", "u8[2,1001,24]", COPIED, TURNED}, /* more bytes */
+        {"u8[300,3,7]{2,0,1}", "u8[300,3,7]", COPIED, TURNED},             /* few lines to long rows */
+        {"u8[40,3,30,3]{3,1,2,0}", "u8[40,3,30,3]", AS_CELLS, AS_CELLS},
+        {"u8[24,3,1040,7]{3,0,2,1}", "u8[24,3,1040,7]{3,1,2,0}", TURNED, TURNED}, /* few rows, which go on */
+        {"f16[100,3,58,3,5]{4,1,0,2,3}", "f16[100,3,58,3,5]{4,3,0,2,1}", TURNED, TURNED},
+        {"f32[30,20,3] strides=[63,3,1]", "f32[30,20,3]{2,0,1}", TURNED, TURNED}, /* rows have a gap between them */
+        {"u8[30,40,3]{2,0,1}", "u8[30,40,3] strides=[-120,3,1] offset=3480", TURNED, TURNED},
     };
     const bool can = (tg_cpu_features() & TG_CPU_AVX512) != 0;
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
-        const bool turned = first_box(moves[i].dst, moves[i].src, false).family == TG_FAMILY_TRANSPOSE;
-        const bool turned_far = first_box(moves[i].dst, moves[i].src, true).family == TG_FAMILY_TRANSPOSE;
-        if (turned != (can && moves[i].turned) || turned_far != (can && moves[i].turned_far))
-            fail_msg("%s to %s: turned %d, from memory %d", moves[i].src, moves[i].dst, turned, turned_far);
+        const tg_box    near = first_box(moves[i].dst, moves[i].src, false);
+        const tg_box    far = first_box(moves[i].dst, moves[i].src, true);
+        if (how_moved(&near) != (can ? moves[i].near : COPIED) || how_moved(&far) != (can ? moves[i].far : COPIED))
+            fail_msg("%s to %s: %d, from memory %d", moves[i].src, moves[i].dst, how_moved(&near), how_moved(&far));
         check_move(&d, &s);
         check_move(&s, &d);
         check_far(&d, &s);
