@@ -15,34 +15,27 @@ enum {
     CRAMPED_ROWS = 64,
     CRAMPED_COLUMNS = 640,                           /* bytes, */
     CRAMPED_PITCH = CRAMPED_COLUMNS + TG_LINE_BYTES, /* and from row to row in the stage: an odd number of lines */
-    CROWDED = 8,                                     /* lines in a set of the first-level cache: as many as its ways */
-    PARTLY_CROWDED = 4
+    CROWDED = 8                                      /* lines in a set of the first-level cache: as many as its ways */
 };
-
-/* Of n lines, `step` bytes apart, about how many have their place in the same set of the first-level cache, or in the
- * next one, if these are PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.
- * Those that come back to a set later are not counted.) */
-static inline int64_t lines_in_set(int64_t step, int64_t n) {
-    if (tg_magnitude(step) * n < PARTLY_CROWDED * FIRST_SETS) return 1;
-    for (int64_t k = 1; k * (PARTLY_CROWDED - 1) < n; k++) {
-        const int64_t at = tg_magnitude(k * step) % FIRST_SETS, drift = tg_min(at, FIRST_SETS - at);
-        if (drift < TG_LINE_BYTES) return tg_min(tg_ceil_div(n, k), TG_LINE_BYTES / tg_max(drift, 1) + 1);
-    }
-    return 1;
-}
 
 /* Do rows of dst and lines of src crowd each other enough to pay for a stage? Yes if half of a square's rows do, and 8
  * of them (of two bytes, if 8 lines do so too: else 0.93); of four bytes and more also if 4 rows do, and either 8
  * lines, or 4 that have the same places in a page (ALIKE: f64[257,257] 0.23 -> 0.40 of memcpy). Rows that begin at
- * lines of the cache are written whole, and where stores claim lines it was not measured. (Of 312 matrices from 255 x
- * 255 to 4097 x 1023 those that gain by it and no others, but for one: f32[511,1019] 0.84.) */
+ * lines of the cache are written whole. (Of 312 matrices from 255 x 255 to 4097 x 1023 those that gain by it and no
+ * others, but for one: f32[511,1019] 0.84.)
+ *
+ * Where stores claim lines 8 ways are 12. (A Granite Rapids, x memcpy, 512 KiB: f16[4095,64] to columns 0.23 and 0.35,
+ * [2559,128], of which 8 of 32 rows have a set, 0.24 and 0.39, u8[4095,64] 0.21 and 0.32, f32[2047,64] 0.28 and 0.34,
+ * but u8[2049,513], of more rows, 0.34 and 0.29, and f32[514,514], 4 rows, 0.56 and 0.43.) */
 static inline bool is_cramped(int width, const tg_mover *m, const tg_block *b) {
-    enum { ALIKE = 512 }; /* bytes */
+    enum { ALIKE = 512 /* bytes */, MOST_ROWS = 256 };
     const int64_t n = VEC / width;
-    if (m->stream || m->claims || b->tail > 0 || tg_min(b->rows, b->cols) < n) return false;
+    if (m->stream || b->tail > 0 || tg_min(b->rows, b->cols) < n) return false;
     if (b->dst_row % TG_LINE_BYTES == 0) return false;
     const int64_t rows = lines_in_set(b->dst_row, n);
     if (rows < PARTLY_CROWDED) return false;
+    if (m->claims && width == 1) return rows >= n / 2 && b->rows <= MOST_ROWS;
+    if (m->claims) return rows >= CROWDED;
     const int64_t lines = lines_in_set(b->src_col, n);
     if (rows >= tg_max(n / 2, CROWDED)) return width != 2 || lines >= CROWDED;
     const bool alike = lines >= PARTLY_CROWDED && (b->dst_row - b->src_col) % ALIKE == 0;

@@ -43,6 +43,7 @@ enum {
     NARROW_AHEAD = 512, /* bytes from what is read of a line for them to what is fetched */
     FIRST_SETS = 4096,  /* bytes, after which the sets of the first-level cache repeat; */
     FIRST_WAYS = 8,     /* lines in one */
+    PARTLY_CROWDED = 4, /* of these */
     STICKS = 4,         /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3, /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
     SOONER = 2 /* and between stores, or where lines are evenly spaced */
@@ -219,6 +220,18 @@ TG_INLINE bool find_groups(matrix *a, int64_t n) {
 TG_INLINE bool is_crowded(int64_t step, int64_t n) {
     const int64_t alike = step & -step; /* the largest power of two that divides it */
     return n * tg_min(alike, FIRST_SETS) > FIRST_SETS * FIRST_WAYS;
+}
+
+/* Of n lines, `step` bytes apart, about how many have their place in the same set of the first-level cache, or in the
+ * next one, if these are PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.
+ * Those that come back to a set later are not counted.) */
+static inline int64_t lines_in_set(int64_t step, int64_t n) {
+    if (tg_magnitude(step) * n < PARTLY_CROWDED * FIRST_SETS) return 1;
+    for (int64_t k = 1; k * (PARTLY_CROWDED - 1) < n; k++) {
+        const int64_t at = tg_magnitude(k * step) % FIRST_SETS, drift = tg_min(at, FIRST_SETS - at);
+        if (drift < TG_LINE_BYTES) return tg_min(tg_ceil_div(n, k), TG_LINE_BYTES / tg_max(drift, 1) + 1);
+    }
+    return 1;
 }
 
 /* Of lines that crowd it, as many as have. */
