@@ -89,18 +89,23 @@ static int32_t find_on(const tg_draft *d, int64_t step, bool in_dst) {
     return in_dst ? tg_draft_find_dst(d, step) : tg_draft_find_src(d, step);
 }
 
-/* Is the next cell what follows in all lines of this one? */
-static bool goes_on(const tg_draft *d, const cell *c, bool to_lines) {
+/* So many cells are what follows in all lines of the one before. */
+static int64_t cells_that_go_on(const tg_draft *d, const cell *c, bool to_lines) {
     const int32_t on = find_on(d, c->bytes, !to_lines);
-    return on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == (to_lines ? c->dst : c->src);
+    const bool    goes_on = on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == (to_lines ? c->dst : c->src);
+    return goes_on ? d->loop[on].n : 1;
 }
 
 /* Are elements out of a few lines that go on, or to such, worth it where no transpose takes them? In caches copies of
  * more bytes are faster. (A Granite Rapids, 512 KiB, x memcpy, copies and cells: 2 lines of 3 bytes 0.15 and 0.61, 4 of
  * 7 0.42 and 0.57, but 3 of 24 0.70 and 0.56, 8 of 9 0.50 and 0.23; from 8 MiB on 0.01 to 0.08 and 0.9 where rows of
- * dst are less than 20 bytes, and others are as fast; 7 KiB, as copies 0.13 and 0.11.) */
+ * dst are less than 20 bytes, and others are as fast; 7 KiB, as copies 0.13 and 0.11; to lines
+ * of 8 bytes, as transposes 0.39 and 0.14.) */
 static bool one_loop_pays(const tg_draft *d, const cell *c, bool to_lines) {
-    if (d->plan->bytes < 4 * LEAST_MOVE || !goes_on(d, c, to_lines)) return false;
+    enum { LEAST_LINE = 32 }; /* bytes, of all that go on */
+    const int64_t line = to_lines ? c->dst : c->src;
+    if (tg_is_element(c->unit)) return false;
+    if (d->plan->bytes < 4 * LEAST_MOVE || cells_that_go_on(d, c, to_lines) * line < LEAST_LINE) return false;
     return d->plan->far || c->bytes <= TG_SHORT_CELL_OF_LINES;
 }
 
@@ -116,7 +121,7 @@ static bool lines_pay(const tg_draft *d, const cell *c, bool to_lines) {
     enum { LEAST_LINE = 24, SHORT_LINE = 16, LEAST_CELL = 60, LEAST_ON = 3 }; /* bytes */
     const int64_t line = to_lines ? c->dst : c->src;
     if ((d->pair->cpu & TG_CPU_AVX512) == 0) return false;
-    if (goes_on(d, c, to_lines)) return line >= LEAST_ON;
+    if (cells_that_go_on(d, c, to_lines) > 1) return line >= LEAST_ON;
     if (c->n > 2) return c->bytes >= LEAST_CELL || line >= SHORT_LINE;
     return !to_lines && line >= LEAST_LINE;
 }
@@ -134,7 +139,7 @@ static bool find_lined(const tg_draft *d, cell *c, bool to_lines, bool any) {
     for (c->n = n; c->n >= 1; c->n--) {
         measure(c);
         const int64_t line = to_lines ? c->dst : c->src, lines = c->bytes / line;
-        if (c->n == 1 && !one_loop_pays(d, c, to_lines)) break;
+        if (c->n == 1 && (any || !one_loop_pays(d, c, to_lines))) break;
         if (lines > 1 && lines <= MOST_LINES && line <= TG_CELL_LINE && (any || lines_pay(d, c, to_lines))) return true;
     }
     return false;
@@ -159,18 +164,20 @@ static int64_t add_line(const tg_draft *d, cell *c, bool in_dst) {
  * memcpy, before and so, means of 60 at 512 KiB, where bytes are 4: 0.19 and 0.17, 6: 0.13 and 0.23, 8: 0.27 and 0.35,
  * 10: 0.19 and 0.40; of 40 at 8 MiB 4: 0.18 and 0.22, all 0.15 and 0.26; of 30 at 256 MiB 4: 0.34 and 0.50, all 0.31
  * and 0.53. Less than 16 bytes together 0.36 and 0.17; of two loops, 256 MiB, 4 bytes 0.49 and 0.27, of four bytes each
- * 0.7 either way.) */
+ * 0.7 either way. Images of 3 channels to tiles of (4,1), a Granite Rapids, 512 KiB 0.34 and 0.43, back 0.38 and 0.47,
+ * 8 MiB 0.70 and 0.77, 256 MiB 0.73 and 0.79, but back 0.80 and 0.62; of two bytes to (2,1) 0.84 and 0.62.) */
 static bool crossing_pays(const tg_draft *d, const cell *c, int64_t together) {
     enum {
         LEAST_LINE = 16,                          /* bytes, of all that go together */
         LEAST_OF_SHUFFLE = 6, LEAST_FROM_FAR = 4, /* bytes */
         WIDE_UNIT = 4,                            /* bytes: transposes do these as well */
-        FEW_LINES = 4                             /* two transposes do as well */
+        FEW_LINES = 3, FEW_FROM_MEMORY = 4        /* two transposes do as well */
     };
+    const int64_t few = d->plan->memory ? FEW_FROM_MEMORY : FEW_LINES;
     const int64_t bytes = together * c->dst * c->src / c->bytes; /* of dst by one shuffle */
     if (together * tg_min(c->dst, c->src) < LEAST_LINE) return false;
     if (c->n > 2) return bytes >= (d->plan->far ? LEAST_FROM_FAR : LEAST_OF_SHUFFLE);
-    return bytes >= LEAST_OF_SHUFFLE && c->unit < WIDE_UNIT && c->bytes > FEW_LINES * tg_min(c->dst, c->src);
+    return bytes >= LEAST_OF_SHUFFLE && c->unit < WIDE_UNIT && c->bytes > few * tg_min(c->dst, c->src);
 }
 
 /* Two loops that are squares of transposes. (A Zen 4, 256 MiB, x memcpy, before and as cells, 16 x 16 of one byte 0.35
