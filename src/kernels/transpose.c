@@ -75,7 +75,8 @@
  * in turn. On both, what comes from memory and goes around the caches (and more: route.inc.h) is done in small steps;
  * in each of them three things happen side by side, for some 8 lines or sticks:
  *
- *     lines of 128 bytes are fetched from memory                  some 64 lines before
+ *     lines of 128 bytes are fetched from memory                  some 64 lines before (or 512 bytes of each line
+ *                                                                 with every fourth tile: are_fetched_by_fours)
  *     those before them are copied into a stage                   one tile before
  *     the stage's 16-byte columns are turned to sticks, and stored as a whole
  *

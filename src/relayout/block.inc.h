@@ -320,8 +320,9 @@ static bool few_lines_go_on(const tg_draft *d, int32_t cols, int32_t rows, int64
     enum { MOST_LINES = 6 };
     if (cols == NONE || rows == NONE || cols == rows) return false;
     const tg_loop *const a = &d->loop[cols], *const b = &d->loop[rows];
-    const int64_t        n = tg_min(a->n, b->n);
-    return n <= MOST_LINES && n * bytes <= TG_SHORT_CELL_OF_LINES && (b->dst == a->n * bytes || a->src == b->n * bytes);
+    const int64_t from = b->dst == a->n * bytes ? a->n : INT64_MAX, to = a->src == b->n * bytes ? b->n : INT64_MAX,
+                  n = tg_min(from, to); /* lines */
+    return n <= MOST_LINES && n * bytes <= TG_SHORT_CELL_OF_LINES;
 }
 
 /* Short runs as one wide element each, or as elements of cells. */

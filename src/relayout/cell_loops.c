@@ -10,6 +10,7 @@
  *
  * Where they are not the same, those of one side may be a run of a few lines of the other one, and what these have of
  * it a run of theirs; or a few lines of both sides go on along the same loop, behind loops that are not the same ones.
+ * One loop is enough for elements that no transpose takes: u8[5,N,3] to {2,0,1} is cells of 15 bytes out of 5 lines.
  *
  * A block is cells that follow each other on both sides, and two more loops of them. The loops of a cell come behind
  * the loops of the box, as those of a tile's columns do. */

@@ -90,6 +90,8 @@ static void check_sticks(int32_t width) {
          {2, 331, e - 1, 331 * e, e, 1, 331 * e, 1, 331, 1, NULL, 0, 0}},
         {"sticks back", TRANSPOSE, {2, e, 5 * e + 3, e * (5 * e + 4), 5 * e + 4, 1, 6 * e * e, 1, e, 0, NULL, 0, 0}},
         {"transposing stick, page pitch", TRANSPOSE, {1, 2 * e, e, 0, e, 1, 0, 1, 4096 / width, 0, NULL, 0, 0}},
+        {"transposing sticks, half a page apart, in fours and a rest",
+         TRANSPOSE, {1, 9 * e + 5, 2 * e, 0, 2 * e, 1, 0, 1, 2048 / width, 0, NULL, 0, 0}},
         {"restick in two parts", TRANSPOSE, {2, e / 2, e, 3 * e * e, e, 1, e / 2, 1, e, 0, NULL, 0, 0}},
         {"restick", TRANSPOSE, {5, e, e, 3 * e * e, e, 1, e * e, 1, e, 0, NULL, 0, 0}},
         {"restick, matrices that follow each other",
@@ -120,6 +122,8 @@ static void check_cramped(int32_t width) {
         {"more columns", TRANSPOSE, {1, 2 * n + 3, 10 * n + n / 2 + 1, 0, page + 1, 1, 0, 1, half + 1, 0, NULL, 0, 0}},
         {"last columns are less than a square", /* of eight bytes; others have no room */
          TRANSPOSE, {1, n + 1, 90 * n + 1, 0, 2 * page + 1, 1, 0, 1, half + 1, 0, NULL, 0, 0}},
+        {"an eighth of a page, more squares",
+         TRANSPOSE, {1, 3 * n + 70, 4 * n + 9, 0, page / 8 + 1, 1, 0, 1, 3 * n + 77, 0, NULL, 0, 0}},
         {"a quarter of a page", TRANSPOSE, {1, 67, 61, 0, page / 4 + 1, 1, 0, 1, 5 * page / 4 + 1, 0, NULL, 0, 0}},
     };
     CHECK_BLOCKS(blocks, width);
