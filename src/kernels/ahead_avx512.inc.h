@@ -187,12 +187,13 @@ CHOOSE_LINES(square_groups_ahead_move, ROLLING_WIDTH, square_groups_rolling)
 #undef ROLLING_WIDTH
 #undef CHOOSE_LINES
 
-/* Where squares are, one after the other: tiles of a stick by a stick, down all sticks. */
+/* Where squares are, one after the other: tiles of a stick by a stick, or by one square, down all
+ * sticks. */
 typedef struct square_walk {
     uint8_t       *d;
     const uint8_t *s;          /* of the stick */
-    int64_t        o, stick, first, deep; /* rows from `first` on make the tile, `deep` squares of them, */
-    int64_t        most; /* at most */
+    int64_t        o, stick, first, deep; /* rows from `first` on make the tile, `deep` squares of them */
+    int64_t        most; /* `deep` at most */
     int64_t        row, second; /* where these begin in dst */
     int64_t        p, r;       /* lines; squares of rows */
 } square_walk;
@@ -215,9 +216,9 @@ TG_INLINE void begin_tile(square_walk *w, int width, const matrix *a, int64_t ro
  * before it leaves (512 KiB, a Granite Rapids, x memcpy, [511,1000] to columns 0.29 and 0.40, [513,1024] 0.22 and 0.30,
  * [257,1100] 0.25 and 0.32). */
 TG_INLINE void begin_walk(square_walk *w, int width, const matrix *a, int64_t rows) {
-    const int64_t step = a->dst.step;
-    const bool    crowd = step % TG_LINE_BYTES != 0 && lines_in_set(step, STICK) >= PARTLY_CROWDED;
-    w->most = width == 1 && crowd ? 1 : STICK / VEC;
+    const int64_t step = a->dst.step, rows_of_two = 2 * VEC / width;
+    const bool    crowd = width == 1 && step % TG_LINE_BYTES != 0 && lines_in_set(step, rows_of_two) >= PARTLY_CROWDED;
+    w->most = crowd ? 1 : 2;
     w->o = w->stick = 0;
     begin_stick(w, width, a);
     begin_tile(w, width, a, rows);

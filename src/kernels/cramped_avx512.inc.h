@@ -15,7 +15,7 @@ enum {
     CRAMPED_ROWS = 64,
     CRAMPED_COLUMNS = 640,                           /* bytes, */
     CRAMPED_PITCH = CRAMPED_COLUMNS + TG_LINE_BYTES, /* and from row to row in the stage: an odd number of lines */
-    CROWDED = 8                                      /* lines in a set of the first-level cache: as many as its ways */
+    CROWDED = FIRST_WAYS
 };
 
 /* Do rows of dst and lines of src crowd each other enough to pay for a stage? Yes if half of a square's rows do, and 8
@@ -24,9 +24,11 @@ enum {
  * lines of the cache are written whole. (Of 312 matrices from 255 x 255 to 4097 x 1023 those that gain by it and no
  * others, but for one: f32[511,1019] 0.84.)
  *
- * Where stores claim lines 8 ways are 12. (A Granite Rapids, x memcpy, 512 KiB: f16[4095,64] to columns 0.23 and 0.35,
- * [2559,128], of which 8 of 32 rows have a set, 0.24 and 0.39, u8[4095,64] 0.21 and 0.32, f32[2047,64] 0.28 and 0.34,
- * but u8[2049,513], of more rows, 0.34 and 0.29, and f32[514,514], 4 rows, 0.56 and 0.43.) */
+ * Processors whose stores claim lines have 12 ways, but 8 rows are the least that gain there too, of bytes 32, and
+ * lines of src do not matter. (A Granite Rapids, x memcpy, 512 KiB: f16[4095,64] to columns 0.23 and 0.35, [2559,128],
+ * of which 8 of 32 rows have a set, 0.24 and 0.39, but [2559,32], one square of rows, 0.65 and 0.43; u8[4095,64] 0.21
+ * and 0.32, but in blocks of more rows [2049,513] 0.34 and 0.29; f32[2047,64] 0.28 and 0.34, but [514,514], 4 rows,
+ * 0.56 and 0.43.) */
 static inline bool is_cramped(int width, const tg_mover *m, const tg_block *b) {
     enum { ALIKE = 512 /* bytes */, MOST_ROWS = 256 };
     const int64_t n = VEC / width;

@@ -41,7 +41,7 @@ typedef struct matrix {
     bool           staged;   /* it goes through the pipeline, as far as there are whole sticks */
     int64_t        part;     /* the last columns, not enough for a stick, are so many, or a multiple, with some before
                               * them that are written twice; or 0 */
-    bool           near;     /* which fetches into the first-level cache */
+    bool           near;     /* the pipeline fetches into the first-level cache, */
     bool           fours;    /* or four sticks of each line at once, with every fourth tile */
 } matrix;
 

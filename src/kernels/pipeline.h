@@ -1,4 +1,5 @@
-/* Where the tiles of a pipeline begin (transpose.c): those of a matrix, or squares of tiles that are listed.
+/* Where the tiles of a pipeline begin (transpose.c): those of a matrix, or squares of tiles that are listed; and what
+ * of a line is fetched with one.
  *
  * A tile is a stick by a stick, and is turned in steps. Lines that come in with half a step, and sticks that go out,
  * are evenly spaced: so the first ones of each half say where all of it is. */
@@ -19,7 +20,7 @@
 #define AHEAD(width) ((width) <= 2 ? 1 : (width) / 2)
 
 enum {
-    FETCHED_TOGETHER = 4, /* sticks that are fetched at once, where they are several */
+    FETCHED_TOGETHER = 4, /* sticks of a line, where several are fetched at once */
     RING = 16, /* tiles of which it is known where they begin, as far as lines are fetched */
     MOST_HALVES = 16
 };
@@ -80,10 +81,11 @@ static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
     t->o++;
 }
 
-/* Of each line, bytes that are fetched with the tile that begins at row `first`, where they are of four tiles. */
+/* Of each line, bytes that are fetched from where the tile at row `first` begins, if each fourth one fetches for all
+ * four: 0 for others. The last tile may begin a little before its place. */
 static inline int64_t bytes_of_four(const matrix *a, int64_t first) {
     const int64_t at = first * a->width, left = a->dst.n * a->width - at;
-    return at / STICK % FETCHED_TOGETHER == 0 ? tg_min(left, FETCHED_TOGETHER * STICK) : 0;
+    return tg_ceil_div(at, STICK) % FETCHED_TOGETHER == 0 ? tg_min(left, FETCHED_TOGETHER * STICK) : 0;
 }
 
 /* Where half steps begin: rows of a tile, lines of the one behind it, and of one that is fetched. */

@@ -15,11 +15,12 @@
  * In memory. (A line is a column here, which is contiguous in src; what a cache holds is a cache line, 64 bytes.)
  * Whole cache lines are loaded, each once for a square: lines are often a power of two apart, and would push each
  * other out of the first-level cache before their next use. Squares make tiles of a stick (128 bytes) of columns, by
- * another stick where lines are evenly spaced and stores go into a cache, else by 64 rows, or 128 of one byte; half
- * squares read lines of which a whole square's share too few sets of the cache. (Intel's processors want whole ones,
- * and fetches between shuffles, or 16 bytes of all lines: ahead_avx512.inc.h, pieces_avx512.inc.h.) 16 bytes of a line
- * are the least, a strip. The last tile begins a little earlier where that helps, and writes some rows twice. Where
- * columns are missing, lines of padding are read instead, or any, and what is too much is not written.
+ * another stick where lines are evenly spaced and stores go into a cache (of bytes to rows that crowd there 64), else
+ * by 64 rows, or 128 of one byte; half squares read lines of which a whole square's share too few sets of the cache.
+ * (Intel's processors want whole ones, and fetches between shuffles, or 16 bytes of all lines: ahead_avx512.inc.h,
+ * pieces_avx512.inc.h.) 16 bytes of a line are the least, a strip. The last tile begins a little earlier where that
+ * helps, and writes some rows twice. Where columns are missing, lines of padding are read instead, or any, and what is
+ * too much is not written.
  *
  * From far, the lines of a later tile are fetched meanwhile: 64 lines at a time are too many for the prefetchers of the
  * processor, and to fetch them all at once holds up the loads behind them. Around the caches each store of a square is

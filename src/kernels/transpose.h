@@ -43,7 +43,7 @@ enum {
     NARROW_AHEAD = 512, /* bytes from what is read of a line for them to what is fetched */
     FIRST_SETS = 4096,  /* bytes, after which the sets of the first-level cache repeat; */
     FIRST_WAYS = 8,     /* lines in one */
-    PARTLY_CROWDED = 4, /* of these */
+    PARTLY_CROWDED = 4, /* lines in one that begin to crowd it */
     STICKS = 4,         /* of columns that are known: this one, and those from which lines are fetched */
     LATER = 3, /* tiles from the one that is turned to the one whose lines are fetched, listed ones before a square */
     SOONER = 2 /* and between stores, or where lines are evenly spaced */
@@ -223,8 +223,8 @@ TG_INLINE bool is_crowded(int64_t step, int64_t n) {
 }
 
 /* Of n lines, `step` bytes apart, about how many have their place in the same set of the first-level cache, or in the
- * next one, if these are PARTLY_CROWDED? (Of lines that are 2052 bytes apart every second one, each 8 bytes further on.
- * Those that come back to a set later are not counted.) */
+ * next one, if PARTLY_CROWDED or more have? 1 if not. (Of lines that are 2052 bytes apart every second one, each 8
+ * bytes further on. Those that come back to a set later are not counted.) */
 static inline int64_t lines_in_set(int64_t step, int64_t n) {
     if (tg_magnitude(step) * n < PARTLY_CROWDED * FIRST_SETS) return 1;
     for (int64_t k = 1; k * (PARTLY_CROWDED - 1) < n; k++) {
@@ -347,9 +347,10 @@ TG_INLINE bool is_carried(const matrix *a, int64_t width, const tg_mover *m) {
     return width <= 2 && a->lead == 0 && a->src.inner < a->src.n && !tg_at_lines(a->s, a->src.step, a->src.outer);
 }
 
-/* Does the pipeline fetch four sticks of each line at once? Of bytes, whose tiles have most lines, where these crowd
- * the first-level cache and pages. (A Granite Rapids, x memcpy, 100 MB of lines of 2, 4, 10 and 64 KiB to sticks 1.04
- * to 1.08, so 1.13 to 1.20; of 1 KiB 1.39 and 1.10; of 3, 6 and 12 KiB the same; 256 MiB of 16 KiB 0.60 and 0.67.) */
+/* Does the pipeline fetch four sticks of each line at once? Of bytes, whose tiles have most lines, where these are so
+ * far apart that each visit to a page counts. They are asked for as if for the first-level cache, which has no place
+ * for 64 KiB; into the second one alone it is slower. (A Granite Rapids, x memcpy, 100 MB of lines of 2 to 128 KiB to
+ * sticks 0.97 to 1.06, so 1.10 to 1.18; of 1 KiB 1.39 and 1.10, of 3 KiB the same; 256 MiB of 16 KiB 0.60 and 0.67.) */
 TG_INLINE bool are_fetched_by_fours(const matrix *a, int64_t width) {
     enum { STEP_OF_FOURS = 2048 };
     return width == 1 && a->src.step % STEP_OF_FOURS == 0;

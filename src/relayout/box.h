@@ -210,7 +210,8 @@ typedef struct tg_cell_size {
     int64_t dst, src, lines;
 } tg_cell_size;
 
-/* Bytes of a cell that is an element of each of a few lines that go on, at most, in caches. */
+/* Bytes of a cell that is an element of each of a few lines that go on, at most, where transposes, or in caches copies,
+ * can do it as well. */
 enum { TG_SHORT_CELL_OF_LINES = 36 };
 
 /* Takes the loops of a cell (cell_loops.c), and makes the box one of cells; false if there are none, or they are not

@@ -90,7 +90,7 @@ static int32_t find_on(const tg_draft *d, int64_t step, bool in_dst) {
     return in_dst ? tg_draft_find_dst(d, step) : tg_draft_find_src(d, step);
 }
 
-/* So many cells are what follows in all lines of the one before. */
+/* How many cells follow each other, each next to the one before in every line; 1 if none do. */
 static int64_t cells_that_go_on(const tg_draft *d, const cell *c, bool to_lines) {
     const int32_t on = find_on(d, c->bytes, !to_lines);
     const bool    goes_on = on != TG_NO_LOOP && tg_cell_step(&d->loop[on], to_lines) == (to_lines ? c->dst : c->src);
@@ -103,10 +103,10 @@ static int64_t cells_that_go_on(const tg_draft *d, const cell *c, bool to_lines)
  * dst are less than 20 bytes, and others are as fast; 7 KiB, as copies 0.13 and 0.11; to lines
  * of 8 bytes, as transposes 0.39 and 0.14.) */
 static bool one_loop_pays(const tg_draft *d, const cell *c, bool to_lines) {
-    enum { LEAST_LINE = 32 }; /* bytes, of all that go on */
+    enum { LEAST_WALK = 32 }; /* bytes of a line, of all that go on */
     const int64_t line = to_lines ? c->dst : c->src;
-    if (tg_is_element(c->unit)) return false;
-    if (d->plan->bytes < 4 * LEAST_MOVE || cells_that_go_on(d, c, to_lines) * line < LEAST_LINE) return false;
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0 || tg_is_element(c->unit)) return false;
+    if (d->plan->bytes < 4 * LEAST_MOVE || cells_that_go_on(d, c, to_lines) * line < LEAST_WALK) return false;
     return d->plan->far || c->bytes <= TG_SHORT_CELL_OF_LINES;
 }
 
@@ -140,8 +140,8 @@ static bool find_lined(const tg_draft *d, cell *c, bool to_lines, bool any) {
     for (c->n = n; c->n >= 1; c->n--) {
         measure(c);
         const int64_t line = to_lines ? c->dst : c->src, lines = c->bytes / line;
-        if (c->n == 1 && (any || !one_loop_pays(d, c, to_lines))) break;
-        if (lines > 1 && lines <= MOST_LINES && line <= TG_CELL_LINE && (any || lines_pay(d, c, to_lines))) return true;
+        const bool    worth = c->n == 1 ? one_loop_pays(d, c, to_lines) : any || lines_pay(d, c, to_lines);
+        if (lines > 1 && lines <= MOST_LINES && line <= TG_CELL_LINE && worth) return true;
     }
     return false;
 }

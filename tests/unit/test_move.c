@@ -3,6 +3,7 @@
 #include "base/checked.h"
 #include "checked_block.h"
 #include "kernels/pieces.h"
+#include "kernels/pipeline.h"
 
 static bool chance(int64_t one_in) { return random_below(one_in) == 0; }
 
@@ -295,6 +296,24 @@ DEFINE_TEST_OF(turns)
 DEFINE_TEST_OF(gathers)
 DEFINE_TEST_OF(apart)
 DEFINE_TEST_OF(broadcasts)
+
+/* ---- what is fetched of a line, four tiles at a time ---- */
+
+/* Each byte of it is, by the tile it is in, or by one of the three before. */
+static void test_fetched_by_fours(void **state) {
+    (void)state;
+    for (int64_t n = STICK; n <= 2500; n++) {
+        const matrix a = {.width = 1, .dst = {.n = n}};
+        int64_t      end = 0;
+        for (int64_t r = 0; r < n; r += STICK) {
+            const int64_t first = tg_min(r, n - STICK), bytes = bytes_of_four(&a, first);
+            assert_true(bytes == 0 || (first <= end && bytes <= 4 * STICK));
+            end = tg_max(end, first + bytes);
+            assert_true(end >= first + STICK && end <= n);
+        }
+        assert_int_equal(end, n);
+    }
+}
 
 /* ---- random blocks ---- */
 
@@ -602,6 +621,7 @@ int main(void) {
         cmocka_unit_test(test_gathers),
         cmocka_unit_test(test_apart),
         cmocka_unit_test(test_broadcasts),
+        cmocka_unit_test(test_fetched_by_fours),
         cmocka_unit_test(test_random_blocks),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
