@@ -82,10 +82,12 @@ static inline void next_tile(pipeline *p, matrix_tiles *t, int width) {
 }
 
 /* Of each line, bytes that are fetched from where the tile at row `first` begins, if each fourth one fetches for all
- * four: 0 for others. The last tile may begin a little before its place. */
-static inline int64_t bytes_of_four(const matrix *a, int64_t first) {
+ * four, and the one that `begins` for those that are left of them: 0 for others. The last tile of a line may begin a
+ * little before its place. */
+static inline int64_t bytes_of_four(const matrix *a, int64_t first, bool begins) {
     const int64_t at = first * a->width, left = a->dst.n * a->width - at;
-    return tg_ceil_div(at, STICK) % FETCHED_TOGETHER == 0 ? tg_min(left, FETCHED_TOGETHER * STICK) : 0;
+    const int64_t place = tg_ceil_div(at, STICK) % FETCHED_TOGETHER;
+    return place == 0 || begins ? tg_min(left, (FETCHED_TOGETHER - place) * STICK) : 0;
 }
 
 /* Where half steps begin: rows of a tile, lines of the one behind it, and of one that is fetched. */

@@ -163,7 +163,7 @@ TG_NO_CHECKS TG_INLINE void V(pipeline_of)(int width, journey way, const matrix 
         t.next = p.line[(i + 1) % RING];
         t.later = p.line[(i + 1 + AHEAD(width)) % RING];
         if (way == EVEN_FOURS)
-            t.fetched = bytes_of_four(a, tiles.first[tg_min(i + 1 + AHEAD(width), tiles.count - 1) % RING]);
+            t.fetched = bytes_of_four(a, tiles.first[tg_min(i + 1 + AHEAD(width), tiles.count - 1) % RING], i == 0);
         t.row = p.row[i % RING] + line_offset(&a->dst, tiles.first[i % RING]);
         if (way == SEAM_RUNS) begin_seams(width, &seams, &p, &tiles, i);
         V(turn_tile_staged)(width, way, t, &p, i, &h, h.line, &seams);

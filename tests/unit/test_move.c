@@ -299,20 +299,23 @@ DEFINE_TEST_OF(broadcasts)
 
 /* ---- what is fetched of a line, four tiles at a time ---- */
 
-/* Each byte of it is, by the tile it is in, or by one of the three before. */
+/* Each byte of it is, from the tile on where fetching begins, by the tile it is in, or by one of the three before. */
+static void check_fetched(int64_t n, int64_t begin) {
+    const matrix a = {.width = 1, .dst = {.n = n}};
+    int64_t      end = tg_min(begin, n - STICK);
+    for (int64_t r = begin; r < n; r += STICK) {
+        const int64_t first = tg_min(r, n - STICK), bytes = bytes_of_four(&a, first, r == begin);
+        assert_true(bytes == 0 || (first <= end && bytes <= 4 * STICK));
+        end = tg_max(end, first + bytes);
+        assert_true(end >= first + STICK && end <= n);
+    }
+    assert_int_equal(end, n);
+}
+
 static void test_fetched_by_fours(void **state) {
     (void)state;
-    for (int64_t n = STICK; n <= 2500; n++) {
-        const matrix a = {.width = 1, .dst = {.n = n}};
-        int64_t      end = 0;
-        for (int64_t r = 0; r < n; r += STICK) {
-            const int64_t first = tg_min(r, n - STICK), bytes = bytes_of_four(&a, first);
-            assert_true(bytes == 0 || (first <= end && bytes <= 4 * STICK));
-            end = tg_max(end, first + bytes);
-            assert_true(end >= first + STICK && end <= n);
-        }
-        assert_int_equal(end, n);
-    }
+    for (int64_t n = STICK; n <= 2500; n++)
+        for (int64_t begin = 0; begin < n; begin += STICK) check_fetched(n, begin);
 }
 
 /* ---- random blocks ---- */
