@@ -187,8 +187,7 @@ CHOOSE_LINES(square_groups_ahead_move, ROLLING_WIDTH, square_groups_rolling)
 #undef ROLLING_WIDTH
 #undef CHOOSE_LINES
 
-/* Where squares are, one after the other: tiles of a stick by a stick, or by one square, down all
- * sticks. */
+/* Where squares are, one after the other: tiles of a stick by a stick, or by one square, down all sticks. */
 typedef struct square_walk {
     uint8_t       *d;
     const uint8_t *s;          /* of the stick */

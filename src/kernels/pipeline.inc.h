@@ -11,7 +11,7 @@ typedef struct V(step) {
     uint8_t       *row, *row2;
     uint8_t       *end; /* of seams: the last stick goes here, into the cache; or NULL */
     int64_t        line_step, row_step;
-    int64_t        fetched; /* of each line, in bytes, where it is not a stick */
+    int64_t        fetched; /* of each line, in bytes: EVEN_FOURS */
     bool           near; /* lines are fetched into the first-level cache */
 } V(step);
 

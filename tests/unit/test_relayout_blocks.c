@@ -111,6 +111,8 @@ static void test_rows_of_two_loops(void **state) {
 
 typedef enum how { COPIED, TURNED, AS_CELLS } how;
 
+static const char *const how_names[] = {"copied", "turned", "as cells"};
+
 static how how_moved(const tg_box *box) {
     return box->family == TG_FAMILY_CELLS ? AS_CELLS : box->family == TG_FAMILY_TRANSPOSE ? TURNED : COPIED;
 }
@@ -153,7 +155,8 @@ static void test_pixels(void **state) {
         const tg_box    near = first_box(moves[i].dst, moves[i].src, false);
         const tg_box    far = first_box(moves[i].dst, moves[i].src, true);
         if (how_moved(&near) != (can ? moves[i].near : COPIED) || how_moved(&far) != (can ? moves[i].far : COPIED))
-            fail_msg("%s to %s: %d, from memory %d", moves[i].src, moves[i].dst, how_moved(&near), how_moved(&far));
+            fail_msg("%s to %s: %s, from memory %s", moves[i].src, moves[i].dst, how_names[how_moved(&near)],
+                     how_names[how_moved(&far)]);
         check_move(&d, &s);
         check_move(&s, &d);
         check_far(&d, &s);
