@@ -158,7 +158,7 @@ TG_INLINE void move_apart_tile(int width, const tg_mover *turn, uint8_t *d, cons
         b.dst_outer = t->y.n * width;
         b.src_outer = t->y2.src;
     }
-    if (gathers) move_gather(width, false, in, s, &lines);
+    if (gathers) move_gather(width, false, true, in, s, &lines);
     (void)turn->move(turn, scatters ? out : d, gathers ? in : s, &b);
     if (scatters) move_scatter(width, d, out, &rows);
 }

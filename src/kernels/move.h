@@ -102,8 +102,8 @@ struct tg_mover {
     bool           sparing;   /* TG_CPU_SPARING, and src comes from memory */
     bool staged; /* family transpose: all that is far and streamed goes through the pipeline of transpose.c */
     bool           few_streams; /* TG_CPU_FEW_STREAMS */
-    bool           to_dst;      /* TG_CPU_AVX512, of what writes dst itself and no stage, into the second-level cache or
-                                 * around the caches (parts of lines); false until set */
+    bool           to_dst;      /* TG_CPU_AVX512, of what writes dst into the second-level cache or around the caches
+                                 * (parts of lines), and of transposes into a stage; false until set */
     bool           claims;      /* TG_CPU_CLAIMS, likewise, whatever the vectors */
     bool halves; /* family bands, of single bits: folded by halves; TG_CPU_SPARING, not known of others */
     bool           apart;       /* family strided: its caller has no stage, so it may have one (apart_avx512.inc.h) */

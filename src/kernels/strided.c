@@ -9,7 +9,9 @@
  *                  b    g h i j k l m n o p q r s t u .      . . . . . . . . g i k m o q s u
  *
  *              Back, both are written under masks, and gaps are kept. What lies behind the last element, as the 32nd
- *              one here, is never touched: it may be nobody's (strided_avx512.inc.h).
+ *              one here, is never touched: it may be nobody's (strided_avx512.inc.h). Rows of less than a vector are
+ *              stored, or loaded, in part (512 KiB, a Granite Rapids, x memcpy, every second byte of rows of 99 0.16 ->
+ *              0.74, every third one 0.23 -> 0.85, 13 of rows of 30 0.11 -> 0.33, back 0.11 -> 0.29).
  * both sides   along different loops, of one or two bytes: with AVX-512, by way of a stage (apart_avx512.inc.h) */
 #include "base/checked.h"
 #include "kernels/lines.h"

@@ -122,6 +122,17 @@ TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d,
     if (i < n) scatter_vector(x, vectors, d + (n - each) * x->w.step, low + (n - each) * s_step);
 }
 
+/* Of less than a vector: nothing behind the row is written, or, in scatter_short, read. */
+TG_INLINE void gather_short(const gather *g, int vectors, __mmask64 row, uint8_t *d, const uint8_t *s) {
+    _mm512_mask_storeu_epi8(d, row, gather_vector(g, vectors, s));
+}
+
+TG_INLINE void scatter_short(const scatter *x, int vectors, __mmask64 row, uint8_t *d, const uint8_t *s) {
+    const __m512i v = _mm512_maskz_loadu_epi8(row, s);
+    for (int j = 0; j < vectors; j++)
+        _mm512_mask_storeu_epi8(d + j * 64, x->part[j], _mm512_permutexvar_epi8(x->place[j], v));
+}
+
 #define EACH_ROW(CALL)                                                                     \
     for (int64_t o = 0; o < b->outer; o++)                                                 \
         for (int64_t r = 0; r < b->rows; r++) {                                            \
@@ -132,11 +143,15 @@ TG_INLINE void scatter_row(const scatter *x, int vectors, int width, uint8_t *d,
 
 /* Where masks and places are, and what rows are: values that no store can change stay in registers. Loaded again for
  * each row they would wait for stores before them that have the same place in a page. */
-TG_INLINE void gather_rows(const gather *in_memory, int vectors, int width, bool stream, uint8_t *d, const uint8_t *s,
-                           const tg_block *block) {
+TG_INLINE void gather_rows(const gather *in_memory, int vectors, int width, bool stream, bool room, uint8_t *d,
+                           const uint8_t *s, const tg_block *block) {
     const gather   of = *in_memory, *const g = &of;
     const tg_block rows = *block, *const b = &rows;
-    if (stream) EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
+    if (!room && b->cols * width < 64) {
+        const __mmask64 row = V(first_bytes)(b->cols * width);
+        const int64_t   low = g->w.back ? (b->cols - 1) * b->src_col : 0;
+        EACH_ROW(gather_short(g, vectors, row, to, from + low))
+    } else if (stream) EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, true))
     else EACH_ROW(gather_row(g, vectors, width, to, from, b->cols, false))
 }
 
@@ -144,7 +159,11 @@ TG_INLINE void scatter_rows(const scatter *in_memory, int vectors, int width, ui
                             const tg_block *block) {
     const scatter  of = *in_memory, *const x = &of;
     const tg_block rows = *block, *const b = &rows;
-    EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
+    if (b->cols * width < 64) {
+        const __mmask64 row = V(first_bytes)(b->cols * width);
+        const int64_t   low = x->w.back ? (b->cols - 1) * b->src_col : 0;
+        EACH_ROW(scatter_short(x, vectors, row, to, from + low))
+    } else EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
 }
 
 /* Elements of a vector, whose window is of at most MOST_VECTORS. */
@@ -153,16 +172,16 @@ static inline int64_t in_a_vector(int64_t n, int64_t width, int64_t step) {
     return tg_min(tg_min(n, 64 / width), MOST_VECTORS * 64 / far);
 }
 
-/* Rows of less than a vector are stored, and loaded in move_scatter, as a whole one. */
-TG_INLINE void move_gather(int width, bool stream, uint8_t *d, const uint8_t *s, const tg_block *b) {
+/* `room`: rows of less than a vector may be stored as a whole one, in ascending order. */
+TG_INLINE void move_gather(int width, bool stream, bool room, uint8_t *d, const uint8_t *s, const tg_block *b) {
     gather g;
     make_gather(&g, width, b->src_col, in_a_vector(b->cols, width, b->src_col));
     switch (g.w.vectors) {
-    case 1: gather_rows(&g, 1, width, stream, d, s, b); break;
-    case 2: gather_rows(&g, 2, width, stream, d, s, b); break;
-    case 3: gather_rows(&g, 3, width, stream, d, s, b); break;
-    case 4: gather_rows(&g, 4, width, stream, d, s, b); break;
-    default: gather_rows(&g, g.w.vectors, width, stream, d, s, b); break;
+    case 1: gather_rows(&g, 1, width, stream, room, d, s, b); break;
+    case 2: gather_rows(&g, 2, width, stream, room, d, s, b); break;
+    case 3: gather_rows(&g, 3, width, stream, room, d, s, b); break;
+    case 4: gather_rows(&g, 4, width, stream, room, d, s, b); break;
+    default: gather_rows(&g, g.w.vectors, width, stream, room, d, s, b); break;
     }
 }
 
@@ -178,11 +197,13 @@ TG_INLINE void move_scatter(int width, uint8_t *d, const uint8_t *s, const tg_bl
     }
 }
 
-/* Is a row a vector or more, and are the windows of its vectors so short that less is loaded or stored than one by one,
+/* Is a row long enough, and are the windows of its vectors so short that less is loaded or stored than one by one,
  * in a block that is worth the preparation? */
 static inline bool is_spread(const tg_block *b, int64_t width, int64_t step) {
+    enum { LEAST_ROW = 12 }; /* elements */
     const int64_t each = 64 / width, far = step < 0 ? -step : step;
-    return far <= TG_NEAR_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 && b->cols >= each &&
+    return far <= TG_NEAR_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 &&
+           b->cols >= tg_min(each, LEAST_ROW) &&
            b->cols * b->rows * b->outer >= LEAST_ELEMENTS;
 }
 
@@ -198,7 +219,7 @@ static inline bool is_scatter(const tg_block *b, int64_t width) {
 TG_OUTLINE void move_spread(int width, const tg_mover *m, uint8_t *d, const uint8_t *s,
                             const tg_block *b) {
     const bool lines = b->cols * width >= 2 * TG_LINE_BYTES; /* at least one whole line in each row */
-    if (is_gather(b, width)) move_gather(width, m->stream && lines && elements_aligned(width, d, b), d, s, b);
+    if (is_gather(b, width)) move_gather(width, m->stream && lines && elements_aligned(width, d, b), false, d, s, b);
     else move_scatter(width, d, s, b);
 }
 

@@ -666,7 +666,7 @@ static void choose_move(tg_draft *d) {
     if (b != NONE && (choose_packed(d, a, b) || choose_tile(d, a, b))) return; /* a != b: there is no run */
     if (b != NONE) choose_transpose(d, a, b, d->dst_width > 0 ? d->dst_width : d->src_width, d->src_width);
     else if (a == NONE && (d->tail > 0 || d->n == 0)) choose_rows(d); /* single elements */
-    else choose_strided(d, a != NONE ? a : smallest_dst(d), d->src_width);
+    else if (!tg_draft_apart(d)) choose_strided(d, a != NONE ? a : smallest_dst(d), d->src_width);
 }
 
 /* Runs that are less than lines, as panels (256 MiB, a Zen 4, x memcpy, some 60 such of `survey.py`: where they were

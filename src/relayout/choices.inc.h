@@ -134,11 +134,32 @@ static int64_t wide_tail_of(const refinement *r, const dim *d, int64_t wide) {
     return bytes >= TG_STICK_BYTES || r->plan->stream_turned ? tail_of(r, d, wide) : 0;
 }
 
+/* The dimension whose last segment is such runs itself goes last. */
+static void find_tail_of_runs(refinement *r) {
+    const int64_t wide = r->wide_step;
+    for (dim *d = r->dims; d < r->dims_end; d++) {
+        if (run_in_run(r, d) != wide) continue;
+        const int64_t tail = left_of(d);
+        if (tail == 0 || tail % wide != 0 || tail > MAX_TAIL) continue;
+        d->pads[-1].wide_tail = tail / wide;
+        r->wide = wide;
+        r->wide_boxes = 0;
+        put_last(r, d);
+        r->inner = NULL;
+        r->wide_dim = r->dims_end - 1;
+        return;
+    }
+}
+
 /* Is there padding that can be a tail? Then its dimension goes last, but for that of the runs inside. */
 TG_OUTLINE void find_wide_tail(refinement *r) {
     const int64_t wide = r->wide_step;
     dim          *inner, *d = r->dims;
-    if (!r->pair->whole || r->plan->dst_encoding.kind != TG_KIND_NONE || find_inner(r, &inner) != wide) return;
+    if (!r->pair->whole || r->plan->dst_encoding.kind != TG_KIND_NONE) return;
+    if (find_inner(r, &inner) != wide) {
+        find_tail_of_runs(r);
+        return;
+    }
     while (d < r->dims_end && (d == inner || d->pads == d->tail || wide_tail_of(r, d, wide) == 0)) d++;
     if (d == r->dims_end) return;
     d->pads[-1].wide_tail = wide_tail_of(r, d, wide);

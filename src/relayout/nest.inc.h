@@ -25,6 +25,9 @@
  *     bf16[7,1000] to {0,1:T(8,128)(2,1)}    (500, 512, 4) (7, 4, 2000) (2, 2, 2), of bytes; behind the 7 pairs 484 of
  *                                            padding, in 121 pairs
  *
+ * The runs may be of the same dimension: f16[6,N] out of T(8,128)(2,1) to sticks of its columns has three pairs in each
+ * stick, and behind them 29.
+ *
  * Gaps between strides of dst are boxes as well where these nest: a loop of 100 steps of 160 around one of 150
  * elements leaves 10 behind each but the last.
  *

@@ -18,16 +18,13 @@
  * one with the most steps: with the one that continues src, so that whole lines are read in turn, 100 panels were 0.97
  * times as fast, some of them 0.5. Runs of 512 bytes of src leave too little room for those of dst. Where these are
  * cut, two thirds of what there is room for are faster than all of it (0.96). */
-#include "base/checked.h"
-#include "kernels/stream.h"
-#include "relayout/box.h"
+#include "relayout/pass.h"
 
 enum {
     READ_BYTES = TG_CARRIED_READ, /* of a run of src, about, if it has so many */
     WRITE_BYTES = 4096, /* a run of dst that has these takes no more loops */
     LEAST_READ = 128, LEAST_WRITE = 256, /* of either, or it is not worth a panel */
-    MOST_LOOPS = TG_TILE_LOOPS - 1,
-    LEAST_UNEVEN = 3, MOST_UNEVEN = 31 /* bytes of elements that transposes have besides the powers of two */
+    MOST_LOOPS = TG_TILE_LOOPS - 1
 };
 
 /* The loops of a panel: those of a run of dst, innermost first, then the others. */
@@ -45,15 +42,6 @@ static int32_t place_of(const panel *p, int32_t index) {
     return TG_NO_LOOP;
 }
 
-/* n steps or fewer of so many bytes: chunks of the same size, whole lines if there can be some. */
-static int64_t chunk_of(int64_t n, int64_t most, int64_t bytes) {
-    if (n <= most) return n;
-    const int64_t even = tg_ceil_div(n, tg_ceil_div(n, most));
-    const int64_t grain = TG_LINE_BYTES / tg_min(bytes & -bytes, TG_LINE_BYTES);
-    const int64_t whole = tg_ceil_div(even, grain) * grain;
-    return whole <= most ? whole : most >= grain ? most / grain * grain : most;
-}
-
 /* The loops that continue src, until a run is long enough. */
 static bool read_on(const tg_draft *d, panel *p) {
     int64_t run = p->unit;
@@ -62,7 +50,7 @@ static bool read_on(const tg_draft *d, panel *p) {
         if (i == TG_NO_LOOP || place_of(p, i) != TG_NO_LOOP) break;
         if (p->n == MOST_LOOPS - 1) return false;
         const int64_t all = d->loop[i].n, most = tg_ceil_div(READ_BYTES, run);
-        const int64_t count = all <= most + most / 2 ? all : chunk_of(all, most, run);
+        const int64_t count = all <= most + most / 2 ? all : tg_pass_chunk(all, most, run);
         p->index[p->n] = i;
         p->count[p->n++] = count;
         p->bytes *= count;
@@ -86,7 +74,7 @@ static bool write_on(const tg_draft *d, panel *p) {
         if (known == TG_NO_LOOP) {
             const int64_t most = tg_min(TG_PANEL_BYTES / p->bytes, tg_ceil_div(WRITE_BYTES, p->run));
             if (most < 2) break;
-            if (count > most) count = chunk_of(count, most * 2 / 3, p->run); /* see above */
+            if (count > most) count = tg_pass_chunk(count, most * 2 / 3, p->run); /* see above */
             p->bytes *= count;
         }
         p->index[p->n] = i;
@@ -108,56 +96,22 @@ static bool write_on(const tg_draft *d, panel *p) {
     return p->run >= LEAST_WRITE && p->bytes <= TG_PANEL_BYTES;
 }
 
-/* One of both passes: its loops, and which of the panel's each is. */
-typedef struct pass {
-    tg_loop *loop;
-    int32_t  n, of[MOST_LOOPS + 1];
-} pass;
-
-static void add(pass *t, int32_t of, int64_t n, int64_t dst, int64_t src) {
-    t->of[t->n] = of;
-    t->loop[t->n++] = (tg_loop){n, dst, src, TG_NO_LOOP};
-}
-
-/* Loops i and k change places. */
-static void swap(pass *t, int32_t i, int32_t k) {
-    const tg_loop l = t->loop[i];
-    const int32_t of = t->of[i];
-    t->loop[i] = t->loop[k];
-    t->of[i] = t->of[k];
-    t->loop[k] = l;
-    t->of[k] = of;
-}
-
-/* The longest loop from place `first` on comes there. */
-static void longest_first(pass *t, int32_t first) {
-    for (int32_t i = first + 1; i < t->n; i++)
-        if (t->loop[i].n > t->loop[first].n) swap(t, first, i);
-}
-
-/* Which loop of the pass is the panel's loop i? 0 if i is none: nothing is cut then, so nothing is counted. */
-static int32_t find(const pass *t, int32_t i) {
-    for (int32_t k = 0; k < t->n; k++)
-        if (t->of[k] == i) return k;
-    return 0;
-}
-
 /* Into the stage, `runs` or elements: columns, rows, the longest loop. False if there are no such. */
-static bool bring_in(pass *t, const tg_draft *d, const panel *p, bool runs) {
-    if (runs) add(t, TG_NO_LOOP, p->unit, 1, 1);
-    for (int32_t i = 0; i < p->n; i++) add(t, i, p->count[i], p->step[i], d->loop[p->index[i]].src);
+static bool bring_in(tg_pass *t, const tg_draft *d, const panel *p, bool runs) {
+    if (runs) tg_pass_add(t, TG_NO_LOOP, p->unit, 1, 1);
+    for (int32_t i = 0; i < p->n; i++) tg_pass_add(t, i, p->count[i], p->step[i], d->loop[p->index[i]].src);
     for (int32_t i = 1; i < t->n && !runs; i++)
-        if (t->loop[i].dst == p->unit) swap(t, 0, i);
+        if (t->loop[i].dst == p->unit) tg_pass_swap(t, 0, i);
     for (int32_t i = 2; i < t->n; i++)
-        if (t->loop[i].src == p->unit) swap(t, 1, i);
-    longest_first(t, 2);
+        if (t->loop[i].src == p->unit) tg_pass_swap(t, 1, i);
+    tg_pass_longest_first(t, 2);
     return t->n >= 2 && (runs || (t->loop[0].dst == p->unit && t->loop[1].src == p->unit));
 }
 
-static void leave_by_runs(pass *t, const tg_draft *d, const panel *p) {
-    add(t, p->in_run - 1, p->run, 1, 1);
-    for (int32_t i = p->in_run; i < p->n; i++) add(t, i, p->count[i], d->loop[p->index[i]].dst, p->step[i]);
-    longest_first(t, 1);
+static void leave_by_runs(tg_pass *t, const tg_draft *d, const panel *p) {
+    tg_pass_add(t, p->in_run - 1, p->run, 1, 1);
+    for (int32_t i = p->in_run; i < p->n; i++) tg_pass_add(t, i, p->count[i], d->loop[p->index[i]].dst, p->step[i]);
+    tg_pass_longest_first(t, 1);
 }
 
 /* Which loops of the panel columns and rows of the block count: the last one of its runs, and one other. False if more
@@ -173,23 +127,18 @@ static bool find_cuts(const tg_draft *d, const panel *p, int32_t *by_cols, int32
     return true;
 }
 
-static void set_block(tg_draft *d, const panel *p, const pass *in, const pass *out, int32_t by_cols, int32_t by_rows) {
+static void set_block(tg_draft *d, const panel *p, const tg_pass *in, const tg_pass *out, int32_t by_cols,
+                      int32_t by_rows) {
     tg_box *const box = d->box;
     box->block = (tg_block){.outer = 1, .rows = by_rows == TG_NO_LOOP ? 1 : p->count[by_rows],
                             .cols = by_cols == TG_NO_LOOP ? 1 : p->count[by_cols]};
     box->route = TG_ROUTE_PANEL;
     box->family = TG_FAMILY_TRANSPOSE;
     box->width = d->dst_width;
-    box->counted_in = tg_counted_loops(find(in, by_rows), find(in, by_cols));
-    box->counted_out = tg_counted_loops(find(out, by_rows), 0);
+    box->counted_in = tg_counted_loops(tg_pass_find(in, by_rows), tg_pass_find(in, by_cols));
+    box->counted_out = tg_counted_loops(tg_pass_find(out, by_rows), 0);
     for (int32_t i = 0; i < p->n; i++)
         tg_draft_take_chunks(d, p->index[i], p->count[i], i == by_cols ? TG_BLOCK_COLS : TG_BLOCK_ROWS);
-}
-
-/* Are there transposes of so many bytes? */
-static bool can_be_turned(int64_t bytes, uint32_t cpu) {
-    const bool uneven = bytes >= LEAST_UNEVEN && bytes <= MOST_UNEVEN && (cpu & TG_CPU_AVX512) != 0;
-    return uneven || tg_is_element(bytes);
 }
 
 /* All runs are of the same length, without padding, and stay as they are. From memory: in a third-level cache of a Zen
@@ -203,9 +152,9 @@ static bool can_be_panel(const tg_draft *d) {
 bool tg_draft_panel(tg_draft *d, uint64_t left) {
     const uint64_t taken = d->left;
     const int64_t  unit = tg_max(d->run, 1) * d->dst_width;
-    const bool     runs = !can_be_turned(unit, d->pair->cpu);
+    const bool     runs = !tg_can_be_turned(unit, d->pair->cpu);
     panel          p = {.unit = unit, .bytes = unit};
-    pass           in = {.loop = d->cols}, out = {.loop = d->rows};
+    tg_pass        in = {.loop = d->cols}, out = {.loop = d->rows};
     int32_t        by_cols, by_rows;
     if (!can_be_panel(d)) return false;
     d->left = left;

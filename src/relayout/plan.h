@@ -42,8 +42,8 @@ typedef enum tg_route {
     TG_ROUTE_NARROW,   /* converted to no more bytes, then transposed */
     TG_ROUTE_SCATTER,  /* moved together, converted, then moved apart: no neighbours in dst */
     TG_ROUTE_TILE,     /* runs of src gathered, unpacked, transposed, converted or packed, then runs of dst */
-    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it */
-    TG_ROUTE_PANEL,    /* moved or transposed into a larger stage, and by runs out of it (panel.c) */
+    TG_ROUTE_TWICE,    /* transposed into a stage, and once more out of it; or gathered, or scattered, on one side */
+    TG_ROUTE_PANEL,    /* moved or transposed into a larger stage, and by runs out of it (panel.c); or as twice */
     TG_ROUTE_BYTES,    /* packed elements, wherever they begin: spread to bytes, moved, joined; matrices of them (family
                         * packed): one mover */
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
@@ -173,10 +173,10 @@ static inline int64_t tg_twice_steps(const tg_loop *loop, int32_t i, uint8_t cou
 }
 
 /* Route twice: elements that the first transpose adds to each run of its columns, which are padding, so that the second
- * one's elements, which are as wide as several, are complete. */
+ * one's elements, which are as wide as several, are complete. Runs of several of these miss none. */
 static inline int64_t tg_missing_elements(const tg_nest *nest, const tg_box *box) {
     const int64_t unit = nest->width[box->mover] / nest->width[box->in];
-    return unit > 1 ? unit - nest->loop[box->first + box->nloops].n : 0;
+    return unit > 1 ? tg_max(unit - nest->loop[box->first + box->nloops].n, 0) : 0;
 }
 
 enum {

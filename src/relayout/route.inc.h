@@ -16,6 +16,8 @@
  *     transposed, short runs on both     transposed to lines of a long loop, and once more    twice
  *       sides; units with missing
  *       elements
+ *     elements apart on one side, and    gathered to lines and transposed, or back            twice, panel
+ *       turned
  *     transposed to short rows that go   lines gathered, with others of padding between them,   lines
  *       on behind padding                  transposed
  *     packed elements that begin inside  spread to bytes, moved, joined; matrices of them     bytes
@@ -147,6 +149,16 @@ static bool claim_lines(tg_draft *d) {
     return true;
 }
 
+/* Nor do stores into a stage wait long: short rows are put together there as they are in dst (512 KiB, a Granite
+ * Rapids, 163 moves of survey.py, together 1.03 times as fast, none less than 0.98; bytes [3,9,320,20,3] {4,3,2,1,0} to
+ * {1,3,0,2,4} 0.02 -> 0.08 of memcpy). */
+static void into_stage(tg_draft *d, int32_t i) {
+    tg_mover *const m = &d->plan->as.nest.mover[i];
+    if (d->plan->as.nest.family[i] != TG_FAMILY_TRANSPOSE || m->stream) return;
+    m->to_dst = (d->pair->cpu & TG_CPU_AVX512) != 0;
+    m->claims = (d->pair->cpu & TG_CPU_CLAIMS) != 0;
+}
+
 /* ---- routes ---- */
 
 static tg_route route_of(const tg_draft *d) {
@@ -185,6 +197,7 @@ static bool choose_tile_movers(tg_draft *d) {
         return false;
     }
     if (writes) return claim_lines(d);
+    into_stage(d, box->mover);
     return d->converts && !unpack ? find_convert(d, &box->out, p->dst_encoding, p->src_encoding, stream, false)
                                   : find_mover(d, &box->out, TG_FAMILY_ROWS, 1, stream, false);
 }
@@ -193,8 +206,9 @@ static bool choose_tile_movers(tg_draft *d) {
 static bool choose_two_movers(tg_draft *d) {
     const tg_plan_private *p = d->plan;
     tg_box                *box = d->box;
-    return find_mover(d, &box->in, d->first.family, d->first.width, false, p->far) &&
-           find_mover(d, &box->mover, d->second.family, d->second.width, p->stream_turned, false) && claim_lines(d);
+    if (!find_mover(d, &box->in, d->first.family, d->first.width, false, p->far)) return false;
+    into_stage(d, box->in);
+    return find_mover(d, &box->mover, d->second.family, d->second.width, p->stream_turned, false) && claim_lines(d);
 }
 
 /* Cells that follow each other on both sides are as good as runs: around the caches where those are. (A Zen 4, 8 MiB, x

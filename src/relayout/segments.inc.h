@@ -195,6 +195,13 @@ static bool pad_level(refinement *r, pad_walk *w, int32_t level, int64_t bound, 
     return done;
 }
 
+/* Positions of the last digit that are behind the last coordinate; 0 if it has them all. */
+static inline int64_t left_of(const dim *d) {
+    const tg_both_digit *const g = &d->dst->at[d->dst->n - 1];
+    const int64_t              used = d->dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
+    return used == 0 ? 0 : g->size - used;
+}
+
 /* How many positions of padding follow the last run of data in dst, if they do so without a gap; of such that are
  * `step` elements each. */
 TG_INLINE int64_t tail_of(const refinement *r, const dim *d, int64_t step) {
@@ -203,8 +210,7 @@ TG_INLINE int64_t tail_of(const refinement *r, const dim *d, int64_t step) {
     const tg_both_digit *g = &dst->at[dst->n - 1];
     const segment *const s = d->pads - 1;
     if (g->dst != step || s->nloops > 1 || (s->nloops == 1 && s->loop->dst != step * r->common.dst_unit)) return 0;
-    const int64_t used = dst->n > 1 ? tg_rem(d->size, g[-1].weight) : d->size;
-    const int64_t tail = used == 0 ? 0 : g->size - used;
+    const int64_t tail = left_of(d);
     return tail > MAX_TAIL / step ? 0 : tail;
 }
 
@@ -218,10 +224,21 @@ static bool add_tail(refinement *r, dim *d, int64_t tail, int64_t step) {
     return add_loop(r, s, tail, step, 0);
 }
 
+/* Elements of the runs that the last segment of a dimension is, if it is such that follow each other in dst: three
+ * pairs, whose rows take turns in src, at the beginning of a stick. */
+static int64_t run_in_run(const refinement *r, const dim *d) {
+    const segment *const s = d->pads - 1;
+    if (d->pads == d->data || s->nloops != 2) return 0;
+    const tg_loop *const runs = &s->loop[0], *const run = &s->loop[1];
+    const bool both = run->dst == r->common.dst_unit && run->src == r->common.src_unit;
+    return both && runs->dst == run->n * run->dst ? run->n : 0;
+}
+
 /* Padding in steps of several elements, which are as long as some element is, may be behind wide ones. */
 static void note_wide_steps(refinement *r, const dim *d) {
     enum { LEAST_BITS = 16, MOST_BITS = 128 };
-    const int64_t step = d->dst->n > 0 ? d->dst->at[d->dst->n - 1].dst : 0;
+    int64_t step = d->dst->n > 0 ? d->dst->at[d->dst->n - 1].dst : 0;
+    if (step == 1) step = run_in_run(r, d);
     if (step < 2 || step > MOST_BITS) return;
     const int64_t bits = step * r->plan->dst_bits;
     if (bits >= LEAST_BITS && bits <= MOST_BITS && (bits & (bits - 1)) == 0) r->wide_step = (int32_t)step;

@@ -10,8 +10,9 @@
  *           The first or the last step falls away where the transpose can do it (route.inc.h). Where a few elements are
  *           neighbours on both sides, as two rows of column-major float32 in T(8,128)(2,1) of bfloat16, such a unit
  *           is what is transposed
- * twice     transposed to lines of the stage, and from these once more (twice.c), or by runs (panel.c); or to units
- *           that are complete there, and then these, or units first and then their elements (twice_units.c) */
+ * twice     transposed to lines of the stage, and from these once more (twice.c), or by runs (panel.c); or gathered to
+ *           lines, or scattered from such (apart.c); or to units that are complete there, and then these, or units
+ * first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -414,9 +415,11 @@ void tg_twice_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *
     int64_t        run = p->as.nest.width[box->in], at[TG_BOX_LOOPS] = {0}, n = 1;
     for (int32_t k = 0; k < box->ncols; k++) /* each time another loop may go on */
         for (int32_t i = 0; i < box->ncols; i++) {
-            if (in_run[i] || loop[i].src != run) continue;
+            if (in_run[i] || tg_magnitude(loop[i].src) >= run + TG_LINE_BYTES) continue;
+            const int64_t reach = (loop[i].n - 1) * loop[i].src;
             in_run[i] = true;
-            run *= loop[i].n;
+            run += tg_magnitude(reach);
+            src += tg_min(reach, 0);
         }
     for (int32_t i = 0; i < box->ncols; i++) n *= in_run[i] ? 1 : loop[i].n;
     for (; n > 0; n--) {

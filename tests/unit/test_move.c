@@ -247,6 +247,12 @@ static void check_gathers(int32_t width) {
         {"scatter to every second one", STRIDED, {2, 3, 331, 2222, 700, 2, 993, 331, 1, 0, NULL, 0, 0}},
         {"scatter to every third one", STRIDED, {1, 2, 640, 0, 1920, 3, 0, 640, 1, 0, NULL, 0, 0}},
         {"scatter backwards", STRIDED, {1, 2, 333, 0, 2000, 5, 0, 400, -1, 0, NULL, 0, 0}},
+        {"short rows of every second one", STRIDED, {2, 20, 13, 400, 17, 1, 900, 31, 2, 0, NULL, 0, 0}},
+        {"short rows of every third one, backwards", STRIDED, {1, 30, 15, 0, 15, 1, 0, 50, -3, 0, NULL, 0, 0}},
+        {"rows of nearly a vector", STRIDED, {3, 20, 64 / width - 1, 1300, 65, 1, 7000, 333, 5, 0, NULL, 0, 0}},
+        {"scatter of short rows", STRIDED, {2, 20, 13, 900, 31, 2, 400, 17, 1, 0, NULL, 0, 0}},
+        {"scatter of short rows, backwards", STRIDED, {1, 30, 15, 0, 50, 3, 0, 15, -1, 0, NULL, 0, 0}},
+        {"scatter of nearly a vector", STRIDED, {3, 20, 64 / width - 1, 7000, 333, 5, 1300, 65, 1, 0, NULL, 0, 0}},
         {"both odd", STRIDED, {3, 5, 31, 1, 93 * 3, 3, 7, 11, -5, 0, NULL, 0, 0}},
         {"backwards", STRIDED, {1, 3, 31, 0, 31, 1, 0, 31, -1, 0, NULL, 0, 0}},
     };

@@ -40,10 +40,16 @@ static void test_wide_tails(void **state) {
         {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(8,128)(2,1)}", 0},
         {"bf16[3,34,72]", "bf16[3,34,72]{1,2,0:T(2,8,128)(2,1)}", 72 * 256}, /* and of another dimension */
         {"bf16[3,34,77]", "bf16[3,34,77]{1,2,0:T(2,8,128)(2,1)}", 80 * 256 + 3 * (376 + 512)},
-        {"f16[300,12]{0,1}", "f16[300,12]{1,0:T(8,16)(4,1)}", 128}, /* the last tile lacks a half */
-        {"bf16[1,200]", "bf16[1,200]{0,1:T(8,128)(2,1)}", 100 * 508}, /* single ones have none */
-        {"bf16[7,1000]{0,1}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 500 * 484}, /* no pairs in src */
+        {"f16[300,12]{0,1}", "f16[300,12]{1,0:T(8,16)(4,1)}", 128},                /* the last tile lacks a half */
+        {"bf16[1,200]", "bf16[1,200]{0,1:T(8,128)(2,1)}", 100 * 508},              /* single ones have none */
+        {"bf16[7,1000]{0,1}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 500 * 484},       /* no pairs in src */
         {"bf16[7,1000]{0,1:T(4,128)(2,1)}", "bf16[7,1000]{0,1:T(8,128)(2,1)}", 0}, /* they are one run */
+        {"f16[6,300]{1,0:T(8,16)(2,1)}", "f16[6,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16", 0},
+        {"f16[70,300]{1,0:T(8,16)(2,1)}", "f16[70,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16", 0},
+        {"f16[5,300]{1,0:T(8,16)(2,1)}", "f16[5,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16", 0}, /* of one */
+        {"f16[24,300]{1,0:T(8,16)(2,1)}", "f16[24,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16",
+         300 * 80},                                                                     /* tiles */
+        {"bf16[6,300]{1,0:T(8,16)(2,1)}", "bf16[6,300]{0,1:T(8,9)}", 304 * 6 + 4 * 12}, /* behind three pairs, three */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const tg_layout dst = layout_of(cases[i].dst), src = layout_of(cases[i].src);

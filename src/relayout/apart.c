@@ -1,0 +1,236 @@
+/* Elements that lie apart on one side, every second or third of a line, and are turned on the way: through a stage.
+ *
+ * Whole vectors of them are moved along the loop where they are neighbours on the other side (kernels/strided.c). Where
+ * that is another loop, each element would be a load and a store. But lines of them can be gathered, and what lies in
+ * the stage then is turned, or copied, as if src had no gaps:
+ *
+ *     f16[1928,136] strides=[3,5785]          rows r, 6 bytes from element to element
+ *     to the stage, lines of r                128 of them, one for each column c
+ *     to {1,0:T(8,128)(2,1)}                  pairs of r, along c: a transpose of elements of 4 bytes
+ *
+ * Back, elements are turned into the stage, and its lines are scattered. That is what route twice (twice.c) does, with
+ * a gather, or a scatter, for one of its transposes. */
+#include "relayout/pass.h"
+
+enum {
+    LINE_BYTES = 256, /* of a line in the stage, about, if it has so many */
+    RUN_BYTES = 256,  /* of a run on the other side */
+    LEAST_LINE = 12, /* elements */
+    VECTOR = 64,
+    WINDOW = 16,      /* vectors in which the elements of one lie, at most */
+    MOST_LOOPS = TG_TILE_LOOPS - 1
+};
+
+/* The loops of a stage: those of its lines, innermost first, then the others. */
+typedef struct apart {
+    bool    on_src; /* lines lie apart in src, and runs are dst's; or the other way round */
+    int32_t n, in_line;
+    int32_t index[MOST_LOOPS]; /* in the draft */
+    int64_t count[MOST_LOOPS], step[MOST_LOOPS]; /* in the stage, bytes */
+    int64_t line, pitch, lines;
+} apart;
+
+static int32_t place_of(const apart *a, int32_t index) {
+    for (int32_t i = 0; i < a->n; i++)
+        if (a->index[i] == index) return i;
+    return TG_NO_LOOP;
+}
+
+static bool is_cut(const tg_draft *d, const apart *a, int32_t i) { return a->count[i] < d->loop[a->index[i]].n; }
+
+static int64_t step_of(const tg_draft *d, int32_t i, bool src) { return src ? d->loop[i].src : d->loop[i].dst; }
+
+static int32_t find(const tg_draft *d, bool src, int64_t step) {
+    return src ? tg_draft_find_src(d, step) : tg_draft_find_dst(d, step);
+}
+
+static void add(apart *a, int32_t index, int64_t count, int64_t step) {
+    a->index[a->n] = index;
+    a->count[a->n] = count;
+    a->step[a->n++] = step;
+}
+
+/* The loop of the smallest step on a side where there are no neighbours, if that is near enough for vectors. */
+static int32_t find_near(const tg_draft *d, bool src) {
+    const int64_t width = d->dst_width;
+    int32_t       best = TG_NO_LOOP;
+    for (uint64_t left = d->left; left != 0; left &= left - 1) {
+        const int32_t i = __builtin_ctzll(left);
+        const int64_t step = tg_magnitude(step_of(d, i, src));
+        if (step <= width) return TG_NO_LOOP;
+        if (best == TG_NO_LOOP || step < tg_magnitude(step_of(d, best, src))) best = i;
+    }
+    if (best == TG_NO_LOOP) return best;
+    const int64_t step = tg_magnitude(step_of(d, best, src));
+    return step <= TG_NEAR_STEP && step * (VECTOR / width) <= WINDOW * VECTOR ? best : TG_NO_LOOP;
+}
+
+/* From the near loop on, those that go on where the ones before end. */
+static bool take_line(const tg_draft *d, apart *a) {
+    const int64_t width = d->dst_width;
+    int32_t       i = find_near(d, a->on_src);
+    if (i == TG_NO_LOOP) return false;
+    const int64_t step = step_of(d, i, a->on_src);
+    int64_t       elements = 1;
+    while (i != TG_NO_LOOP && elements * width < LINE_BYTES) {
+        if (a->n == MOST_LOOPS - 1) return false;
+        const int64_t all = d->loop[i].n, most = LINE_BYTES / width / elements;
+        const int64_t count = all <= most + most / 2 ? all : tg_pass_chunk(all, most, elements * width);
+        add(a, i, count, elements * width);
+        elements *= count;
+        if (count < all) break;
+        i = find(d, a->on_src, elements * step);
+    }
+    a->in_line = a->n;
+    a->line = elements * width;
+    a->pitch = a->line <= VECTOR ? a->line : (tg_ceil_div(a->line, TG_LINE_BYTES) | 1) * TG_LINE_BYTES;
+    return elements >= LEAST_LINE;
+}
+
+/* The loops of a run on the other side; those that lines have are in the stage already. */
+static bool take_run(const tg_draft *d, apart *a, int64_t room) {
+    int64_t run = d->dst_width;
+    a->lines = 1;
+    for (;;) {
+        const int32_t i = find(d, !a->on_src, run);
+        if (i == TG_NO_LOOP) break;
+        const int32_t known = place_of(a, i);
+        int64_t       count = known == TG_NO_LOOP ? d->loop[i].n : a->count[known];
+        if (known == TG_NO_LOOP) {
+            const int64_t most = tg_min(room / (a->pitch * a->lines), tg_ceil_div(RUN_BYTES, run));
+            if (most < 2 || a->n == MOST_LOOPS) break;
+            if (count > most) count = tg_pass_chunk(count, most, run);
+            add(a, i, count, a->pitch * a->lines);
+            a->lines *= count;
+        } else if (known == 0 && run == d->dst_width && count * run >= tg_min(VECTOR, LEAST_LINE * d->dst_width)) {
+            return false; /* neighbours here: no stage is needed */
+        }
+        run *= count;
+        if (count < d->loop[i].n || run >= RUN_BYTES) break;
+    }
+    return run > d->dst_width && a->lines > 1;
+}
+
+/* ---- the passes ---- */
+
+/* Along the lines: a gather, or a scatter. */
+static void pass_lines(tg_pass *t, const tg_draft *d, const apart *a) {
+    const int64_t width = d->dst_width, step = step_of(d, a->index[0], a->on_src);
+    tg_pass_add(t, a->in_line - 1, a->line / width, a->on_src ? width : step, a->on_src ? step : width);
+    for (int32_t i = a->in_line; i < a->n; i++) {
+        const tg_loop *const l = &d->loop[a->index[i]];
+        tg_pass_add(t, i, a->count[i], a->on_src ? a->step[i] : l->dst, a->on_src ? l->src : a->step[i]);
+    }
+    tg_pass_longest_first(t, 1);
+}
+
+static int32_t find_in(const tg_pass *t, int64_t dst, int64_t src) {
+    for (int32_t i = 0; i < t->n; i++)
+        if ((dst == 0 || t->loop[i].dst == dst) && (src == 0 || t->loop[i].src == src)) return i;
+    return TG_NO_LOOP;
+}
+
+/* Loops that both sides walk like one become one; false if there are none left. */
+static bool fuse(tg_pass *t, const tg_draft *d, const apart *a) {
+    for (int32_t i = 0; i < t->n; i++)
+        for (int32_t k = 0; k < t->n; k++) {
+            const tg_loop *const in = &t->loop[i], *const out = &t->loop[k];
+            if (i == k || is_cut(d, a, t->of[i]) || in->n * in->dst != out->dst || in->n * in->src != out->src)
+                continue;
+            t->loop[i].n *= out->n;
+            t->of[i] = t->of[k];
+            tg_pass_swap(t, k, t->n - 1);
+            t->n--;
+            return true;
+        }
+    return false;
+}
+
+static void put_first(tg_pass *t, int64_t bytes) {
+    tg_pass_add(t, TG_NO_LOOP, bytes, 1, 1);
+    tg_pass_swap(t, 0, t->n - 1);
+    tg_pass_longest_first(t, 1);
+}
+
+/* Between the stage and the side that has neighbours: a transpose of what stays together, or copies. */
+static bool pass_runs(tg_pass *t, tg_turn *turn, const tg_draft *d, const apart *a) {
+    const int64_t width = d->dst_width;
+    for (int32_t i = 0; i < a->n; i++) {
+        const tg_loop *const l = &d->loop[a->index[i]];
+        tg_pass_add(t, i, a->count[i], a->on_src ? l->dst : a->step[i], a->on_src ? a->step[i] : l->src);
+    }
+    while (fuse(t, d, a)) {}
+    int64_t       unit = width;
+    const int32_t run = find_in(t, width, width);
+    if (run != TG_NO_LOOP) {
+        unit *= t->loop[run].n;
+        const bool cut = is_cut(d, a, t->of[run]);
+        if (cut || !tg_can_be_turned(unit, d->pair->cpu)) {
+            t->loop[run] = (tg_loop){unit, 1, 1, TG_NO_LOOP};
+            tg_pass_swap(t, 0, run);
+            tg_pass_longest_first(t, 1);
+            *turn = (tg_turn){TG_FAMILY_ROWS, 1};
+            return unit >= TG_RUN_BYTES / 2;
+        }
+        tg_pass_swap(t, run, t->n - 1);
+        t->n--;
+    }
+    const int32_t cols = find_in(t, unit, 0), rows = find_in(t, 0, unit);
+    if (cols == TG_NO_LOOP || rows == TG_NO_LOOP) {
+        put_first(t, unit);
+        *turn = (tg_turn){TG_FAMILY_ROWS, 1};
+        return unit >= TG_RUN_BYTES / 2;
+    }
+    tg_pass_swap(t, 0, cols);
+    tg_pass_swap(t, 1, rows == 0 ? cols : rows);
+    tg_pass_longest_first(t, 2);
+    *turn = (tg_turn){TG_FAMILY_TRANSPOSE, (int32_t)unit};
+    return true;
+}
+
+static void set_block(tg_draft *d, const apart *a, const tg_pass *in, const tg_pass *out, bool panel) {
+    tg_box *const box = d->box;
+    const int32_t last = a->in_line - 1, by_cols = is_cut(d, a, last) ? last : TG_NO_LOOP,
+                  by_rows = a->n > a->in_line && is_cut(d, a, a->n - 1) ? a->n - 1 : TG_NO_LOOP;
+    box->block = (tg_block){.outer = 1, .rows = by_rows == TG_NO_LOOP ? 1 : a->count[by_rows],
+                            .cols = by_cols == TG_NO_LOOP ? 1 : a->count[by_cols]};
+    box->route = panel ? TG_ROUTE_PANEL : TG_ROUTE_TWICE;
+    box->family = TG_FAMILY_TRANSPOSE;
+    box->width = d->dst_width;
+    box->counted_in = tg_counted_loops(tg_pass_find(in, by_rows), tg_pass_find(in, by_cols));
+    box->counted_out = tg_counted_loops(tg_pass_find(out, by_rows), tg_pass_find(out, by_cols));
+    for (int32_t i = 0; i < a->n; i++)
+        tg_draft_take_chunks(d, a->index[i], a->count[i], i == by_cols ? TG_BLOCK_COLS : TG_BLOCK_ROWS);
+}
+
+/* Is that better than single elements along three loops? Where these leave runs short, of one and two bytes because
+ * there is a fourth one; of four, also runs of a stick. (A Granite Rapids, x memcpy, 512 KiB: f16[1928,136]
+ * strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768] strides=[65537,2] to {0,1} 0.22 -> 0.44; 8 MiB: bytes
+ * [39569,212] of T(8,128)(4,1) to strides=[3,118771] 0.17 -> 0.44, but f32[7488,280] strides=[560,2] to {0,1} 0.73 ->
+ * 0.52; 256 MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) */
+static bool pays(const tg_draft *d, const apart *a) {
+    enum { WORD = 4, SHORT_RUN = 32 }; /* bytes */
+    const int64_t width = d->dst_width, run = d->loop[find(d, !a->on_src, width)].n * width;
+    if (width == WORD) return run <= TG_STICK_BYTES;
+    return run < SHORT_RUN && (width > WORD || a->n > 3);
+}
+
+static bool draft(tg_draft *d, bool on_src) {
+    const bool    panel = tg_turns_around(d->plan);
+    const tg_turn lines = {TG_FAMILY_STRIDED, d->dst_width};
+    apart         a = {.on_src = on_src};
+    tg_pass       in = {.loop = d->cols}, out = {.loop = d->rows};
+    if (!take_line(d, &a) || !take_run(d, &a, panel ? TG_PANEL_BYTES : TG_TWICE_BYTES) || !pays(d, &a)) return false;
+    pass_lines(on_src ? &in : &out, d, &a);
+    if (!pass_runs(on_src ? &out : &in, on_src ? &d->second : &d->first, d, &a)) return false;
+    *(on_src ? &d->first : &d->second) = lines;
+    d->ncols = in.n;
+    d->nrows = out.n;
+    set_block(d, &a, &in, &out, panel);
+    return true;
+}
+
+bool tg_draft_apart(tg_draft *d) {
+    if ((d->pair->cpu & TG_CPU_AVX512) == 0 || d->converts || d->tail > 0) return false;
+    return d->dst_width > 0 && d->src_width > 0 && d->dst_width <= 8 && (draft(d, true) || draft(d, false));
+}

@@ -1,0 +1,115 @@
+/* Elements that are apart on one side and go through a stage (relayout/apart.c): which moves are such, and that all of
+ * their bytes are right. */
+#include "checked_move.h"
+#include "layouts.h"
+
+typedef enum side { NEITHER, OF_SRC, OF_DST } side;
+
+static const char *const names[] = {"no stage", "lines of src", "lines of dst"};
+
+/* On which side does a mover of family strided take what goes through a stage? `memory_bytes`: from there on src comes
+ * from memory. */
+static side side_of(const tg_layout *d, const tg_layout *s, int64_t memory_bytes, uint32_t without) {
+    const tg_plan_params params = {.dst = d, .src = s, .without = without};
+    tg_tuning            t = tg_default_tuning;
+    tg_plan              p;
+    if (memory_bytes == 0) t.far_bytes = t.stream_bytes = 0;
+    t.memory_bytes = memory_bytes;
+    assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+    const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+    const tg_box  *box = nest->box;
+    if (tg_plan_see(&p)->way != TG_WAY_NEST) return NEITHER;
+    if (box->route != (memory_bytes == 0 ? TG_ROUTE_PANEL : TG_ROUTE_TWICE)) return NEITHER;
+    const side which = nest->family[box->in] == TG_FAMILY_STRIDED      ? OF_SRC
+                       : nest->family[box->mover] == TG_FAMILY_STRIDED ? OF_DST
+                                                                       : NEITHER;
+    const tg_loop *in = &nest->loop[box->first + box->nloops];
+    int64_t        reach = nest->width[box->in];
+    for (int32_t i = 0; i < box->ncols; i++) reach += (in[i].n - 1) * in[i].dst;
+    assert_true(reach <= (memory_bytes == 0 ? TG_PANEL_BYTES : TG_TWICE_BYTES));
+    assert_int_equal(tg_missing_elements(nest, box), 0);
+    return which;
+}
+
+static void check(const tg_layout *d, const tg_layout *s) {
+    check_move(d, s);
+    check_far(d, s);
+}
+
+static void test_chosen(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        side        which;
+    } moves[] = {
+        {"f16[200,150] strides=[3,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", OF_SRC}, /* pairs of dst */
+        {"f16[200,150] strides=[1,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", NEITHER},
+        {"f16[200,40] strides=[3,601]", "f16[200,40]{1,0:T(8,128)(2,1)}", NEITHER}, /* three loops have all */
+        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[3,601]", OF_DST},
+        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[17,3401]", NEITHER}, /* 64 are more than 16 vectors */
+        {"f32[4,500] strides=[1001,2]", "f32[4,500]{0,1}", OF_SRC},
+        {"f32[4,500] strides=[1001,9]", "f32[4,500]{0,1}", NEITHER}, /* further apart than vectors are for */
+        {"f32[40,500] strides=[1001,2]", "f32[40,500]{0,1}", NEITHER}, /* runs of 160 bytes */
+        {"f32[4,500]{0,1}", "f32[4,500] strides=[1001,2]", OF_DST},
+        {"f32[4,9] strides=[19,2]", "f32[4,9]{0,1}", NEITHER}, /* short lines */
+        {"f32[4,500] strides=[-1001,-2] offset=4001", "f32[4,500]{0,1}", OF_SRC},
+        {"f64[3,60,20] strides=[20000,3,200]", "f64[3,60,20]{0,2,1}", OF_SRC},
+        {"f64[9,60,20] strides=[20000,3,200]", "f64[9,60,20]{0,2,1}", NEITHER},
+        {"f32[4,500] strides=[1001,2]", "f32[4,500]{1,0}", NEITHER}, /* along the same loop */
+        {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC}, /* lines of 48 bytes */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+        const bool      vectors = (tg_cpu_features() & TG_CPU_AVX512) != 0;
+        for (int64_t memory = 0; memory >= 0; memory = memory == 0 ? INT64_MAX : -1) {
+            const side which = side_of(&d, &s, memory, 0), want = vectors ? moves[i].which : NEITHER;
+            if (which != want)
+                fail_msg("%s to %s: %s, not %s", moves[i].src, moves[i].dst, names[which], names[want]);
+        }
+        if (vectors) assert_int_equal(side_of(&d, &s, INT64_MAX, TG_CPU_AVX512), NEITHER);
+        check(&d, &s);
+    }
+}
+
+/* Any strides on one side, near ones among them, and any order of dimensions on the other one. */
+static void test_random(void **state) {
+    (void)state;
+    enum { MOVES = 300, LEAST = 20 };
+    static const char *const types[] = {"u8", "f16", "f32", "f64"};
+    int                      taken[3] = {0};
+    for (int k = 0; k < MOVES; k++) {
+        int64_t    shape[4], step = 2 + random_below(3), stride[4], end = 0;
+        int        at[4] = {0, 1, 2, 3}, order[4] = {0, 1, 2, 3};
+        char       head[80], apart[160], dense_text[120];
+        const bool back = random_below(4) == 0;
+        move_seed = random_state;
+        for (int i = 0; i < 4; i++) shape[i] = 1 + random_below(random_below(2) == 0 ? 5 : 30);
+        for (int i = 3; i > 0; i--) {
+            const int j = (int)random_below(i + 1), t = at[i], m = (int)random_below(i + 1), u = order[i];
+            at[i] = at[j], at[j] = t, order[i] = order[m], order[m] = u;
+        }
+        for (int i = 0; i < 4; i++) {
+            stride[at[i]] = back ? -step : step;
+            end += (shape[at[i]] - 1) * step;
+            step = step * shape[at[i]] + (random_below(3) == 0 ? random_below(9) : 0);
+        }
+        (void)snprintf(head, sizeof head, "%s[%d,%d,%d,%d]", types[k % 4], (int)shape[0], (int)shape[1], (int)shape[2],
+                       (int)shape[3]);
+        (void)snprintf(apart, sizeof apart, "%s strides=[%d,%d,%d,%d] offset=%d", head, (int)stride[0], (int)stride[1],
+                       (int)stride[2], (int)stride[3], back ? (int)end : 0);
+        (void)snprintf(dense_text, sizeof dense_text, "%s{%d,%d,%d,%d%s}", head, order[0], order[1], order[2], order[3],
+                       random_below(3) == 0 ? ":T(4,16)(2,1)" : "");
+        const tg_layout a = layout_of(apart), b = layout_of(dense_text);
+        taken[side_of(&b, &a, INT64_MAX, 0)]++;
+        if (!back) taken[side_of(&a, &b, INT64_MAX, 0)]++;
+        check(&b, &a);
+        check(&a, &b);
+    }
+    if ((tg_cpu_features() & TG_CPU_AVX512) != 0) assert_true(taken[OF_SRC] >= LEAST && taken[OF_DST] >= LEAST / 2);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_random)};
+    random_state = 20261129;
+    return cmocka_run_group_tests_name("apart", tests, NULL, NULL);
+}
