@@ -54,11 +54,11 @@
  * Rows that follow each other, of less than a stick, or around the caches of a few sticks and less than one, are
  * written as a whole (narrow.inc.h; with vectors of 64 bytes, rows of up to 32 bytes out of what takes turns, and lines
  * of less than 16 bytes are read as a whole: few_avx512.inc.h). With AVX-512 lines of less than a cache line go by
- * strips, into the second-level cache and around the caches (short_avx512.inc.h); into that cache short runs of few
- * columns go by windows (windows_avx512.inc.h), and rows of less than a stick that lie apart, or go on in other
- * matrices, piece by piece to where they belong (gapped_avx512.inc.h), and rows that crowd each other in the
- * first-level cache, and begin inside of lines, are made in a stage (cramped_avx512.inc.h). Small matrices are turned
- * several at once (cells.c).
+ * strips, into the second-level cache and around the caches (short_avx512.inc.h); into that cache few columns of long
+ * lines go lane by lane (few_lanes.c), short runs of them by windows (windows_avx512.inc.h), and rows of less than a
+ * stick that lie apart, or go on in other matrices, piece by piece to where they belong (gapped_avx512.inc.h), and rows
+ * that crowd each other in the first-level cache, and begin inside of lines, are made in a stage
+ * (cramped_avx512.inc.h). Small matrices are turned several at once (cells.c).
  *
  * Rows that take turns, element by element, have loops of their own (interleave.inc.h), also if some of them are
  * missing (missing.inc.h). Several blocks that are one run of dst inside of lines go together

@@ -462,6 +462,7 @@ TG_INLINE const uint8_t *V(run_block)(int width, const tg_mover *m, uint8_t *d, 
         return NULL;
     }
 #if VEC == 64
+    if (tg_turn_few_lanes(m, d, s, b)) return NULL;
     if (moved_windows(width, m, d, s, b) || moved_short(width, m, d, s, b)) return NULL;
     if (moved_apart(width, m, d, s, b) || joined(width, m, d, s, b)) return NULL;
     if (moved_cramped(width, m, d, s, b)) return NULL;

@@ -400,6 +400,7 @@ static const uint8_t *transpose_uneven(const tg_mover *m, uint8_t *d, const uint
         tg_turn_small_matrices(m, d, s, b);
         return NULL;
     }
+    if (tg_turn_few_lanes(m, d, s, b)) return NULL;
     const uneven u = uneven_of(m);
     matrix       a;
     loops_of(&a, u.width, d, s, b);

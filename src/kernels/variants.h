@@ -20,6 +20,9 @@ tg_block_move *tg_bands_for(uint32_t cpu, int32_t bits);
 
 /* With AVX-512: those of tg_has_small_matrices. */
 void tg_turn_small_matrices(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
+/* Few columns, or few rows, of elements of up to 15 bytes, where all rows, or all lines, are one run (few_lanes.c).
+ * False if a block is not such. */
+bool tg_turn_few_lanes(const tg_mover *mover, uint8_t *dst, const uint8_t *src, const tg_block *block);
 
 /* Transposes of 1, 2, 4, 8 and 16 bytes with vectors of so many, and those of listed tiles; on x86-64. */
 enum { TG_TRANSPOSES = 5 };

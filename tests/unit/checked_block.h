@@ -174,7 +174,6 @@ static void check(family f, int32_t width, tg_block b, int64_t align) {
             m.few_pieces = random_below(2) == 0;
             m.apart = random_below(4) != 0;
             if (m.sparing && (!m.stream || !m.far)) continue; /* only then it matters */
-            if (m.to_dst && m.far && !m.stream) continue;
             assert_int_equal(m.dst_width, size);
             check_mover(&m, &b, align);
         }

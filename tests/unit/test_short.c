@@ -163,11 +163,36 @@ static void test_narrow(void **state) {
     for (int32_t width = 1; width <= 16; width *= 2) check_narrow(width);
 }
 
+/* Elements of any width out of 4 to 17 lines that follow each other in dst, or to as many rows that do in src, of less
+ * and more than a lane of 16 bytes. */
+static void check_few_lanes(int32_t width, int64_t lines) {
+    const int64_t lane = 16 / width, counts[] = {1, lane, lane + 1, 2 * lane, 5 * lane - 1, 100 + random_below(9)};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
+        const int64_t n = counts[i], gap = random_below(3), all = n * lines;
+        const named   blocks[] = {
+            {"lines", TRANSPOSE, {3, n, lines, all, lines, 1, all, 1, n, 0, NULL, 0, 0}},
+            {"lines apart", TRANSPOSE, {2, n, lines, all + gap, lines, 1, n + gap, 1, 3 * n + 7, 0, NULL, 0, 0}},
+            {"lines backwards", TRANSPOSE, {2, n, lines, all, lines, 1, n, 1, -2 * n - 3, 0, NULL, 0, 0}},
+            {"rows", TRANSPOSE, {3, lines, n, all, n, 1, all, 1, lines, 0, NULL, 0, 0}},
+            {"rows apart", TRANSPOSE, {2, lines, n, n + gap, 3 * n + 7, 1, all + gap, 1, lines, 0, NULL, 0, 0}},
+            {"rows backwards", TRANSPOSE, {2, lines, n, -n, 3 * n, 1, all, 1, lines, 0, NULL, 0, 0}},
+        };
+        for (size_t k = 0; k < sizeof blocks / sizeof blocks[0]; k++)
+            check(TRANSPOSE, width, scaled(&blocks[k], width), 1);
+    }
+}
+
+static void test_few_lanes(void **state) {
+    (void)state;
+    for (int32_t width = 1; width <= 16; width++)
+        for (int64_t lines = 4; lines <= 17; lines++) check_few_lanes(width, lines);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_short_rows), cmocka_unit_test(test_units),  cmocka_unit_test(test_some_turns),
         cmocka_unit_test(test_turns),      cmocka_unit_test(test_narrow),
-        cmocka_unit_test(test_small),
+        cmocka_unit_test(test_small),      cmocka_unit_test(test_few_lanes),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
