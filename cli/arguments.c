@@ -154,6 +154,9 @@ static int take_option(reader *r) {
         if (r->at + 1 >= r->argc)
             return cli_fail(CLI_USAGE, r->command->name, "--%s needs %s after it", option.name, option.value);
         value = r->argv[++r->at];
+        if (strncmp(value, "--", 2) == 0)
+            return cli_fail(CLI_USAGE, r->command->name, "--%s needs %s after it, not %s", option.name, option.value,
+                            value);
     }
     if (value != NULL && r->out->option[i] != NULL) /* a switch that is there twice says nothing else */
         return cli_fail(CLI_USAGE, r->command->name, "--%s is given twice: '%s' and '%s'", option.name,

@@ -70,8 +70,21 @@ static int run_help(int argc, char **argv) {
     return CLI_OK;
 }
 
+static int print_version(void) {
+    printf("tegula %s\n", tg_version());
+    return CLI_OK;
+}
+
+/* Not an option of the commands: beginnings of --verify stay its alone. */
+static bool asks_version(int argc, char **argv) {
+    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--version") == 0) return true;
+    return false;
+}
+
 static int run_command(const cli_command *command, int argc, char **argv) {
     cli_args  args;
+    if (asks_version(argc, argv)) return print_version();
     const int status = cli_parse_arguments(&args, command, argc, argv);
     if (status != CLI_OK) return status;
     if (!args.help) return command->run(&args);
@@ -91,10 +104,7 @@ static int run(int argc, char **argv) {
         return CLI_USAGE;
     }
     if (is_one_of(argv[1], "--help", "-h")) return run_help(0, NULL);
-    if (is_one_of(argv[1], "--version", "-V")) {
-        printf("tegula %s\n", tg_version());
-        return CLI_OK;
-    }
+    if (is_one_of(argv[1], "--version", "-V")) return print_version();
     if (strcmp(argv[1], "help") == 0) return run_help(argc - 2, argv + 2);
     if (argv[1][0] == '-') return cli_fail(CLI_USAGE, argv[1], "the command comes first: tegula COMMAND ...");
     const cli_command *command = find_command(argv[1]);
