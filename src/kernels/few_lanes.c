@@ -31,9 +31,11 @@ TG_BEGIN_AVX512
 
 enum { LANE = 16, FOUR = 4, MOST_VECTORS = 4, MOST_LINES = MOST_VECTORS * FOUR };
 
+/* How some vectors are taken out of as many: where each byte of one is in that from which it comes, and which bytes
+ * come from each of them. */
 typedef struct few_lanes {
-    __m512i place[MOST_VECTORS]; /* of the bytes of a vector of rows, in those that they are taken from */
-    __mmask64 part[MOST_VECTORS][MOST_VECTORS]; /* those of it that are taken from each of these */
+    __m512i   place[MOST_VECTORS];
+    __mmask64 part[MOST_VECTORS][MOST_VECTORS];
 } few_lanes;
 
 /* x / by and the rest, of 16 bits; x * by is less than 65536. */
@@ -117,10 +119,10 @@ TG_NO_CHECKS TG_INLINE void turn_few_lanes(int vectors, int64_t width, uint8_t *
     }
 }
 
-#  define DEFINE_FEW_LANES(vectors)                                                                                 \
-      TG_NO_CHECKS TG_OUTLINE void few_lanes_##vectors(int64_t width, uint8_t *d, const uint8_t *s,    \
-                                                       const tg_block *b) {                                         \
-          turn_few_lanes(vectors, width, d, s, b);                                                          \
+#  define DEFINE_FEW_LANES(vectors)                                                                 \
+      TG_NO_CHECKS TG_OUTLINE void few_lanes_##vectors(int64_t width, uint8_t *d, const uint8_t *s, \
+                                                       const tg_block *b) {                         \
+          turn_few_lanes(vectors, width, d, s, b);                                                  \
       }
 DEFINE_FEW_LANES(2)
 DEFINE_FEW_LANES(3)
@@ -196,10 +198,10 @@ TG_NO_CHECKS TG_INLINE void turn_back(int vectors, int64_t width, uint8_t *d, co
     }
 }
 
-#  define DEFINE_BACK(vectors)                                                                                      \
-      TG_NO_CHECKS TG_OUTLINE void back_##vectors(int64_t width, uint8_t *d, const uint8_t *s,         \
-                                                  const tg_block *b) {                                              \
-          turn_back(vectors, width, d, s, b);                                                               \
+#  define DEFINE_BACK(vectors)                                                                 \
+      TG_NO_CHECKS TG_OUTLINE void back_##vectors(int64_t width, uint8_t *d, const uint8_t *s, \
+                                                  const tg_block *b) {                         \
+          turn_back(vectors, width, d, s, b);                                                  \
       }
 DEFINE_BACK(2)
 DEFINE_BACK(3)

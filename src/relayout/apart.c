@@ -15,8 +15,8 @@
 enum {
     LINE_BYTES = 256, /* of a line in the stage, about, if it has so many */
     RUN_BYTES = 256,  /* of a run on the other side */
-    LEAST_LINE = 12, /* elements */
-    VECTOR = 64,
+    LEAST_LINE = 12,  /* elements */
+    VECTOR = 64,      /* bytes */
     WINDOW = 16,      /* vectors in which the elements of one lie, at most */
     MOST_LOOPS = TG_TILE_LOOPS - 1
 };
@@ -27,7 +27,8 @@ typedef struct apart {
     int32_t n, in_line;
     int32_t index[MOST_LOOPS]; /* in the draft */
     int64_t count[MOST_LOOPS], step[MOST_LOOPS]; /* in the stage, bytes */
-    int64_t line, pitch, lines;
+    int64_t line, pitch; /* bytes of a line, and from line to line */
+    int64_t lines;
 } apart;
 
 static int32_t place_of(const apart *a, int32_t index) {
@@ -124,6 +125,7 @@ static void pass_lines(tg_pass *t, const tg_draft *d, const apart *a) {
     tg_pass_longest_first(t, 1);
 }
 
+/* The loop that takes such steps, 0: any; or TG_NO_LOOP. */
 static int32_t find_in(const tg_pass *t, int64_t dst, int64_t src) {
     for (int32_t i = 0; i < t->n; i++)
         if ((dst == 0 || t->loop[i].dst == dst) && (src == 0 || t->loop[i].src == src)) return i;
@@ -146,41 +148,36 @@ static bool fuse(tg_pass *t, const tg_draft *d, const apart *a) {
     return false;
 }
 
-static void put_first(tg_pass *t, int64_t bytes) {
-    tg_pass_add(t, TG_NO_LOOP, bytes, 1, 1);
-    tg_pass_swap(t, 0, t->n - 1);
+/* Copies of so many bytes, which loop `run` of the pass counts, or none; false if they are too short to pay. */
+static bool pass_copies(tg_pass *t, tg_turn *turn, int64_t bytes, int32_t run) {
+    if (run == TG_NO_LOOP) {
+        tg_pass_add(t, TG_NO_LOOP, bytes, 1, 1);
+        run = t->n - 1;
+    }
+    t->loop[run] = (tg_loop){bytes, 1, 1, TG_NO_LOOP};
+    tg_pass_swap(t, 0, run);
     tg_pass_longest_first(t, 1);
+    *turn = (tg_turn){TG_FAMILY_ROWS, 1};
+    return bytes >= TG_RUN_BYTES / 2 && t->n > 1;
 }
 
 /* Between the stage and the side that has neighbours: a transpose of what stays together, or copies. */
 static bool pass_runs(tg_pass *t, tg_turn *turn, const tg_draft *d, const apart *a) {
-    const int64_t width = d->dst_width;
+    int64_t unit = d->dst_width;
     for (int32_t i = 0; i < a->n; i++) {
         const tg_loop *const l = &d->loop[a->index[i]];
         tg_pass_add(t, i, a->count[i], a->on_src ? l->dst : a->step[i], a->on_src ? a->step[i] : l->src);
     }
     while (fuse(t, d, a)) {}
-    int64_t       unit = width;
-    const int32_t run = find_in(t, width, width);
+    const int32_t run = find_in(t, unit, unit);
     if (run != TG_NO_LOOP) {
         unit *= t->loop[run].n;
-        const bool cut = is_cut(d, a, t->of[run]);
-        if (cut || !tg_can_be_turned(unit, d->pair->cpu)) {
-            t->loop[run] = (tg_loop){unit, 1, 1, TG_NO_LOOP};
-            tg_pass_swap(t, 0, run);
-            tg_pass_longest_first(t, 1);
-            *turn = (tg_turn){TG_FAMILY_ROWS, 1};
-            return unit >= TG_RUN_BYTES / 2;
-        }
+        if (is_cut(d, a, t->of[run]) || !tg_can_be_turned(unit, d->pair->cpu)) return pass_copies(t, turn, unit, run);
         tg_pass_swap(t, run, t->n - 1);
         t->n--;
     }
     const int32_t cols = find_in(t, unit, 0), rows = find_in(t, 0, unit);
-    if (cols == TG_NO_LOOP || rows == TG_NO_LOOP) {
-        put_first(t, unit);
-        *turn = (tg_turn){TG_FAMILY_ROWS, 1};
-        return unit >= TG_RUN_BYTES / 2;
-    }
+    if (cols == TG_NO_LOOP || rows == TG_NO_LOOP) return pass_copies(t, turn, unit, TG_NO_LOOP);
     tg_pass_swap(t, 0, cols);
     tg_pass_swap(t, 1, rows == 0 ? cols : rows);
     tg_pass_longest_first(t, 2);
