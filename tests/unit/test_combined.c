@@ -10,7 +10,7 @@ static tg_tuning tuning_of(int64_t combined_bytes) {
     t.block_bytes_min = 1 + random_below(4000);
     t.step_bytes = 1 + random_below(100000);
     t.task_bytes = 1 + random_below(20000);
-    t.stream_bytes = t.far_bytes = 0;
+    t.stream_bytes = t.far_bytes = t.memory_bytes = 0;
     t.combine = true;
     t.combined_bytes = combined_bytes;
     return t;
@@ -60,6 +60,9 @@ static const char *const combined[][2] = {
     {"bf16[900,9]{0,1:T(8,128)(2,1)}", "bf16[900,9]"},
     {"f32[3,3,16,127] spyre", "f32[3,3,16,127]{1,3,2,0}"},
     {"f16[700,12,5]{1,2,0:T(8,128)(2,1)}", "f16[700,12,5]"},
+    {"f16[83,400]{1,0:T(8,128)(2,1)}", "f16[83,400] spyre dim_order=[1,0] device_dtype=IEEE_FP16"},
+    {"bf16[29,900]{1,0:T(8,128)(2,1)}", "bf16[29,900]{0,1:T(8,128)}"}, /* pairs of rows, and a single one */
+    {"u8[58,900]{1,0:T(2,128)}", "u8[58,900]{0,1:T(8,128)}"},
 };
 static const char *const others[][2] = {
     {"u8[3,34,700]", "u8[3,34,700]{1,2,0:T(8,128)(4,1)}"},
@@ -69,6 +72,8 @@ static const char *const others[][2] = {
     {"f16[700,517]", "f16[700,517]{0,1}"},
     {"u8[1024,300]", "u8[1024,300]{0,1}"},
     {"f32[300,517]", "f32[300,517]{0,1}"},
+    {"f16[32,400]{1,0:T(8,128)(2,1)}", "f16[32,400] spyre dim_order=[1,0] device_dtype=IEEE_FP16"}, /* one box */
+    {"bf16[21,900]{1,0:T(8,128)}", "bf16[21,900]{1,0:T(8,128)(2,1)}"}, /* rows that take turns */
 };
 
 /* Rows that a mover would store in parts, where stores do not wait for their lines. */
