@@ -11,7 +11,8 @@ with and without gaps, tiles of XLA with and without a second one, odd tiles, an
 --permuted they go from one order of three to five dimensions to another one, half of them with sizes that are all
 powers of two, whose lines crowd the caches; with --vectors too, around a dimension of 3 to 12 elements that stay
 together, as those of pixels do. With --real they are those that a runtime has, all of them: matrices,
-images and weights with even and odd sizes from host order (and channels last) to tiles and sticks and back.
+images and weights with even and odd sizes from host order (and channels last) to tiles and sticks and back, and from
+each of these to the others.
 bench_versions (built before: ninja -C build bench/bench_versions) times each with every LIB on one thread; printed are
 x memcpy of the last LIB, of the first one if there are several, and the move, of all that are slower than R (default
 0.35, the bar for any layout), and how many those are. --list prints the moves and times none.
@@ -166,6 +167,8 @@ def real_moves(nbytes):
             for h in host:
                 for d in device:
                     yield from (f"{h} -> {d}", f"{d} -> {h}")
+            for d in device:
+                yield from (f"{d} -> {other}" for other in device if other != d)
             if len(host) == 2:
                 yield from (f"{host[0]} -> {host[1]}", f"{host[1]} -> {host[0]}")
 

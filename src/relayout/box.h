@@ -6,7 +6,7 @@
  *     cell_loops.c   where the innermost loops of both sides are the same ones,
  *     twice.c        where runs are short on both sides,
  *     panel.c        from memory,
- *     apart.c        where elements are apart on one side,
+ *     apart.c        where elements are apart on one side, or take turns on both,
  *     twice_units.c  where elements of short ones are missing
  *     route.inc.h    how a block gets from src to dst, and by which movers
  *     chunk.c        where the loops of a block are cut, so that no block is too large; small moves are not cut
@@ -207,6 +207,8 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
 /* The same of elements that are apart on one side (apart.c), of all loops that are left. */
 bool    tg_draft_apart(tg_draft *d);
+/* And of elements that take turns on both sides, along loop a in dst and b in src. */
+bool    tg_draft_turns_both(tg_draft *d, int32_t a, int32_t b);
 /* A cell: bytes of it in dst, and in src. Of one that comes from lines, or goes to lines, those of each line; and lines
  * of src. */
 typedef struct tg_cell_size {

@@ -1,5 +1,5 @@
-/* Elements that are apart on one side and go through a stage (relayout/apart.c): which moves are such, and that all of
- * their bytes are right. */
+/* Elements that are apart on one side, or take turns on both, and go through a stage (relayout/apart.c): which moves
+ * are such, and that all of their bytes are right. */
 #include "checked_move.h"
 #include "layouts.h"
 
@@ -71,6 +71,52 @@ static void test_chosen(void **state) {
     }
 }
 
+/* Does the first box go through a stage as elements of so many bytes, and out of it as such of others? */
+static bool goes_twice(const tg_plan *p, int64_t in, int64_t out) {
+    const tg_nest *nest = &tg_plan_see(p)->as.nest;
+    const tg_box  *box = nest->box;
+    if (tg_plan_see(p)->way != TG_WAY_NEST || (box->route != TG_ROUTE_TWICE && box->route != TG_ROUTE_PANEL))
+        return false;
+    return nest->width[box->in] == in && nest->width[box->mover] == out && tg_missing_elements(nest, box) == 0;
+}
+
+static bool is_straight(const tg_plan *p, int64_t width) {
+    const tg_box *box = tg_plan_see(p)->as.nest.box;
+    return tg_plan_see(p)->way == TG_WAY_NEST && box->route == TG_ROUTE_TURN && box->width == width;
+}
+
+/* Tiles whose rows take turns to others, turned: on both sides, through a stage; on one, as tiles of wide elements. */
+static void test_tiles(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        int64_t     in, out, straight; /* bytes of elements, or 0 */
+    } moves[] = {
+        {"bf16[128,256]{0,1:T(8,128)(2,1)}", "bf16[128,256]{1,0:T(8,128)(2,1)}", 2, 4, 0},
+        {"bf16[150,300]{0,1:T(8,128)(2,1)}", "bf16[150,300]{1,0:T(8,128)(2,1)}", 2, 4, 0},
+        {"bf16[3,130,270]{1,2,0:T(8,128)(2,1)}", "bf16[3,130,270]{2,1,0:T(8,128)(2,1)}", 2, 4, 0},
+        {"u8[128,256]{0,1:T(8,128)(4,1)}", "u8[128,256]{1,0:T(8,128)(4,1)}", 1, 4, 0},
+        {"u8[4,4096]{0,1:T(8,128)(4,1)}", "u8[4,4096]{0,1}", 0, 0, 0}, /* cells that follow each other */
+        {"bf16[256,256]{0,1:T(8,128)(2,1)}", "bf16[256,256]{1,0:T(8,128)}", 0, 0, 4},
+        {"bf16[256,256]{0,1:T(8,128)}", "bf16[256,256]{1,0:T(8,128)(2,1)}", 0, 0, 4},
+        {"u8[256,300]{0,1:T(8,128)(4,1)}", "u8[256,300]{1,0:T(8,128)}", 0, 0, 4},
+        {"bf16[256,256]{0,1}", "bf16[256,256]{1,0:T(8,128)(2,1)}", 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout      d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+        const tg_plan_params params = {.dst = &d, .src = &s};
+        tg_plan              p;
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        const bool vectors = (tg_cpu_features() & TG_CPU_AVX512) != 0, twice = vectors && moves[i].in > 0;
+        if (goes_twice(&p, moves[i].in, moves[i].out) != twice || is_straight(&p, 4) != (moves[i].straight > 0)) {
+            char text[4000];
+            (void)tg_plan_describe(text, sizeof text, &p);
+            fail_msg("%s to %s:\n%s", moves[i].src, moves[i].dst, text);
+        }
+        check(&d, &s);
+    }
+}
+
 /* Any strides on one side, near ones among them, and any order of dimensions on the other one. */
 static void test_random(void **state) {
     (void)state;
@@ -109,7 +155,8 @@ static void test_random(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_random)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_tiles),
+                                       cmocka_unit_test(test_random)};
     random_state = 20261129;
     return cmocka_run_group_tests_name("apart", tests, NULL, NULL);
 }
