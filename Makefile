@@ -116,7 +116,7 @@ distclean: clean
 help:
 	@echo 'make                    build build/tegula, build/libtegula.a and build/libtegula.so'
 	@echo 'make demo               a tensor goes to its tiled device layout and back'
-	@echo 'make check              build with gcc and clang, run every test; nine to fifteen minutes'
+	@echo 'make check              build with gcc and clang, run every test; 12 to 25 minutes'
 	@echo 'make check-neon         the unit tests as an emulated Arm processor runs them; about two minutes'
 	@echo 'make check-torch        the tests of the device spyre, which `make check` runs too'
 	@echo 'make check-torch-long   the same with all that it leaves out, and every sample of PyTorch; hours'

@@ -139,6 +139,10 @@ static int find_letter(const cli_command *command, const char *word) {
 static int take_option(reader *r) {
     const char  *word = r->argv[r->at];
     const bool   is_short = word[1] != '-';
+    if (strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0) { /* beginnings of --verify stay its alone */
+        r->out->version = true;
+        return CLI_OK;
+    }
     const char  *name = is_short ? "" : word + 2;
     const size_t len = strcspn(name, "=");
     const int    i = is_short ? find_letter(r->command, word) : find_option(r->command, name, len);
@@ -154,7 +158,7 @@ static int take_option(reader *r) {
         if (r->at + 1 >= r->argc)
             return cli_fail(CLI_USAGE, r->command->name, "--%s needs %s after it", option.name, option.value);
         value = r->argv[++r->at];
-        if (strncmp(value, "--", 2) == 0)
+        if (strncmp(value, "--", 2) == 0 && find_option(r->command, value + 2, strcspn(value + 2, "=")) >= 0)
             return cli_fail(CLI_USAGE, r->command->name, "--%s needs %s after it, not %s", option.name, option.value,
                             value);
     }
@@ -200,7 +204,7 @@ int cli_parse_arguments(cli_args *out, const cli_command *command, int argc, cha
         else status = take_option(&r);
         if (status != CLI_OK) return status;
     }
-    if (out->help || r.nargs == argument_count(command)) return CLI_OK;
+    if (out->help || out->version || r.nargs == argument_count(command)) return CLI_OK;
     return cli_fail(CLI_USAGE, command->name, "%s is missing; tegula %s --help shows an example",
                     command->arguments[r.nargs], command->name);
 }

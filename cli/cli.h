@@ -30,7 +30,7 @@ typedef struct cli_option {
 } cli_option;
 
 typedef struct cli_args {
-    bool        help, json;
+    bool        help, version, json;
     const char *option[CLI_MAX_OPTIONS];     /* values in the order of cli_command.options; NULL: not given */
     const char *argument[CLI_MAX_ARGUMENTS]; /* as many as the command names */
 } cli_args;
@@ -40,7 +40,7 @@ typedef struct cli_command {
     const char *summary;                      /* a line of `tegula --help` */
     const char *help;                         /* what `tegula NAME --help` prints */
     const char *arguments[CLI_MAX_ARGUMENTS]; /* names of the arguments; all are needed */
-    cli_option  options[CLI_MAX_OPTIONS];     /* besides --json and --help */
+    cli_option  options[CLI_MAX_OPTIONS];     /* besides --json, --help and --version */
     const char *letters;                      /* short forms of the first options, `-o` for "o"; NULL: none */
     int (*run)(const cli_args *args);
 } cli_command;

@@ -58,16 +58,8 @@ static int fail_unknown(const char *name) {
     return cli_choose(&which, "command", name, names);
 }
 
-static int run_help(int argc, char **argv) {
-    if (argc == 0) {
-        print_overview(stdout);
-        return CLI_OK;
-    }
-    if (argc > 1) return cli_fail(CLI_USAGE, "help", "one command at a time, not also '%s'", argv[1]);
-    const cli_command *command = find_command(argv[0]);
-    if (command == NULL) return fail_unknown(argv[0]);
-    fputs(command->help, stdout);
-    return CLI_OK;
+static bool is_one_of(const char *word, const char *a, const char *b) {
+    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
 static int print_version(void) {
@@ -75,25 +67,27 @@ static int print_version(void) {
     return CLI_OK;
 }
 
-/* Not an option of the commands: beginnings of --verify stay its alone. */
-static bool asks_version(int argc, char **argv) {
-    for (int i = 0; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--version") == 0) return true;
-    return false;
-}
-
-static int run_command(const cli_command *command, int argc, char **argv) {
-    cli_args  args;
-    if (asks_version(argc, argv)) return print_version();
-    const int status = cli_parse_arguments(&args, command, argc, argv);
-    if (status != CLI_OK) return status;
-    if (!args.help) return command->run(&args);
+static int run_help(int argc, char **argv) {
+    if (argc == 0) {
+        print_overview(stdout);
+        return CLI_OK;
+    }
+    if (argc == 1 && is_one_of(argv[0], "--version", "-V")) return print_version();
+    if (argc > 1) return cli_fail(CLI_USAGE, "help", "one command at a time, not also '%s'", argv[1]);
+    const cli_command *command = find_command(argv[0]);
+    if (command == NULL) return fail_unknown(argv[0]);
     fputs(command->help, stdout);
     return CLI_OK;
 }
 
-static bool is_one_of(const char *word, const char *a, const char *b) {
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0;
+static int run_command(const cli_command *command, int argc, char **argv) {
+    cli_args  args;
+    const int status = cli_parse_arguments(&args, command, argc, argv);
+    if (status != CLI_OK) return status;
+    if (args.version) return print_version();
+    if (!args.help) return command->run(&args);
+    fputs(command->help, stdout);
+    return CLI_OK;
 }
 
 static int run(int argc, char **argv) {

@@ -105,7 +105,7 @@ TG_NO_CHECKS TG_INLINE void turn_few_lanes(int vectors, int64_t width, uint8_t *
     const int64_t line = rows * width;
     few_lanes     in_memory;
     make_few_lanes(&in_memory, vectors, width, cols);
-    const few_lanes w = in_memory;
+    const few_lanes w = in_memory; /* values, which no store can change, stay in registers */
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         uint8_t *const end = d + rows * row, *p = d;
         const uint8_t *from = s, *const last = s + line - LANE;
@@ -115,7 +115,7 @@ TG_NO_CHECKS TG_INLINE void turn_few_lanes(int vectors, int64_t width, uint8_t *
         }
         if (p >= end) continue;
         from = s + (rows - each) * width; /* some once more */
-        put_last_rows(&w, vectors, end - each * row, each * row, from, step, cols, tg_min(each * width, LANE));
+        put_last_rows(&w, vectors, end - each * row, each * row, from, step, cols, each * width);
     }
 }
 

@@ -29,6 +29,8 @@ enum {
     TG_PAD_PATTERN = 64, /* bytes */
     TG_NEAR_STEP = 32,   /* bytes from element to element, of which a vector of 64 bytes has two or more, */
     TG_NEARER_STEP = 20, /* and three or more */
+    TG_SPREAD_ROW = 12,     /* elements of a row of these, or as many as a vector has, at least, */
+    TG_SPREAD_VECTORS = 16, /* and vectors in which the elements of one lie, at most */
     TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
     TG_LISTED_SIDE = 256, /* rows, or lines, of a listed tile, at most */
     TG_CARRIED_READ = 256, /* bytes of each line that a transpose reads at once to rows that it carries */
@@ -106,7 +108,7 @@ struct tg_mover {
                                  * (parts of lines), and of transposes into a stage; false until set */
     bool           claims;      /* TG_CPU_CLAIMS, likewise, whatever the vectors */
     bool halves; /* family bands, of single bits: folded by halves; TG_CPU_SPARING, not known of others */
-    bool           apart;       /* family strided: its caller has no stage, so it may have one (apart_avx512.inc.h) */
+    bool           apart;       /* family strided: it may have a stage of 32 KiB (apart_avx512.inc.h) */
     bool           at_hand;     /* both sides are in the first-level cache, and pieces are faster there; never claims */
     bool           few_pieces;  /* at_hand: of two bytes only blocks that are long both ways go so */
     tg_encoding    dst, src;  /* family convert, as are: */

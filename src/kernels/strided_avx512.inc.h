@@ -1,10 +1,7 @@
 /* Gathers and scatters of small steps: whole vectors, of which AVX-512 permutes all bytes at once; see strided.c. */
 #include "kernels/places_avx512.inc.h"
 
-enum {
-    MOST_VECTORS = 16,  /* of a window */
-    LEAST_ELEMENTS = 256 /* of a block that is worth the preparation */
-};
+enum { LEAST_ELEMENTS = 256 /* of a block that is worth the preparation */ };
 
 /* The window of a vector of elements on the side where they are apart: from the first byte of its lowest one to the
  * last byte of its highest one. */
@@ -18,13 +15,13 @@ typedef struct window {
 typedef struct gather {
     window    w;
     __m512i   place;              /* where each byte is in its vector */
-    __mmask64 part[MOST_VECTORS]; /* bytes of each vector of the window */
+    __mmask64 part[TG_SPREAD_VECTORS]; /* bytes of each vector of the window */
 } gather;
 
 typedef struct scatter {
     window    w;
-    __m512i   place[MOST_VECTORS]; /* for each vector of the window: where its bytes are among the elements */
-    __mmask64 part[MOST_VECTORS];  /* and those that are elements */
+    __m512i   place[TG_SPREAD_VECTORS]; /* for each vector of the window: where its bytes are among the elements */
+    __mmask64 part[TG_SPREAD_VECTORS];  /* and those that are elements */
 } scatter;
 
 /* Of n elements, as many as are in a vector or fewer. */
@@ -166,10 +163,10 @@ TG_INLINE void scatter_rows(const scatter *in_memory, int vectors, int width, ui
     } else EACH_ROW(scatter_row(x, vectors, width, to, from, b->cols))
 }
 
-/* Elements of a vector, whose window is of at most MOST_VECTORS. */
+/* Elements of a vector, whose window is of at most TG_SPREAD_VECTORS. */
 static inline int64_t in_a_vector(int64_t n, int64_t width, int64_t step) {
     const int64_t far = step < 0 ? -step : step;
-    return tg_min(tg_min(n, 64 / width), MOST_VECTORS * 64 / far);
+    return tg_min(tg_min(n, 64 / width), TG_SPREAD_VECTORS * 64 / far);
 }
 
 /* `room`: rows of less than a vector may be stored as a whole one, in ascending order. */
@@ -200,10 +197,9 @@ TG_INLINE void move_scatter(int width, uint8_t *d, const uint8_t *s, const tg_bl
 /* Is a row long enough, and are the windows of its vectors so short that less is loaded or stored than one by one,
  * in a block that is worth the preparation? */
 static inline bool is_spread(const tg_block *b, int64_t width, int64_t step) {
-    enum { LEAST_ROW = 12 }; /* elements */
     const int64_t each = 64 / width, far = step < 0 ? -step : step;
-    return far <= TG_NEAR_STEP && far >= width && far * each <= MOST_VECTORS * 64 && width < 16 &&
-           b->cols >= tg_min(each, LEAST_ROW) &&
+    return far <= TG_NEAR_STEP && far >= width && far * each <= TG_SPREAD_VECTORS * 64 && width < 16 &&
+           b->cols >= tg_min(each, TG_SPREAD_ROW) &&
            b->cols * b->rows * b->outer >= LEAST_ELEMENTS;
 }
 

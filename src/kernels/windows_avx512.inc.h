@@ -6,6 +6,9 @@
  * ... are of the next vector, the last one of which begins earlier: 10 columns are lines 0 to 3, 4 to 7, and 6 to 9. A
  * window ends where its line does, or behind it; where the block ends it is a copy.
  *
+ * Where stores claim their lines only shorter lines than a window come here, and 16 columns: others go lane by lane
+ * (few_lanes.c), since these numbers were taken.
+ *
  * Each line costs a load and a cycle. So strands (few_avx512.inc.h) win where there are more than 8 lines, if these are
  * long: they have to be begun for each run (512 KiB, an Emerald Rapids, x memcpy: 5 columns of two bytes strands 0.49,
  * windows 0.56; 13 columns 0.40 and 0.28; runs of 64 rows of 5 columns 0.09 and 0.47). Rows of more than 32 bytes,
@@ -125,10 +128,9 @@ DEFINE_WINDOWS(4)
 TG_INLINE bool moved_windows(int width, const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     if (!m->to_dst || m->stream || width > 4 || b->tail > 0 || b->dst_row != b->cols * width) return false;
     const int64_t all = b->rows * b->dst_row;
-    const bool    beats_strands = all < LEAST_STRANDS || (m->claims && b->cols <= 2 * FOUR);
     const bool    pieces = b->cols > 2 * FOUR && b->dst_row > MOST_FEW && b->dst_outer == all;
     if (!m->claims && is_crowded(b->src_col, b->cols)) return false;
-    if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || !beats_strands) return false;
+    if (pieces || b->cols < LEAST_WINDOWS || b->cols > MOST_WINDOWS || all >= LEAST_STRANDS) return false;
     if (width == 1) windows_1(m->claims, d, s, b);
     else if (width == 2) windows_2(m->claims, d, s, b);
     else windows_4(m->claims, d, s, b);

@@ -2,10 +2,10 @@
  *
  * Whole vectors of them are moved along the loop where they are neighbours on the other side (kernels/strided.c). Where
  * that is another loop, each element would be a load and a store. But lines of them can be gathered, and what lies in
- * the stage then is turned, or copied, as if src had no gaps:
+ * the stage then is turned as if src had no gaps:
  *
  *     f16[1928,136] strides=[3,5785]          rows r, 6 bytes from element to element
- *     to the stage, lines of r                128 of them, one for each column c
+ *     to the stage, lines of r                one for each column c, 64 at a time
  *     to {1,0:T(8,128)(2,1)}                  pairs of r, along c: a transpose of elements of 4 bytes
  *
  * Back, elements are turned into the stage, and its lines are scattered. That is what route twice (twice.c) does, with
@@ -23,9 +23,7 @@
 enum {
     LINE_BYTES = 256, /* of a line in the stage, about, if it has so many */
     RUN_BYTES = 256,  /* of a run on the other side */
-    LEAST_LINE = 12,  /* elements */
     VECTOR = 64,      /* bytes */
-    WINDOW = 16,      /* vectors in which the elements of one lie, at most */
     MOST_LOOPS = TG_TILE_LOOPS - 1
 };
 
@@ -62,7 +60,7 @@ static void add(apart *a, int32_t index, int64_t count, int64_t step) {
 
 /* The loop of the smallest step on a side, but for a->inside: if all that lies between elements is inside, or, where
  * nothing is, if it is near enough for vectors. */
-static int32_t find_near(const tg_draft *d, const apart *a) {
+static int32_t nearest_apart(const tg_draft *d, const apart *a) {
     const int64_t width = d->dst_width;
     int32_t       best = TG_NO_LOOP;
     for (uint64_t left = d->left; left != 0; left &= left - 1) {
@@ -75,13 +73,13 @@ static int32_t find_near(const tg_draft *d, const apart *a) {
     if (best == TG_NO_LOOP) return best;
     const int64_t step = tg_magnitude(step_of(d, best, a->on_src));
     if (a->inside != TG_NO_LOOP) return step == d->loop[a->inside].n * width ? best : TG_NO_LOOP;
-    return step <= TG_NEAR_STEP && step * (VECTOR / width) <= WINDOW * VECTOR ? best : TG_NO_LOOP;
+    return step <= TG_NEAR_STEP && step * (VECTOR / width) <= TG_SPREAD_VECTORS * VECTOR ? best : TG_NO_LOOP;
 }
 
 /* From the near loop on, those that go on where the ones before end. */
 static bool take_line(const tg_draft *d, apart *a) {
     const int64_t width = d->dst_width;
-    int32_t       i = find_near(d, a);
+    int32_t       i = nearest_apart(d, a);
     if (i == TG_NO_LOOP) return false;
     const int64_t step = step_of(d, i, a->on_src);
     const int64_t enough = a->inside == TG_NO_LOOP ? LINE_BYTES : TG_STICK_BYTES;
@@ -89,6 +87,7 @@ static bool take_line(const tg_draft *d, apart *a) {
     while (i != TG_NO_LOOP && elements * width < enough) {
         if (a->n == MOST_LOOPS - 1) return false;
         const int64_t all = d->loop[i].n, most = LINE_BYTES / width / elements;
+        if (most < 2) break;
         const int64_t count = all <= most + most / 2 ? all : tg_pass_chunk(all, most, elements * width);
         add(a, i, count, elements * width);
         elements *= count;
@@ -97,8 +96,8 @@ static bool take_line(const tg_draft *d, apart *a) {
     }
     a->in_line = a->n;
     a->line = elements * width;
-    a->pitch = a->line <= VECTOR ? a->line : (tg_ceil_div(a->line, TG_LINE_BYTES) | 1) * TG_LINE_BYTES;
-    return elements >= LEAST_LINE;
+    a->pitch = a->line <= VECTOR ? a->line : tg_spaced_pitch(a->line);
+    return elements >= TG_SPREAD_ROW;
 }
 
 /* The loops of a run on the other side; those that lines have are in the stage already. */
@@ -120,7 +119,7 @@ static bool take_run(const tg_draft *d, apart *a, int64_t room) {
             if (count > most) count = tg_pass_chunk(count, most, run);
             add(a, i, count, a->pitch * a->lines);
             a->lines *= count;
-        } else if (known == 0 && run == d->dst_width && count * run >= tg_min(VECTOR, LEAST_LINE * d->dst_width)) {
+        } else if (known == 0 && run == d->dst_width && count * run >= tg_min(VECTOR, TG_SPREAD_ROW * d->dst_width)) {
             return false; /* neighbours here: no stage is needed */
         }
         run *= count;
@@ -171,20 +170,7 @@ static bool fuse(tg_pass *t, const tg_draft *d, const apart *a) {
     return false;
 }
 
-/* Copies of so many bytes, which loop `run` of the pass counts, or none; false if they are too short to pay. */
-static bool pass_copies(tg_pass *t, tg_turn *turn, int64_t bytes, int32_t run) {
-    if (run == TG_NO_LOOP) {
-        tg_pass_add(t, TG_NO_LOOP, bytes, 1, 1);
-        run = t->n - 1;
-    }
-    t->loop[run] = (tg_loop){bytes, 1, 1, TG_NO_LOOP};
-    tg_pass_swap(t, 0, run);
-    tg_pass_longest_first(t, 1);
-    *turn = (tg_turn){TG_FAMILY_ROWS, 1};
-    return bytes >= TG_RUN_BYTES / 2 && t->n > 1;
-}
-
-/* Between the stage and the side that has neighbours: a transpose of what stays together, or copies. */
+/* Between the stage and the side that has neighbours: a transpose of what stays together. */
 static bool pass_runs(tg_pass *t, tg_turn *turn, const tg_draft *d, const apart *a) {
     int64_t unit = d->dst_width;
     for (int32_t i = 0; i < a->n; i++) {
@@ -195,12 +181,12 @@ static bool pass_runs(tg_pass *t, tg_turn *turn, const tg_draft *d, const apart 
     const int32_t run = find_in(t, unit, unit);
     if (run != TG_NO_LOOP) {
         unit *= t->loop[run].n;
-        if (is_cut(d, a, t->of[run]) || !tg_can_be_turned(unit, d->pair->cpu)) return pass_copies(t, turn, unit, run);
+        if (is_cut(d, a, t->of[run]) || !tg_can_be_turned(unit, d->pair->cpu)) return false;
         tg_pass_swap(t, run, t->n - 1);
         t->n--;
     }
     const int32_t cols = find_in(t, unit, 0), rows = find_in(t, 0, unit);
-    if (cols == TG_NO_LOOP || rows == TG_NO_LOOP) return pass_copies(t, turn, unit, TG_NO_LOOP);
+    if (cols == TG_NO_LOOP || rows == TG_NO_LOOP) return false;
     tg_pass_swap(t, 0, cols);
     tg_pass_swap(t, 1, rows == 0 ? cols : rows);
     tg_pass_longest_first(t, 2);
@@ -211,7 +197,7 @@ static bool pass_runs(tg_pass *t, tg_turn *turn, const tg_draft *d, const apart 
 static void set_block(tg_draft *d, const apart *a, const tg_pass *in, const tg_pass *out, bool panel) {
     tg_box *const box = d->box;
     const int32_t last = a->in_line - 1, by_cols = is_cut(d, a, last) ? last : TG_NO_LOOP,
-                  by_rows = a->n > a->in_line && is_cut(d, a, a->n - 1) ? a->n - 1 : TG_NO_LOOP;
+                  by_rows = is_cut(d, a, a->n - 1) ? a->n - 1 : TG_NO_LOOP;
     box->block = (tg_block){.outer = 1, .rows = by_rows == TG_NO_LOOP ? 1 : a->count[by_rows],
                             .cols = by_cols == TG_NO_LOOP ? 1 : a->count[by_cols]};
     box->route = panel ? TG_ROUTE_PANEL : TG_ROUTE_TWICE;
@@ -223,16 +209,17 @@ static void set_block(tg_draft *d, const apart *a, const tg_pass *in, const tg_p
         tg_draft_take_chunks(d, a->index[i], a->count[i], i == by_cols ? TG_BLOCK_COLS : TG_BLOCK_ROWS);
 }
 
-/* Is that better than single elements along three loops? Where these leave runs short, of one and two bytes because
- * there is a fourth one; of four, also runs of a stick. (A Granite Rapids, x memcpy, 512 KiB: f16[1928,136]
- * strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768] strides=[65537,2] to {0,1} 0.22 -> 0.44; 8 MiB: bytes
- * [39569,212] of T(8,128)(4,1) to strides=[3,118771] 0.17 -> 0.44, but f32[7488,280] strides=[560,2] to {0,1} 0.73 ->
- * 0.52; 256 MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) */
+/* Is that better than single elements along three loops? Where these leave runs short: of one and two bytes because
+ * there is a fourth one; of four up to a line, but not back into a cache, and never of eight. (A Granite Rapids, x
+ * memcpy, 512 KiB: f16[1928,136] strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768] strides=[65537,2] to
+ * {0,1} 0.22 -> 0.44, but 30 us -> 49 us back, and with runs of 20 or 24 to a dst that begins inside of a line 29 us ->
+ * 56 us; f64[3,20000] 30 us -> 33 us; 8 MiB: bytes [39569,212] of T(8,128)(4,1) to strides=[3,118771] 0.17 -> 0.44; 256
+ * MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) */
 static bool pays(const tg_draft *d, const apart *a) {
     enum { WORD = 4, SHORT_RUN = 32 }; /* bytes */
     const int64_t width = d->dst_width, run = d->loop[find(d, !a->on_src, width)].n * width;
-    if (width == WORD) return run <= TG_STICK_BYTES;
-    return run < SHORT_RUN && (width > WORD || a->n > 3);
+    if (width == WORD) return a->on_src ? run <= TG_LINE_BYTES : run <= TG_STICK_BYTES && tg_turns_around(d->plan);
+    return width < WORD && run < SHORT_RUN && a->n > 3;
 }
 
 static bool draft(tg_draft *d, apart a) {
@@ -253,7 +240,7 @@ static bool draft(tg_draft *d, apart a) {
 
 static bool can_be_apart(const tg_draft *d) {
     return (d->pair->cpu & TG_CPU_AVX512) != 0 && !d->converts && d->tail == 0 && d->dst_width > 0 &&
-           d->src_width > 0 && d->dst_width <= 8;
+           d->src_width > 0 && d->dst_width <= 4;
 }
 
 bool tg_draft_apart(tg_draft *d) {

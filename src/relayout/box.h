@@ -205,7 +205,8 @@ bool    tg_draft_parted_units(tg_draft *d, int32_t a, int32_t b);
 /* Makes the box a panel, if it can be and is worth it, of loops that are left; of elements or runs that stay as they
  * are, from memory and around the caches. */
 bool    tg_draft_panel(tg_draft *d, uint64_t left);
-/* The same of elements that are apart on one side (apart.c), of all loops that are left. */
+/* Makes the box a gather into a stage and a transpose out of it, or a transpose and a scatter, of elements that are
+ * apart on one side and of all loops that are left, if that can be and pays (apart.c). */
 bool    tg_draft_apart(tg_draft *d);
 /* And of elements that take turns on both sides, along loop a in dst and b in src. */
 bool    tg_draft_turns_both(tg_draft *d, int32_t a, int32_t b);

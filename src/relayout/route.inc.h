@@ -57,7 +57,8 @@ TG_INLINE void keep_mover(tg_draft *d, tg_family family, int32_t width) {
     tg_mover *const m = &nest->mover[i];
     nest->family[i] = family;
     nest->width[i] = width;
-    m->apart = d->plan->dst_encoding.kind == TG_KIND_NONE && d->dst_width > 0 && d->src_width > 0; /* no stages */
+    m->apart = d->plan->dst_encoding.kind == TG_KIND_NONE && d->dst_width > 0 &&
+               d->src_width > 0; /* no stages of its routes but twice, panel */
     m->memory = d->plan->memory;
     if (TG_RARELY(d->plan->memory)) return;
     m->fetches = m->fetches & !m->sparing;

@@ -12,7 +12,7 @@
  *           is what is transposed
  * twice     transposed to lines of the stage, and from these once more (twice.c), or by runs (panel.c); or gathered to
  *           lines, or scattered from such (apart.c); or to units that are complete there, and then these, or units
- * first and then their elements (twice_units.c) */
+ *           first and then their elements (twice_units.c) */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -408,7 +408,7 @@ const uint8_t *tg_panel_block(const tg_plan_private *p, const tg_box *box, uint8
     return NULL;
 }
 
-/* Run by run. */
+/* Run by run; runs that are less than a line apart are one. */
 void tg_twice_fetch(const tg_plan_private *p, const tg_box *box, const uint8_t *src) {
     const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
     bool           in_run[TG_BOX_LOOPS] = {false};

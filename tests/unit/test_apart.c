@@ -40,29 +40,34 @@ static void test_chosen(void **state) {
     (void)state;
     static const struct {
         const char *src, *dst;
-        side        which;
+        side        around, cached;
     } moves[] = {
-        {"f16[200,150] strides=[3,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", OF_SRC}, /* pairs of dst */
-        {"f16[200,150] strides=[1,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", NEITHER},
-        {"f16[200,40] strides=[3,601]", "f16[200,40]{1,0:T(8,128)(2,1)}", NEITHER}, /* three loops have all */
-        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[3,601]", OF_DST},
-        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[17,3401]", NEITHER}, /* 64 are more than 16 vectors */
-        {"f32[4,500] strides=[1001,2]", "f32[4,500]{0,1}", OF_SRC},
-        {"f32[4,500] strides=[1001,9]", "f32[4,500]{0,1}", NEITHER}, /* further apart than vectors are for */
-        {"f32[40,500] strides=[1001,2]", "f32[40,500]{0,1}", NEITHER}, /* runs of 160 bytes */
-        {"f32[4,500]{0,1}", "f32[4,500] strides=[1001,2]", OF_DST},
-        {"f32[4,9] strides=[19,2]", "f32[4,9]{0,1}", NEITHER}, /* short lines */
-        {"f32[4,500] strides=[-1001,-2] offset=4001", "f32[4,500]{0,1}", OF_SRC},
-        {"f64[3,60,20] strides=[20000,3,200]", "f64[3,60,20]{0,2,1}", OF_SRC},
-        {"f64[9,60,20] strides=[20000,3,200]", "f64[9,60,20]{0,2,1}", NEITHER},
-        {"f32[4,500] strides=[1001,2]", "f32[4,500]{1,0}", NEITHER}, /* along the same loop */
-        {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC}, /* lines of 48 bytes */
+        {"f16[200,150] strides=[3,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", OF_SRC, OF_SRC}, /* pairs of dst */
+        {"f16[200,150] strides=[1,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", NEITHER, NEITHER},
+        {"f16[200,40] strides=[3,601]", "f16[200,40]{1,0:T(8,128)(2,1)}", NEITHER, NEITHER}, /* three loops have all */
+        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[3,601]", OF_DST, OF_DST},
+        {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[17,3401]", NEITHER,
+         NEITHER}, /* 64 are more than 16 vectors */
+        {"f32[4,500] strides=[1001,2]", "f32[4,500]{0,1}", OF_SRC, OF_SRC},
+        {"f32[4,500] strides=[1001,9]", "f32[4,500]{0,1}", NEITHER, NEITHER},   /* further apart than vectors are for */
+        {"f32[40,500] strides=[1001,2]", "f32[40,500]{0,1}", NEITHER, NEITHER}, /* runs of 160 bytes */
+        {"f32[4,500]{0,1}", "f32[4,500] strides=[1001,2]", OF_DST, NEITHER},
+        {"f32[4,9] strides=[19,2]", "f32[4,9]{0,1}", NEITHER, NEITHER}, /* short lines */
+        {"f32[4,500] strides=[-1001,-2] offset=4001", "f32[4,500]{0,1}", OF_SRC, OF_SRC},
+        {"f32[20,40,50] strides=[80,2,2000]", "f32[20,40,50]{0,1,2}", NEITHER, NEITHER}, /* runs of 80 bytes */
+        {"f32[16,40,50] strides=[80,2,2000]", "f32[16,40,50]{0,1,2}", OF_SRC,
+         OF_SRC}, /* one step more of the other loop */
+        {"f32[16,40,50] strides=[81,2,2000]", "f32[16,40,50]{0,1,2}", OF_SRC, OF_SRC},   /* would be a chunk of one */
+        {"f64[3,60,20] strides=[20000,3,200]", "f64[3,60,20]{0,2,1}", NEITHER, NEITHER}, /* eight bytes */
+        {"f32[4,500] strides=[1001,2]", "f32[4,500]{1,0}", NEITHER, NEITHER},            /* along the same loop */
+        {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC, OF_SRC},          /* lines of 48 bytes */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
         const bool      vectors = (tg_cpu_features() & TG_CPU_AVX512) != 0;
         for (int64_t memory = 0; memory >= 0; memory = memory == 0 ? INT64_MAX : -1) {
-            const side which = side_of(&d, &s, memory, 0), want = vectors ? moves[i].which : NEITHER;
+            const side which = side_of(&d, &s, memory, 0),
+                       want = !vectors ? NEITHER : memory == 0 ? moves[i].around : moves[i].cached;
             if (which != want)
                 fail_msg("%s to %s: %s, not %s", moves[i].src, moves[i].dst, names[which], names[want]);
         }
