@@ -210,15 +210,16 @@ static void set_block(tg_draft *d, const apart *a, const tg_pass *in, const tg_p
 }
 
 /* Is that better than single elements along three loops? Where these leave runs short: of one and two bytes because
- * there is a fourth one; of four up to a line, but not back into a cache, and never of eight. (A Granite Rapids, x
- * memcpy, 512 KiB: f16[1928,136] strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768] strides=[65537,2] to
- * {0,1} 0.22 -> 0.44, but 30 us -> 49 us back, and with runs of 20 or 24 to a dst that begins inside of a line 29 us ->
- * 56 us; f64[3,20000] 30 us -> 33 us; 8 MiB: bytes [39569,212] of T(8,128)(4,1) to strides=[3,118771] 0.17 -> 0.44; 256
- * MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) */
+ * there is a fourth one; of four up to a line, and of sticks, but not back into a cache, and never of eight. (A Granite
+ * Rapids, x memcpy, 512 KiB: f16[1928,136] strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768]
+ * strides=[65537,2] to {0,1} 0.22 -> 0.44, but 30 us -> 49 us back, and with runs of 20 or 24 to a dst that begins
+ * inside of a line 29 us -> 56 us; f64[3,20000] 30 us -> 33 us; 8 MiB: bytes [39569,212] of T(8,128)(4,1) to
+ * strides=[3,118771] 0.17 -> 0.44; 256 MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) */
 static bool pays(const tg_draft *d, const apart *a) {
     enum { WORD = 4, SHORT_RUN = 32 }; /* bytes */
     const int64_t width = d->dst_width, run = d->loop[find(d, !a->on_src, width)].n * width;
-    if (width == WORD) return a->on_src ? run <= TG_LINE_BYTES : run <= TG_STICK_BYTES && tg_turns_around(d->plan);
+    if (width == WORD && !a->on_src) return run <= TG_STICK_BYTES && tg_turns_around(d->plan);
+    if (width == WORD) return run <= TG_LINE_BYTES || run == TG_STICK_BYTES;
     return width < WORD && run < SHORT_RUN && a->n > 3;
 }
 
