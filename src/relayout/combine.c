@@ -9,6 +9,7 @@
 
 enum {
     MOST_BLOCKS = 2,   /* times as many as before: with smaller ones it is slower */
+    BRIEF_RUN = 32,           /* bytes */
     LONGEST_RAGGED = 1 << 10, /* bytes of a row, */
     LEAST_CROWDED = 3 * TG_STICK_BYTES /* and of one that is carried instead, if its lines of src crowd each other */
 };
@@ -162,11 +163,14 @@ static int64_t count_blocks(const tg_nest *nest) {
  * 8 rows and a pair, in the second stick of 90 rows. From memory that pays where transposes would write less than a
  * line at a time. (A Granite Rapids, 256 MiB, x memcpy, 48 moves between tiles of odd sizes, together 1.74 times as
  * fast: f16[83,N] of T(8,128)(2,1) to sticks of its columns 0.18 -> 0.83, bf16[29,N] to {0,1:T(8,128)} 0.10 -> 0.48;
- * one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there; nor longer runs, bf16[134270,500] to (2,1) 0.86.) */
+ * one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there, unless runs of
+ * a few bytes are among them: 1 MiB u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35, 8 MiB
+ * bf16[93206,45] 0.11 -> 0.65, one of five 1.09 -> 0.69; nor longer runs, bf16[134270,500] to (2,1) 0.86.) */
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     const tg_nest *nest = &p->as.nest;
     bool           parts = false, rows = true; /* rows: nothing else is moved */
     bool           brief = false; /* transposes leave parts of less than a line */
+    bool           waits = p->memory; /* or runs of less than BRIEF_RUN do so */
     int32_t        boxes = 0;     /* that leave parts */
     if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) || p->dst_bits < 8 || p->src_bits < 8)
         return 0;
@@ -180,9 +184,10 @@ int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
         parts |= !long_runs && leaves;
         const bool turns = box->block.dst_row == box->block.cols * box->width; /* rows take turns: longer runs */
         brief |= leaves && box->family == TG_FAMILY_TRANSPOSE && !turns && run < TG_LINE_BYTES;
+        waits |= leaves && box->family == TG_FAMILY_ROWS && box->block.cols < BRIEF_RUN;
         boxes += leaves;
     }
-    if (!has_parts(pair->dst) && !(p->memory && brief && boxes > 1)) return 0;
+    if (!has_parts(pair->dst) && !(waits && brief && boxes > 1)) return 0;
     return rows ? INT64_MAX : parts ? MOST_BLOCKS * count_blocks(nest) : 0;
 }
 

@@ -63,6 +63,7 @@ static const char *const combined[][2] = {
     {"f16[83,400]{1,0:T(8,128)(2,1)}", "f16[83,400] spyre dim_order=[1,0] device_dtype=IEEE_FP16"},
     {"bf16[29,900]{1,0:T(8,128)(2,1)}", "bf16[29,900]{0,1:T(8,128)}"}, /* pairs of rows, and a single one */
     {"u8[58,900]{1,0:T(2,128)}", "u8[58,900]{0,1:T(8,128)}"},
+    {"u8[31,900]{1,0:T(8,128)(4,1)}", "u8[31,900]{0,1:T(8,128)}"}, /* and one of 3 bytes */
 };
 static const char *const others[][2] = {
     {"u8[3,34,700]", "u8[3,34,700]{1,2,0:T(8,128)(4,1)}"},
