@@ -224,7 +224,8 @@ static bool pays(const tg_draft *d, const apart *a) {
 }
 
 static bool draft(tg_draft *d, apart a) {
-    const bool panel = tg_turns_around(d->plan), turns = a.inside != TG_NO_LOOP;
+    const bool panel = tg_turns_around(d->plan) && !d->plan->combines, /* one large buffer on the stack is enough */
+               turns = a.inside != TG_NO_LOOP;
     tg_pass    in = {.loop = d->cols}, out = {.loop = d->rows};
     tg_turn    between;
     if (!take_line(d, &a) || !take_run(d, &a, panel ? TG_PANEL_BYTES : TG_TWICE_BYTES)) return false;

@@ -49,6 +49,7 @@ static void test_wide_tails(void **state) {
         {"f16[5,300]{1,0:T(8,16)(2,1)}", "f16[5,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16", 0}, /* of one */
         {"f16[24,300]{1,0:T(8,16)(2,1)}", "f16[24,300] spyre dim_order=[1,0] device_dtype=IEEE_FP16",
          300 * 80},                                                                     /* tiles */
+        {"s32[6,271]{1,0:T(16,128)(2,1)}", "s32[6,271]{0,1:T(10,15)}", 271 * 36 + 9 * 60}, /* nine behind three pairs */
         {"bf16[6,300]{1,0:T(8,16)(2,1)}", "bf16[6,300]{0,1:T(8,9)}", 304 * 6 + 4 * 12}, /* behind three pairs, three */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

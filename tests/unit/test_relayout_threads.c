@@ -209,9 +209,10 @@ static size_t stack_of(const char *from, const char *to, const tg_tuning *tuning
     size_t         untouched = 0;
     assert_int_equal(tg_desc_parse(&s, from, strlen(from), NULL), TG_OK);
     assert_int_equal(tg_desc_parse(&d, to, strlen(to), NULL), TG_OK);
-    const tg_plan_params params = {.dst = &d.layout, .src = &s.layout, .convert = true};
-    tg_plan              p;
-    const runner         r = {&p, got};
+    static const uint64_t nothing[2];
+    const tg_plan_params  params = {.dst = &d.layout, .src = &s.layout, .pad = nothing, .convert = true};
+    tg_plan               p;
+    const runner          r = {&p, got};
     assert_int_equal(tg_plan_tuned(&p, &params, tuning, NULL), TG_OK);
     memset(stack, 0xa5, STACK);
     assert_int_equal(pthread_attr_init(&attributes), 0);
@@ -250,11 +251,14 @@ static void test_stack(void **state) {
         {"f32[2,2,40,50]{1,0,3,2}", "f32[2,2,40,50]{0,1,2,3}"},
         {"u8[3,3,60,70]{1,0,3,2}", "u8[3,3,60,70]{0,1,2,3}"},
         {"u8[8,8,8,8,8]{2,1,0,4,3}", "u8[8,8,8,8,8]{0,1,2,3,4}"},
+        {"u8[100,300] strides=[3,301]", "u8[100,300]{1,0:T(8,128)(4,1)}"}, /* gathered, and transposed */
+        {"bf16[128,256]{0,1:T(8,128)(2,1)}", "bf16[128,256]{1,0:T(8,128)(2,1)}"},
     };
     static const char *const combined[][2] = {
         {"u8[3,3,64,255]{3,2,1,0:T(8,128)(2,1)}", "u8[3,3,64,255]{1,3,2,0}"},
         {"bf16[2000,90]{0,1:T(8,128)(2,1)}", "bf16[2000,90]"},
         {"bf16[2,3,60,200]{3,2,1,0:T(8,128)(2,1)}", "bf16[2,3,60,200]{1,3,2,0}"},
+        {"f32[10,86,50] strides=[172,2,1726]", "f32[10,86,50]{0,1,2:T(10,9)}"}, /* no panel besides */
     };
     tg_tuning together = tg_default_tuning;
     together.stream_bytes = together.far_bytes = 0;
