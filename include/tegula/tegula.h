@@ -525,8 +525,9 @@ typedef struct tg_plan_params { /* zero-initialise for defaults; read during ini
                       * padding is left as it is */
     const int64_t *begin, *end; /* move only coordinates begin[d] <= x[d] < end[d], within [0, shape[d]]; NULL: 0,
                                  * shape. Of the padding, what lies beside these coordinates: a dimension's padding
-                                 * belongs to the box that reaches its end (an empty one at the end too), so boxes that
-                                 * share out the tensor share out the padding. TG_ERR_UNSUPPORTED if the box is not
+                                 * belongs to the box that reaches its end (an empty one at the end too); in tiles of
+                                 * tiles each place belongs to the coordinate that has the other digits of it. So boxes
+                                 * that share out the tensor share out the padding. TG_ERR_UNSUPPORTED if the box is not
                                  * everything, pad is given, and padding is not of that kind (gaps between strides,
                                  * folds), the box cuts a byte of packed elements, tiles do not nest, or there are too
                                  * many edges */
