@@ -487,7 +487,7 @@ static bool is_narrow(const tg_draft *d, int32_t a, int32_t b) {
 
 /* Elements that stay as they are, in runs of at least a cache line on both sides, need no stage. */
 static bool turns_straight(const tg_draft *d, int64_t cols, int64_t rows) {
-    return (d->unit == 1 || !d->converts) && d->tail == 0 && tg_min(cols, rows) * tile_width(d) >= TG_LINE_BYTES;
+    return d->tail == 0 && tg_min(cols, rows) * tile_width(d) >= TG_LINE_BYTES;
 }
 
 /* Around the caches, are the runs of dst along loop a whole rows together with the next loop, which follow each other

@@ -123,6 +123,20 @@ static void test_tiles(void **state) {
     }
 }
 
+/* Elements that take turns and have padding behind them. */
+static void test_padded(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"f32[2,32,7]{1,2,0:T(8,128)(2,1)}", "f32[2,32,7]{0,1,2:T(4,64)}"},
+        {"f32[6,153,1]{1,2,0:T(8,128)(4,1)}", "f32[6,153,1]{0,2,1:T(128,4)(1,2)}"},
+    };
+    for (size_t i = 0; i < 8 * sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i / 8][0]), d = layout_of(moves[i / 8][1]);
+        move_seed = random_state;
+        check(&d, &s);
+    }
+}
+
 /* Any strides on one side, near ones among them, and any order of dimensions on the other one. */
 static void test_random(void **state) {
     (void)state;
@@ -162,7 +176,7 @@ static void test_random(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_chosen), cmocka_unit_test(test_tiles),
-                                       cmocka_unit_test(test_random)};
+                                       cmocka_unit_test(test_padded), cmocka_unit_test(test_random)};
     random_state = 20261129;
     return cmocka_run_group_tests_name("apart", tests, NULL, NULL);
 }
