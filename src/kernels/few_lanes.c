@@ -54,10 +54,21 @@ TG_NO_CHECKS static __m512i places_of(__m512i number, int64_t width, int64_t col
     return _mm512_add_epi16(_mm512_slli_epi16(col, 4), in_lane);
 }
 
-TG_NO_CHECKS TG_INLINE void make_few_lanes(few_lanes *w, int vectors, int64_t width, int64_t cols) {
+/* Of 32 bytes of four lanes: where they are in the lines that these are columns of. */
+TG_NO_CHECKS static __m512i back_places_of(__m512i number, int64_t width, int64_t rows) {
+    __m512i       byte;
+    const __m512i row = _mm512_srli_epi16(number, 4), in_lane = _mm512_and_si512(number, _mm512_set1_epi16(LANE - 1));
+    const __m512i col = divided(in_lane, width, &byte);
+    const __m512i element = _mm512_add_epi16(_mm512_mullo_epi16(col, _mm512_set1_epi16((int16_t)rows)), row);
+    return _mm512_add_epi16(_mm512_mullo_epi16(element, _mm512_set1_epi16((int16_t)width)), byte);
+}
+
+/* Of n lines, or, `back`, of n rows. */
+TG_NO_CHECKS TG_INLINE void make_few_lanes(few_lanes *w, int vectors, int64_t width, int64_t n, bool back) {
     for (int j = 0; j < vectors; j++) {
-        const __m512i low = places_of(numbers_from(j * VEC), width, cols),
-                      high = places_of(numbers_from(j * VEC + VEC / 2), width, cols);
+        const __m512i first = numbers_from(j * VEC), second = numbers_from(j * VEC + VEC / 2);
+        const __m512i low = back ? back_places_of(first, width, n) : places_of(first, width, n),
+                      high = back ? back_places_of(second, width, n) : places_of(second, width, n);
         w->place[j] = low_bytes(low, high);
         for (int g = 0; g < vectors; g++) w->part[j][g] = in_vector(low, high, g);
     }
@@ -104,7 +115,7 @@ TG_NO_CHECKS TG_INLINE void turn_few_lanes(int vectors, int64_t width, uint8_t *
     const int64_t each = LANE / width, row = b->dst_row, cols = b->cols, step = b->src_col, rows = b->rows;
     const int64_t line = rows * width;
     few_lanes     in_memory;
-    make_few_lanes(&in_memory, vectors, width, cols);
+    make_few_lanes(&in_memory, vectors, width, cols, false);
     const few_lanes w = in_memory; /* values, which no store can change, stay in registers */
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         uint8_t *const end = d + rows * row, *p = d;
@@ -129,24 +140,6 @@ DEFINE_FEW_LANES(3)
 DEFINE_FEW_LANES(4)
 
 /* ---- and back ---- */
-
-/* Of 32 bytes of four lanes: where they are in the lines that these are columns of. */
-TG_NO_CHECKS static __m512i back_places_of(__m512i number, int64_t width, int64_t rows) {
-    __m512i       byte;
-    const __m512i row = _mm512_srli_epi16(number, 4), in_lane = _mm512_and_si512(number, _mm512_set1_epi16(LANE - 1));
-    const __m512i col = divided(in_lane, width, &byte);
-    const __m512i element = _mm512_add_epi16(_mm512_mullo_epi16(col, _mm512_set1_epi16((int16_t)rows)), row);
-    return _mm512_add_epi16(_mm512_mullo_epi16(element, _mm512_set1_epi16((int16_t)width)), byte);
-}
-
-TG_NO_CHECKS TG_INLINE void make_back(few_lanes *w, int vectors, int64_t width, int64_t rows) {
-    for (int g = 0; g < vectors; g++) {
-        const __m512i low = back_places_of(numbers_from(g * VEC), width, rows),
-                      high = back_places_of(numbers_from(g * VEC + VEC / 2), width, rows);
-        w->place[g] = low_bytes(low, high);
-        for (int k = 0; k < vectors; k++) w->part[g][k] = in_vector(low, high, k);
-    }
-}
 
 /* A lane of each of as many rows as there are; of the last one of a row only so many bytes. */
 TG_NO_CHECKS TG_INLINE void store_lanes(uint8_t *d, int64_t step, int64_t rows, __m512i v, __mmask16 some) {
@@ -183,7 +176,7 @@ TG_NO_CHECKS TG_INLINE void turn_back(int vectors, int64_t width, uint8_t *d, co
     const int64_t   each = LANE / width, step = b->dst_row, rows = b->rows, row = b->cols * width;
     const __mmask16 some = (__mmask16)V(first_bytes)(each * width);
     few_lanes       in_memory;
-    make_back(&in_memory, vectors, width, rows);
+    make_few_lanes(&in_memory, vectors, width, rows, true);
     const few_lanes w = in_memory;
     for (int64_t o = 0; o < b->outer; o++, d += b->dst_outer, s += b->src_outer) {
         const uint8_t *const end = s + row * rows, *from = s;

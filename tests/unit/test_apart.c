@@ -60,7 +60,7 @@ static void test_chosen(void **state) {
         {"f32[16,40,50] strides=[81,2,2000]", "f32[16,40,50]{0,1,2}", OF_SRC, OF_SRC},   /* would be a chunk of one */
         {"f64[3,60,20] strides=[20000,3,200]", "f64[3,60,20]{0,2,1}", NEITHER, NEITHER}, /* eight bytes */
         {"f32[4,500] strides=[1001,2]", "f32[4,500]{1,0}", NEITHER, NEITHER},            /* along the same loop */
-        {"u8[300,300] strides=[3,901]", "u8[300,300]{1,0:T(8,128)(4,1)}", OF_SRC, OF_SRC}, /* more than has room */
+        {"u8[20,30,10,30] strides=[720,15000,60,2]", "u8[20,30,10,30]{0,1,2,3}", OF_SRC, OF_SRC}, /* cut by its room */
         {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC, OF_SRC},          /* lines of 48 bytes */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
