@@ -32,6 +32,9 @@ static int64_t unit_of(const tg_plan_private *p, const tg_box *box) {
     }
 }
 
+/* Are columns of a tile a run? */
+static bool has_run_of_cols(const tg_box *box) { return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TURN; }
+
 static bool is_ragged(int64_t bytes) { return bytes % TG_LINE_BYTES != 0; }
 
 /* The loops of a block in dst, and the bytes of its runs. */
@@ -56,8 +59,9 @@ static void join_steps(steps *s) {
     }
 }
 
-/* Are there lines of dst of which the box writes a part, and others the rest? *run: bytes that follow each other. */
-static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box, int64_t *run) {
+/* Are there lines of dst of which the box writes a part, and others the rest? *run: bytes that follow each other, of
+ * transposes without padding behind them, unless it is `padded`. */
+static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box, bool padded, int64_t *run) {
     const tg_block *b = &box->block;
     const tg_loop  *loop = &nest->loop[box->first];
     steps           s = {.run = unit_of(p, box)};
@@ -65,11 +69,11 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     if (tg_has_tiles(box)) {
         for (int32_t i = 0; i < box->nrows; i++)
             add_step(&s, loop[box->nloops + box->ncols + i].n, loop[box->nloops + box->ncols + i].dst);
-        if (box->route == TG_ROUTE_TILE) s.run *= b->cols + b->tail;
+        if (has_run_of_cols(box)) s.run *= b->cols + b->tail;
     } else {
         add_step(&s, b->outer, b->dst_outer);
         add_step(&s, b->rows, b->dst_row);
-        if (is_run(box)) s.run *= b->cols + b->tail;
+        if (is_run(box) || (padded && b->dst_col == s.run)) s.run *= b->cols + b->tail;
         else add_step(&s, b->cols, b->dst_col);
     }
     join_steps(&s);
@@ -78,6 +82,21 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     for (int32_t i = 0; i < s.n; i++) shares |= is_ragged(s.loop[i].dst);
     for (int32_t i = 0; i < box->nloops; i++) shares |= is_ragged(loop[i].dst);
     return shares || is_ragged(s.run);
+}
+
+/* Of how many lines, about, the box leaves a part to others. */
+static double count_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
+    const tg_block *b = &box->block;
+    double          bytes = (double)box->blocks * (double)unit_of(p, box);
+    int64_t         run;
+    if (!leaves_parts(nest, p, box, true, &run)) return 0;
+    if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) {
+        const tg_loop *const out = &nest->loop[box->first] + box->nloops + box->ncols;
+        for (int32_t i = 0; i < box->nrows; i++) bytes *= (double)out[i].n;
+    } else {
+        bytes *= (double)(b->outer * b->rows) * (double)(b->cols + b->tail);
+    }
+    return bytes / (double)run * (run < TG_LINE_BYTES || !is_ragged(box->dst) ? 1 : 2);
 }
 
 /* Do lines of src of a row crowd each other? */
@@ -143,7 +162,7 @@ static bool can_be_combined(const tg_plan_private *p) {
     const tg_nest *nest = &p->as.nest;
     if (nest->nboxes > TG_COMBINED_BOXES) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
-        const bool listed = box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_BYTES;
+        const bool listed = box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_BYTES;
         if (box->route == TG_ROUTE_TILE && p->dst_encoding.kind != TG_KIND_NONE) return false;
         if (listed || box->loose || box->together != 0 || !goes_up(nest, box)) return false;
         if (tg_block_reach(p, box, &box->block) > TG_COMBINED_BLOCK) return false;
@@ -159,36 +178,58 @@ static int64_t count_blocks(const tg_nest *nest) {
     return most;
 }
 
+/* What boxes leave to each other. */
+typedef struct sharing {
+    bool    parts; /* of lines, by boxes whose movers do not join rows, or in runs of less than BRIEF_RUN */
+    bool    rows;  /* by ragged rows of transposes, and nothing else is moved */
+    bool    brief; /* less than a line, by transposes */
+    bool    waits; /* from memory, or runs of less than BRIEF_RUN */
+    bool    turns; /* there are listed tiles */
+    int32_t boxes; /* that leave parts */
+    double  lines; /* that are in parts, about, each counted as often as a box has one */
+} sharing;
+
+static void add_box(sharing *s, const tg_plan_private *p, const tg_pair *pair, const tg_box *box) {
+    const tg_nest *nest = &p->as.nest;
+    const bool     rows = box->family == TG_FAMILY_ROWS, joins = rows || box->route == TG_ROUTE_PANEL;
+    const bool     turns = box->block.dst_row == box->block.cols * box->width; /* rows take turns: longer runs */
+    int64_t        run;
+    s->rows &= has_ragged_rows(pair, box);
+    s->turns |= box->route == TG_ROUTE_TURN;
+    s->lines += count_parts(nest, p, box);
+    if (!leaves_parts(nest, p, box, false, &run)) return;
+    s->parts |= !joins || run < BRIEF_RUN;
+    s->brief |= box->family == TG_FAMILY_TRANSPOSE && !turns && run < TG_LINE_BYTES;
+    s->waits |= rows && box->block.cols < BRIEF_RUN;
+    s->boxes++;
+}
+
 /* Where dst has no rows that begin inside of lines, boxes of ragged tiles of src may still share lines: three tiles of
  * 8 rows and a pair, in the second stick of 90 rows. From memory that pays where transposes would write less than a
- * line at a time. (A Granite Rapids, 256 MiB, x memcpy, 48 moves between tiles of odd sizes, together 1.74 times as
- * fast: f16[83,N] of T(8,128)(2,1) to sticks of its columns 0.18 -> 0.83, bf16[29,N] to {0,1:T(8,128)} 0.10 -> 0.48;
- * one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there, unless runs of
- * a few bytes are among them: 1 MiB u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35, 8 MiB
- * bf16[93206,45] 0.11 -> 0.65, one of five 1.09 -> 0.69; nor longer runs, bf16[134270,500] to (2,1) 0.86.) */
+ * line at a time, or where a third of all lines are in parts. (A Granite Rapids, 256 MiB, x memcpy, 48 moves between
+ * tiles of odd sizes, together 1.74 times as fast: f16[83,N] of T(8,128)(2,1) to sticks of its columns 0.18 -> 0.83,
+ * bf16[29,N] to {0,1:T(8,128)} 0.10 -> 0.48; one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there, unless runs
+ * of a few bytes are among them: 1 MiB u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35, 8 MiB
+ * bf16[93206,45] 0.11 -> 0.65, one of five 1.09 -> 0.69; nor longer runs, bf16[134270,500] to (2,1) 0.86.) Listed tiles
+ * are good at what is whole: they are combined where a third is in parts too (32 moves, together 1.5 times as fast,
+ * u8[84,N] of (4,1) to {0,1:T(8,128)} 0.11 -> 0.77, none below 0.94; where fewer are, 0.7). With a part for each line,
+ * small blocks pay too (25 moves, 1.4 times, f16[5,N] of (2,1) to sticks 0.20 -> 0.43, none below 0.96; a box by
+ * itself, 0.13 to 1.02). */
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
+    enum { PART_OF_LINES = 3 };
     const tg_nest *nest = &p->as.nest;
-    bool           parts = false, rows = true; /* rows: nothing else is moved */
-    bool           brief = false; /* transposes leave parts of less than a line */
-    bool           waits = p->memory; /* or runs of less than BRIEF_RUN do so */
-    int32_t        boxes = 0;     /* that leave parts */
+    sharing        s = {.rows = true, .waits = p->memory};
     if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) || p->dst_bits < 8 || p->src_bits < 8)
         return 0;
     if (!is_covered(p, pair)) return 0;
-    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
-        if (box->route == TG_ROUTE_FILL) continue;
-        rows &= has_ragged_rows(pair, box);
-        const bool long_runs = box->family == TG_FAMILY_ROWS || box->route == TG_ROUTE_PANEL;
-        int64_t    run;
-        const bool leaves = leaves_parts(nest, p, box, &run);
-        parts |= !long_runs && leaves;
-        const bool turns = box->block.dst_row == box->block.cols * box->width; /* rows take turns: longer runs */
-        brief |= leaves && box->family == TG_FAMILY_TRANSPOSE && !turns && run < TG_LINE_BYTES;
-        waits |= leaves && box->family == TG_FAMILY_ROWS && box->block.cols < BRIEF_RUN;
-        boxes += leaves;
-    }
-    if (!has_parts(pair->dst) && !(waits && brief && boxes > 1)) return 0;
-    return rows ? INT64_MAX : parts ? MOST_BLOCKS * count_blocks(nest) : 0;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (box->route != TG_ROUTE_FILL) add_box(&s, p, pair, box);
+    const double all = (double)pair->dst->span * (p->dst_bits / 8) / TG_LINE_BYTES;
+    const bool   dense = s.lines * PART_OF_LINES >= all;
+    if (s.turns && !(s.waits && dense)) return 0;
+    if (!has_parts(pair->dst) && !(s.waits && (s.brief || dense) && s.boxes > 1)) return 0;
+    if (s.rows || (s.parts && s.boxes > 1 && p->memory && s.lines >= all)) return INT64_MAX;
+    return s.parts ? MOST_BLOCKS * count_blocks(nest) : 0;
 }
 
 int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_block *b) {
@@ -200,7 +241,7 @@ int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_blo
             reach += (tg_twice_steps(out, i, box->counted_out, b, &box->block) - 1) * out[i].dst;
         return reach;
     }
-    if (box->route == TG_ROUTE_TILE) {
+    if (has_run_of_cols(box)) {
         for (int32_t i = 0; i < box->nrows; i++) reach += (out[i].n - 1) * out[i].dst;
         return reach + (b->cols + b->tail - 1) * unit;
     }

@@ -64,6 +64,11 @@ static const char *const combined[][2] = {
     {"bf16[29,900]{1,0:T(8,128)(2,1)}", "bf16[29,900]{0,1:T(8,128)}"}, /* pairs of rows, and a single one */
     {"u8[58,900]{1,0:T(2,128)}", "u8[58,900]{0,1:T(8,128)}"},
     {"u8[31,900]{1,0:T(8,128)(4,1)}", "u8[31,900]{0,1:T(8,128)}"}, /* and one of 3 bytes */
+    {"u8[150,900]{1,0:T(8,128)(4,1)}", "u8[150,900]{0,1:T(8,128)}"}, /* listed tiles, and rows of 4 and 2 bytes */
+    {"u8[278,400]{1,0:T(8,128)}", "u8[278,400]{0,1}"}, /* listed tiles, and rows of 6 bytes */
+    {"f16[133,700]{1,0:T(8,128)(2,1)}", "f16[133,700]{0,1:T(8,128)}"},
+    {"f16[5,900]{1,0:T(8,128)(2,1)}", "f16[5,900] spyre dim_order=[1,0] device_dtype=IEEE_FP16"},
+    {"f32[57,400]{1,0:T(8,128)}", "f32[57,400]{0,1:T(8,128)}"},
 };
 static const char *const others[][2] = {
     {"u8[3,34,700]", "u8[3,34,700]{1,2,0:T(8,128)(4,1)}"},
@@ -75,6 +80,7 @@ static const char *const others[][2] = {
     {"f32[300,517]", "f32[300,517]{0,1}"},
     {"f16[32,400]{1,0:T(8,128)(2,1)}", "f16[32,400] spyre dim_order=[1,0] device_dtype=IEEE_FP16"}, /* one box */
     {"bf16[21,900]{1,0:T(8,128)}", "bf16[21,900]{1,0:T(8,128)(2,1)}"}, /* rows that take turns */
+    {"u8[250,900]{1,0:T(8,128)}", "u8[250,900]{0,1:T(8,128)(4,1)}"},   /* listed tiles, few parts of lines */
 };
 
 /* Rows that a mover would store in parts, where stores do not wait for their lines. */

@@ -182,6 +182,8 @@ static void test_slabs(void **state) {
         {"bf16[5,3,77]", "bf16[5,3,77]{1,0,2:T(8,128)(2,1)}", true},
         {"u8[30,9,7,7]{1,0,2,3}", "u8[30,9,7,7]{1,0,2,3:T(8,128)(4,1)}", true},
         {"f32[700,9]{1,0}", "f32[700,9]{1,0:T(8,128)}", false}, /* padding follows data: one pass as it is */
+        {"f16[8,6,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[8,6,64,45]{3,2,1,0:T(8,128)}", true}, /* pairs, and one behind */
+        {"f16[8,6,64,44]{2,3,1,0:T(8,128)(2,1)}", "f16[8,6,64,44]{3,2,1,0:T(8,128)}", false}, /* of one box */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout s = layout_of(moves[i].src), d = layout_of(moves[i].dst);

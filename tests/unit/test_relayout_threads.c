@@ -259,6 +259,8 @@ static void test_stack(void **state) {
         {"bf16[2000,90]{0,1:T(8,128)(2,1)}", "bf16[2000,90]"},
         {"bf16[2,3,60,200]{3,2,1,0:T(8,128)(2,1)}", "bf16[2,3,60,200]{1,3,2,0}"},
         {"f32[10,86,50] strides=[172,2,1726]", "f32[10,86,50]{0,1,2:T(10,9)}"}, /* no panel besides */
+        {"u8[202,900]{1,0:T(8,128)(4,1)}", "u8[202,900]{0,1:T(8,128)}"}, /* listed tiles */
+        {"u8[278,1024]{1,0:T(8,128)}", "u8[278,1024]{0,1}"},
     };
     tg_tuning together = tg_default_tuning;
     together.stream_bytes = together.far_bytes = 0;
