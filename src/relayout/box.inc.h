@@ -7,8 +7,8 @@
  *     by decreasing dst                              (4, 2048, 128) (16, 128, 512) (64, 2, 2)
  *     the run taken                                  (4, 2048, 128) (16, 128, 512), run of 64
  *
- * Then a block is made of some of them, and the others go around the blocks, in the order of dst; around tiles, in one
- * that keeps to short ways on both sides.
+ * Then a block is made of some of them, and the others go around the blocks, in an order that keeps to short ways on
+ * both sides.
  *
  * Steps are bytes. Where elements are packed they are counted in elements first, since a digit of theirs may step by
  * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. A box where
@@ -181,11 +181,14 @@ static int64_t carried_step(const tg_draft *d) {
     return carried && (at_lines || run < PARTS * read) ? run : 0;
 }
 
-/* Does a go inside of b? Around tiles, what goes on after a short way on either side comes first: its lines, and its
- * pages of memory, are still at hand. But `next`, if not 0, are bytes of dst to the tile that comes next. */
-static bool is_inside(bool tiles, int64_t next, const tg_loop *a, const tg_loop *b) {
+/* Does a go inside of b? What goes on after a short way on either side comes first: its lines, and its pages of
+ * memory, are still at hand. (A Granite Rapids, x memcpy, so and in the order of dst: 256 MiB, 106 moves, together 1.11
+ * times as fast, from 0.94 to 2.0, f32[16,66560,63] sticks to {1,2,0:T(8,128)} 0.29 -> 0.38; 8 MiB, 88, 1.05, from 0.7
+ * to 1.4; 512 KiB, 193, 1.01.) But `next`, if not 0, are bytes of dst to the tile that comes next, and what is written
+ * alone, or in ascending order, is `by_dst`. */
+static bool is_inside(bool by_dst, int64_t next, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
-    if (!tiles) return a_dst < b_dst;
+    if (by_dst) return a_dst < b_dst;
     if (next > 0 && (a->dst == next || b->dst == next)) return a->dst == next;
     return tg_min(a_dst, tg_magnitude(a->src)) < tg_min(b_dst, tg_magnitude(b->src));
 }
@@ -198,6 +201,7 @@ static bool keep_loops(tg_draft *d) {
     const int32_t  most = TG_PLAN_LOOPS - nest->nloops - d->ncols - d->nrows;
     int32_t        n = 0;
     if (TG_RARELY(most < 0)) return false;
+    const bool    by_dst = d->fill || d->plan->combines || !d->plan->far;
     const int64_t next = carried_step(d);
     box->blocks = 1;
     box->first = nest->nloops;
@@ -205,7 +209,7 @@ static bool keep_loops(tg_draft *d) {
         const tg_loop *const l = &d->loop[__builtin_ctzll(left)];
         if (n == most) return false;
         int32_t at = n++;
-        for (; at > 0 && is_inside(d->ncols > 0, next, &keep[at - 1], l); at--)
+        for (; at > 0 && is_inside(by_dst, next, &keep[at - 1], l); at--)
             keep[at] = keep[at - 1]; /* chunks came last */
         keep[at] = *l;
         box->blocks *= l->n; /* fits: positions of dst */
