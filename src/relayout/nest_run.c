@@ -296,10 +296,39 @@ void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width) {
         }
 }
 
+/* Of lines that follow each other from block to block, a run of this many bytes is fetched at once. */
+enum { FETCHED_RUN = 512 };
+
+/* How many blocks of the innermost loop have such a run; 1: lines are apart. */
+static int64_t blocks_of_run(const tg_box *box, const tg_loop *loop) {
+    const int64_t step = loop[box->nloops - 1].src;
+    return box->route == TG_ROUTE_MOVE && (step == TG_LINE_BYTES || step == TG_STICK_BYTES) ? FETCHED_RUN / step : 1;
+}
+
+/* The lines of the next n blocks but n, every n-th time. (A Granite Rapids, 256 MiB, f16[3848,12,64,45] of sticks to
+ * channels last, lines block by block, in runs of 512, of 1024 bytes: 0.28, 0.40, 0.33; where half of such a run is of
+ * no use to these blocks, as of parts of rows of 256 bytes, 0.8 times as fast.) */
+static void fetch_runs(const tg_box *box, const tg_loop *loop, const uint8_t *src, const tg_block *b,
+                       const tg_odometer *o, int64_t n) {
+    const tg_loop *const l = &loop[box->nloops - 1];
+    const int64_t        at = o->at[box->nloops - 1], next = at + n, bytes = tg_min(n, l->n - next) * l->src;
+    if (at % n != 0) return;
+    src += o->src + n * l->src;
+    for (int64_t p = 0; p < b->outer; p++)
+        for (int64_t k = 0; k < b->cols; k++)
+            for (int64_t i = 0; i < bytes; i += TG_LINE_BYTES)
+                TG_FETCH_HERE(src + p * b->src_outer + k * b->src_col + i, false);
+}
+
 /* What the next block reads, if there is one. */
 static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *src,
                        const tg_block *b, const tg_odometer *o) {
-    tg_odometer next = *o;
+    tg_odometer   next = *o;
+    const int64_t n = blocks_of_run(box, loop);
+    if (n > 1) {
+        fetch_runs(box, loop, src, b, o, n);
+        return;
+    }
     if (!tg_odometer_next(&next, box, loop)) return;
     src += next.src;
     if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_twice_fetch(p, box, src);
