@@ -186,7 +186,7 @@ typedef struct sharing {
     bool    waits; /* from memory, or runs of less than BRIEF_RUN */
     bool    turns; /* there are listed tiles */
     int32_t boxes; /* that leave parts */
-    double  lines; /* that are in parts, about, each counted as often as a box has one */
+    double  lines, padding; /* lines in parts, about, each counted as often as a box of data, or of padding, has one */
 } sharing;
 
 static void add_box(sharing *s, const tg_plan_private *p, const tg_pair *pair, const tg_box *box) {
@@ -204,6 +204,12 @@ static void add_box(sharing *s, const tg_plan_private *p, const tg_pair *pair, c
     s->boxes++;
 }
 
+static void add_padding(sharing *s, const tg_plan_private *p, const tg_box *box) {
+    int64_t run;
+    s->padding += count_parts(&p->as.nest, p, box);
+    s->boxes += leaves_parts(&p->as.nest, p, box, false, &run);
+}
+
 /* Where dst has no rows that begin inside of lines, boxes of ragged tiles of src may still share lines: three tiles of
  * 8 rows and a pair, in the second stick of 90 rows. From memory that pays where transposes would write less than a
  * line at a time, or where a third of all lines are in parts. (A Granite Rapids, 256 MiB, x memcpy, 48 moves between
@@ -212,9 +218,10 @@ static void add_box(sharing *s, const tg_plan_private *p, const tg_pair *pair, c
  * of a few bytes are among them: 1 MiB u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35, 8 MiB
  * bf16[93206,45] 0.11 -> 0.65, one of five 1.09 -> 0.69; nor longer runs, bf16[134270,500] to (2,1) 0.86.) Listed tiles
  * are good at what is whole: they are combined where a third is in parts too (32 moves, together 1.5 times as fast,
- * u8[84,N] of (4,1) to {0,1:T(8,128)} 0.11 -> 0.77, none below 0.94; where fewer are, 0.7). With a part for each line,
- * small blocks pay too (25 moves, 1.4 times, f16[5,N] of (2,1) to sticks 0.20 -> 0.43, none below 0.96; a box by
- * itself, 0.13 to 1.02). */
+ * u8[84,N] of (4,1) to {0,1:T(8,128)} 0.11 -> 0.77, none below 0.94; where fewer are, 0.7, or only with those of
+ * padding, which count for the others: 7 moves, 1.8 times, u8[7,N] of (4,1), turned, 0.31 -> 0.63). With a part for
+ * each line, small blocks pay too (25 moves, 1.4 times, f16[5,N] of (2,1) to sticks 0.20 -> 0.43, none below 0.96; a
+ * box by itself, 0.13 to 1.02). */
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     enum { PART_OF_LINES = 3 };
     const tg_nest *nest = &p->as.nest;
@@ -222,10 +229,12 @@ int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
     if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) || p->dst_bits < 8 || p->src_bits < 8)
         return 0;
     if (!is_covered(p, pair)) return 0;
-    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
-        if (box->route != TG_ROUTE_FILL) add_box(&s, p, pair, box);
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
+        if (box->route == TG_ROUTE_FILL) add_padding(&s, p, box);
+        else add_box(&s, p, pair, box);
+    }
     const double all = (double)pair->dst->span * (p->dst_bits / 8) / TG_LINE_BYTES;
-    const bool   dense = s.lines * PART_OF_LINES >= all;
+    const bool   dense = (s.lines + (s.turns ? 0 : s.padding)) * PART_OF_LINES >= all;
     if (s.turns && !(s.waits && dense)) return 0;
     if (!has_parts(pair->dst) && !(s.waits && (s.brief || dense) && s.boxes > 1)) return 0;
     if (s.rows || (s.parts && s.boxes > 1 && p->memory && s.lines >= all)) return INT64_MAX;
