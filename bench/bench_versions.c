@@ -6,9 +6,11 @@
  *
  * One thread, or with --threads 2 two, each on a CPU of its own, of one pool for all. All builds and memcpy of (in +
  * out) / 2 bytes take turns (rounds.h); printed are the ratio of each to memcpy, and how many times faster the last
- * build is than the first one. --plan times plans instead of moves, in nanoseconds. Where dst begins inside of a line
- * (workloads m) the same move of the last build to a dst at a line takes the place of memcpy. Results are compared with
- * those of the first build, not with the definition: that is the tests' work. Builds must have the same header. */
+ * build is than the first one. With --plain the last LIB goes once more, as the last build, without any instruction
+ * set: loops in C, which no move should be slower than. --plan times plans instead of moves, in nanoseconds. Where dst
+ * begins inside of a line (workloads m) the same move of the last build to a dst at a line takes the place of memcpy.
+ * Results are compared with those of the first build, not with the definition: that is the tests' work. Builds must
+ * have the same header. */
 #define _GNU_SOURCE
 #include "copies.h"
 #include "moves.h"
@@ -26,6 +28,7 @@ enum { MAX_BUILDS = 6, ROUNDS = 15, LARGE_ROUNDS = 7, LARGE_SIDE = 32 << 20, FLU
 
 typedef struct build {
     const char *path;
+    uint32_t    without; /* instruction sets, tg_cpu */
     __typeof__(&tg_desc_parse)    parse;
     __typeof__(&tg_layout_nbytes) nbytes;
     __typeof__(&tg_plan_init)     plan_init;
@@ -46,7 +49,7 @@ typedef struct move {
 
 typedef struct options {
     const char *sizes, *filter, *moves, *threads;
-    bool        plan;
+    bool        plan, plain;
     tg_executor pool; /* of one thread: none */
     build       builds[MAX_BUILDS];
     int         nbuilds;
@@ -83,7 +86,7 @@ static bool move_init(move *m, const options *o, const build *by, const char *na
     m->by = by;
     m->name = name;
     m->executor = executor_of(o);
-    m->params = (tg_plan_params){.pad = zero, .convert = true, .threads = o->pool.threads};
+    m->params = (tg_plan_params){.pad = zero, .convert = true, .threads = o->pool.threads, .without = by->without};
     m->params.src = &m->src_desc.layout;
     m->params.dst = &m->dst_desc.layout;
     return good(m, by->parse(&m->src_desc, src, strlen(src), &err), &err) &&
@@ -203,6 +206,14 @@ static bool wrong(const char *option, const char *why, const char *value) {
     return false;
 }
 
+static bool add_plain(options *o) {
+    if (o->nbuilds == 0) return true; /* which is said later */
+    if (o->nbuilds == MAX_BUILDS) return wrong("up to 5 LIBs", "are compared with --plain, not", o->builds[5].path);
+    o->builds[o->nbuilds] = o->builds[o->nbuilds - 1];
+    o->builds[o->nbuilds++].without = TG_CPU_AVX2 | TG_CPU_AVX512 | TG_CPU_NEON;
+    return true;
+}
+
 static bool check_options(const options *o) {
     if (o->nbuilds == 0) return fprintf(stderr, "bench_versions: no LIB is given\n"), false;
     if (o->sizes[0] == '\0' || strspn(o->sizes, size_letters) != strlen(o->sizes))
@@ -220,11 +231,12 @@ static bool read_options(options *o, int argc, char **argv) {
         if (value != NULL && argv[i + 1] == NULL) return wrong("a value", "is missing behind", argv[i]);
         if (value != NULL) *value = argv[++i];
         else if (strcmp(argv[i], "--plan") == 0) o->plan = true;
+        else if (strcmp(argv[i], "--plain") == 0) o->plain = true;
         else if (argv[i][0] == '-') return wrong("there", "is no such option", argv[i]);
         else if (o->nbuilds == MAX_BUILDS) return wrong("up to 6 LIBs", "are compared, this is one more", argv[i]);
         else build_open(&o->builds[o->nbuilds++], argv[i]);
     }
-    return check_options(o);
+    return (!o->plain || add_plain(o)) && check_options(o);
 }
 
 /* Its threads end with the process. */
@@ -241,7 +253,7 @@ int main(int argc, char **argv) {
     static options o = {.sizes = size_letters, .threads = "1", .pool.threads = 1};
     if (!read_options(&o, argc, argv)) {
         fprintf(stderr, "usage: bench_versions [--size LNMSHT] [--filter NAME] [--moves FILE] [--plan]\n"
-                        "                      [--threads 1|2] LIB [LIB ...]\n"
+                        "                      [--plain] [--threads 1|2] LIB [LIB ...]\n"
                         "LIB: up to 6 files libtegula.so; FILE: lines 'SRC -> DST', - is standard input\n");
         return 2;
     }

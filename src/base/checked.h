@@ -35,6 +35,12 @@ static inline bool tg_muladd(int64_t *out, int64_t a, int64_t b, int64_t c) {
     return tg_mul(&p, b, c) && tg_add(out, a, p);
 }
 
+/* a * b, or INT64_MAX where that is too large. */
+static inline int64_t tg_capped_mul(int64_t a, int64_t b) {
+    int64_t p;
+    return tg_mul(&p, a, b) ? p : INT64_MAX;
+}
+
 /* a / b, a % b and whether b divides a, for sizes; a >= 0, b >= 1. Most of what is divided by is a power of two, and
  * then this takes 3 cycles instead of 15. */
 static inline int64_t tg_div(int64_t a, int64_t b) {

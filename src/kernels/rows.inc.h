@@ -425,17 +425,6 @@ TG_OUTLINE void V(ordered)(const tg_mover *m, uint8_t *d, const uint8_t *s, cons
         V(any_rows)(m, d, s, b, &w);
 }
 
-/* Are rows, padding and all, the ends of lines that others begin, by plain stores if these are a few bytes? Around the
- * caches a part of a line that is in one, or on its way there, waits for it to leave (a Granite Rapids, 256 MiB,
- * u8[N,517] of T(8,128)(4,1), turned, to T(8,128), whose last row begins with 4 bytes and ends with 124, 0.26 -> 0.54).
- */
-static bool V(are_ends)(const tg_mover *m, const uint8_t *d, const tg_block *b) {
-    enum { MOST_END = 3 * TG_LINE_BYTES };
-    const int64_t n = b->cols + b->tail;
-    return m->stream && m->claims && b->tail > 0 && (uintptr_t)d % TG_LINE_BYTES != 0 && n < MOST_END &&
-           b->dst_row != n;
-}
-
 static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
     const int64_t bytes = b->outer * b->rows * (b->cols + b->tail);
     const bool    small = !m->stream && (bytes <= SMALL_CLAIMED || (bytes <= SMALL && !m->claims));
@@ -446,7 +435,7 @@ static const uint8_t *V(rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, c
     else if ((!m->stream || are_scattered(b) || (!m->claims && come_one_by_one(b))) && b->cols <= TG_LINE_BYTES &&
              b->tail == 0)
         V(short_rows)(m, d, s, b, small);
-    else if (V(are_ends)(m, d, b))
+    else if (m->stream && m->claims && are_padded_ends(d, b))
         V(small_padded_rows)(d, s, b);
     else if (small && b->cols == STICK && b->tail == 0)
         V(small_sticks)(d, s, *b);

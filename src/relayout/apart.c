@@ -214,10 +214,9 @@ static void set_block(tg_draft *d, const apart *a, const tg_pass *in, const tg_p
  * Rapids, x memcpy, 512 KiB: f16[1928,136] strides=[3,5785] to T(8,128)(2,1) 0.08 -> 0.70, f32[4,32768]
  * strides=[65537,2] to {0,1} 0.22 -> 0.44, but 30 us -> 49 us back, and with runs of 20 or 24 to a dst that begins
  * inside of a line 29 us -> 56 us; f64[3,20000] 30 us -> 33 us; 8 MiB: bytes [39569,212] of T(8,128)(4,1) to
- * strides=[3,118771] 0.17 -> 0.44; 256 MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) And from
- * memory where they leave them no longer than this, or are of four bytes (256 MiB, 43 moves, together 1.12 times as
- * fast, f32[253240,265] strides=[2,506485] to T(8,128) 0.26 -> 0.43, from 0.83, of such as are above 0.35 anyway; those
- * of longer runs 0.7 to 1 times). */
+ * strides=[3,118771] 0.17 -> 0.44; 128 MiB: f32[131072,256] of T(4,128) to strides=[3,393216] 0.05 -> 0.17.) From
+ * memory where runs are at most RUN_BYTES, or elements of four (256 MiB, 43 moves, together 1.12 times as fast, from
+ * 0.83 to 2.7; f32[253240,265] strides=[2,506485] to T(8,128) 0.26 -> 0.43; with longer runs 0.7 to 1 times). */
 static bool pays(const tg_draft *d, const apart *a) {
     enum { WORD = 4, SHORT_RUN = 32 }; /* bytes */
     const int64_t width = d->dst_width, run = d->loop[find(d, !a->on_src, width)].n * width;

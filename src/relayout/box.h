@@ -186,9 +186,10 @@ static inline bool tg_stays_near(const tg_draft *d) { return d->plan->bytes <= d
 int64_t tg_touched_bytes(const tg_block *b);
 /* How many steps of a loop, of so many bytes on either side, are a block's, at most, if it shares lines with others.
  * From far, where other boxes write what lies between (padding, the rest of ragged tiles) and in the same lines, a
- * block reaches no further than a group of all boxes does: these lines are still in a cache when the second one comes
- * to them (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of bytes to padded tiles 0.28 and 0.4). Steps that are
- * longer than that share nothing, and lines of src are read as a whole. */
+ * block reaches no further than a group of all boxes does: where both follow each other in the order of dst, these
+ * lines are still in a cache when the second one comes to them (256 MiB, an Emerald Rapids, x memcpy: 6 or 7 rows of
+ * bytes to padded tiles 0.28 and 0.4). Steps that are longer than that share nothing, and lines of src are read as a
+ * whole. */
 int64_t tg_steps_within_reach(const tg_draft *d, int64_t dst, int64_t src);
 /* Bytes of a block: there should be some to share out. */
 int64_t tg_room_of_block(const tg_draft *d);

@@ -7,8 +7,8 @@
  *     by decreasing dst                              (4, 2048, 128) (16, 128, 512) (64, 2, 2)
  *     the run taken                                  (4, 2048, 128) (16, 128, 512), run of 64
  *
- * Then a block is made of some of them, and the others go around the blocks, in an order that keeps to short ways on
- * both sides.
+ * Then a block is made of some of them, and the others go around the blocks: in a cache in the order of dst, from far
+ * in one that keeps to short ways on both sides.
  *
  * Steps are bytes. Where elements are packed they are counted in elements first, since a digit of theirs may step by
  * less than a byte; only the run may do so in the end, and the innermost loop of either side of a tile. A box where
@@ -181,11 +181,12 @@ static int64_t carried_step(const tg_draft *d) {
     return carried && (at_lines || run < PARTS * read) ? run : 0;
 }
 
-/* Does a go inside of b? What goes on after a short way on either side comes first: its lines, and its pages of
- * memory, are still at hand. (A Granite Rapids, x memcpy, so and in the order of dst: 256 MiB, 106 moves, together 1.11
- * times as fast, from 0.94 to 2.0, f32[16,66560,63] sticks to {1,2,0:T(8,128)} 0.29 -> 0.38; 8 MiB, 88, 1.05, from 0.7
- * to 1.4; 512 KiB, 193, 1.01.) But `next`, if not 0, are bytes of dst to the tile that comes next, and what is written
- * alone, or in ascending order, is `by_dst`. */
+/* Does a go inside of b? From far, what goes on after a short way on either side comes first: its lines, and its pages
+ * of memory, are still at hand. (A Granite Rapids, x memcpy, so and in the order of dst: 256 MiB, 106 moves, together
+ * 1.11 times as fast, from 0.94 to 2.0, f32[16,66560,63] sticks to {1,2,0:T(8,128)} 0.29 -> 0.38; 8 MiB, 88, 1.05, from
+ * 0.7 to 1.4.) But `next`, if not 0, are bytes of dst to the tile that comes next. `by_dst`: in the order of dst, where
+ * it is filled, or left in ascending order, or in a cache (512 KiB, 193 moves, 1.01 times, and threads would not write
+ * to a part of dst each). */
 static bool is_inside(bool by_dst, int64_t next, const tg_loop *a, const tg_loop *b) {
     const int64_t a_dst = tg_magnitude(a->dst), b_dst = tg_magnitude(b->dst);
     if (by_dst) return a_dst < b_dst;

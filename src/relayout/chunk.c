@@ -26,12 +26,6 @@ static int64_t walk_bytes(int64_t n, int64_t step, int32_t bits, bool packed) {
     return packed || step == TG_PACKED_STEP ? n * bits / 8 : n * step;
 }
 
-/* Copies that share a place have more elements than bytes. */
-static int64_t product(int64_t a, int64_t b) {
-    int64_t p;
-    return tg_mul(&p, a, b) ? p : INT64_MAX;
-}
-
 /* So many elements of a transpose are whole pairs of lines. */
 static int64_t grain_of(int64_t width) { return LINE_PAIR / tg_min(width & -width, LINE_PAIR); }
 
@@ -54,17 +48,17 @@ static bool shares_lines(const tg_draft *d, int64_t width) {
  * and 0.28 of memcpy)? Then no other box writes there. */
 static bool fills_steps(const tg_draft *d, int64_t step) {
     const tg_block *b = &d->box->block;
-    int64_t         filled = product(b->cols + b->tail, d->converts ? d->dst_width : d->box->width);
-    if (b->dst_row < step) filled = product(filled, b->rows);
-    if (b->dst_outer < step) filled = product(filled, b->outer);
+    int64_t         filled = tg_capped_mul(b->cols + b->tail, d->converts ? d->dst_width : d->box->width);
+    if (b->dst_row < step) filled = tg_capped_mul(filled, b->rows);
+    if (b->dst_outer < step) filled = tg_capped_mul(filled, b->outer);
     for (int32_t i = 0; i < d->n; i++)
-        if (tg_draft_has(d, i) && d->loop[i].dst < step) filled = product(filled, d->loop[i].n);
+        if (tg_draft_has(d, i) && d->loop[i].dst < step) filled = tg_capped_mul(filled, d->loop[i].n);
     return filled >= step / 16 * 15;
 }
 
 int64_t tg_steps_within_reach(const tg_draft *d, int64_t dst, int64_t src) {
     if (TG_MOSTLY(!d->plan->far) || d->dst_width == 0 || dst <= 0) return INT64_MAX;
-    const int64_t span = product(d->pair->dst->span, d->dst_width);
+    const int64_t span = tg_capped_mul(d->pair->dst->span, d->dst_width);
     const int64_t groups = d->plan->bytes / tg_max(d->pair->tuning->group_bytes, 1);
     const int64_t reach = tg_max(span / tg_max(groups, 1), LEAST_REACH);
     if (dst > reach) return INT64_MAX;
@@ -80,17 +74,18 @@ static int64_t within_reach(const tg_draft *d, int64_t dst, int64_t src) {
 
 /* The same where boxes are to be combined: no more steps than the buffer has room for. But a transpose needs both of
  * its loops, and where lines of src follow each other fewer than LEAST_READ of them are worse than parts of lines of
- * dst, but for the briefest ones around the caches (a Granite Rapids, 256 MiB, u8[510,N] of T(8,128) to rows 0.28 ->
+ * dst, but for the briefest ones from memory (a Granite Rapids, 256 MiB, u8[510,N] of T(8,128) to rows 0.28 ->
  * 0.42, f16[N,500] of (2,1) 0.45 -> 0.51; 8 MiB, the latter, 0.94 -> 0.59). */
 static int64_t within_buffer(const tg_draft *d, tg_block_loop which, int64_t dst, int64_t src, int64_t n,
                              int64_t wanted) {
-    enum { LEAST_SIDE = 16, BRIEF_ROW = 16 }; /* rows; bytes */
-    if (wanted >= n && product(n, dst) <= TG_COMBINED_REACH) return wanted;
+    enum { LEAST_SIDE = 16 /* columns, or rows */, BRIEF_ROW = 16 /* bytes */ };
+    const int64_t width = d->converts ? d->dst_width : d->box->width;
+    if (wanted >= n && tg_capped_mul(n, dst) <= TG_COMBINED_REACH) return wanted;
     const int64_t most = tg_min(tg_power_of_two(d->plan, wanted), tg_combined_steps(d->plan, dst));
     const bool    needed = d->box->family == TG_FAMILY_TRANSPOSE && which != TG_BLOCK_OUTER;
     const int64_t step = tg_magnitude(src);
-    const bool    brief = d->plan->memory && d->box->block.cols * d->box->width < BRIEF_ROW;
-    const bool    reads = step >= TG_LINE_BYTES && step < LEAST_READ && product(most, step) < LEAST_READ && !brief;
+    const bool    brief = d->plan->memory && d->box->block.cols * width < BRIEF_ROW;
+    const bool reads = step >= TG_LINE_BYTES && step < LEAST_READ && tg_capped_mul(most, step) < LEAST_READ && !brief;
     return (needed && most < LEAST_SIDE) || (reads && most < tg_min(n, wanted)) ? wanted : most;
 }
 
@@ -220,11 +215,11 @@ int64_t tg_touched_bytes(const tg_block *b) {
 static int64_t count_apart(tg_draft *d, int64_t width) {
     const tg_block *b = &d->box->block;
     const int64_t   each = tg_touched_bytes(b);
-    int64_t         n = product(product(b->outer, b->rows), b->cols);
+    int64_t         n = tg_capped_mul(tg_capped_mul(b->outer, b->rows), b->cols);
     if (d->plan->threads <= 1 || each <= width) return width;
     for (int32_t i = 0; i < d->n; i++)
-        if (tg_draft_has(d, i)) n = product(n, d->loop[i].n); /* the others are the block's */
-    d->plan->work += tg_min(product(n, each - width), INT64_MAX / 4 - d->plan->work);
+        if (tg_draft_has(d, i)) n = tg_capped_mul(n, d->loop[i].n); /* the others are the block's */
+    d->plan->work += tg_min(tg_capped_mul(n, each - width), INT64_MAX / 4 - d->plan->work);
     return each;
 }
 
@@ -233,12 +228,12 @@ static int64_t step_reads(const tg_block *b, int64_t width) {
     const int64_t n[] = {b->cols, b->rows}, step[] = {tg_magnitude(b->src_col), tg_magnitude(b->src_row)};
     int64_t       lines = 1, near = width + TG_LINE_BYTES, reach = width;
     for (int i = 0; i < 2; i++) {
-        const int64_t bytes = product(n[i] - 1, step[i]);
+        const int64_t bytes = tg_capped_mul(n[i] - 1, step[i]);
         reach = bytes > INT64_MAX - reach ? INT64_MAX : reach + bytes;
         if (step[i] < TG_LINE_BYTES) near += bytes;
-        else lines = product(lines, n[i]);
+        else lines = tg_capped_mul(lines, n[i]);
     }
-    return tg_min(reach, product(lines, near));
+    return tg_min(reach, tg_capped_mul(lines, near));
 }
 
 /* Of single elements from memory, no more steps than read half of a group's bytes: boxes before, of which this one has
@@ -331,9 +326,9 @@ static int64_t rows_of_transpose(const tg_draft *d, int64_t width, int64_t room)
     const bool      whole = goes_on(b, width), reads_on = whole && b->src_outer == line;
     const bool      odd = line % LINE_PAIR != 0 && line <= MOST_OF_LINE;
     const bool      pays = width >= 4 || line <= 2 * LINE_PAIR || odd;
-    const int64_t   rows = fitting(room, b->rows, product(written_of(b) * width, whole ? b->outer : 1), grain);
+    const int64_t   rows = fitting(room, b->rows, tg_capped_mul(written_of(b) * width, whole ? b->outer : 1), grain);
     if (rows > grain || !reads_on || !pays || !tg_turns_around(d->plan)) return rows;
-    const int64_t most = room_of_lines(d) / product(b->cols, steps_of_lines(d, width)); /* bytes of a line */
+    const int64_t most = room_of_lines(d) / tg_capped_mul(b->cols, steps_of_lines(d, width)); /* bytes of a line */
     return fitting(tg_min(most, MOST_OF_LINE), b->rows, width, grain);
 }
 
@@ -342,7 +337,7 @@ static int64_t outer_at_once(const tg_draft *d, int64_t width, int64_t room, int
     enum { FEW_CARRIED = 64 };
     const int64_t n = d->box->block.outer, grain = steps_of_lines(d, width);
     const int64_t times = goes_on(&d->box->block, width) ? tg_max(carried_rows(d, width) / FEW_CARRIED, 1) : 1;
-    return fitting(product(room, times), n, step, product(grain, step) <= room_of_lines(d) ? grain : 1);
+    return fitting(tg_capped_mul(room, times), n, step, tg_capped_mul(grain, step) <= room_of_lines(d) ? grain : 1);
 }
 
 /* Of route lines: steps that are whole sticks of dst together, or more of them, as many as there is room for. */
@@ -393,10 +388,10 @@ void tg_draft_chunks(tg_draft *d) {
         each = count_apart(d, width);
         if (each > width) room = tg_max(room, t->task_bytes / 2);
         cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(room, b->cols, each, line));
-        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, product(columns_together(b), each), STRIDED_TILE));
+        cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, tg_capped_mul(columns_together(b), each), STRIDED_TILE));
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
-    int64_t       outer = outer_at_once(d, width, room, product(product(b->rows, cols), each));
+    int64_t       outer = outer_at_once(d, width, room, tg_capped_mul(tg_capped_mul(b->rows, cols), each));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

@@ -1,4 +1,5 @@
-/* Is a nest better combined (combine_run.c)? Where boxes leave parts of lines to each other, from memory.
+/* Is a nest better combined (combine_run.c)? Where boxes leave parts of lines to each other, from memory, and where
+ * these are of a few bytes from caches too.
  *
  * All of dst is written, by blocks that begin in ascending order and reach no further than most of the buffer. Then the
  * movers write into it by plain stores, as into a stage. */
@@ -8,10 +9,12 @@
 #include "relayout/combine.h"
 
 enum {
-    MOST_BLOCKS = 2,   /* times as many as before: with smaller ones it is slower */
-    BRIEF_RUN = 32,           /* bytes */
-    LONGEST_RAGGED = 1 << 10, /* bytes of a row, */
-    LEAST_CROWDED = 3 * TG_STICK_BYTES /* and of one that is carried instead, if its lines of src crowd each other */
+    MOST_BLOCKS = 2, /* times as many as before: with smaller ones it is slower, unless each line is in parts */
+    BRIEF_RUN = 32,  /* bytes */
+    LONGEST_RAGGED = 1 << 10,           /* bytes of a row, */
+    LEAST_CROWDED = 3 * TG_STICK_BYTES, /* and of one that is carried instead, if its lines of src crowd each other */
+    MOST_LINES = 1 << 30,               /* that are counted: 64 GiB */
+    PART_OF_LINES = 3                   /* one of so many lines that is in parts is reason enough */
 };
 
 /* Are columns bytes, or elements, that follow each other? */
@@ -59,8 +62,9 @@ static void join_steps(steps *s) {
     }
 }
 
-/* Are there lines of dst of which the box writes a part, and others the rest? *run: bytes that follow each other, of
- * transposes without padding behind them, unless it is `padded`. */
+/* Are there lines of dst of which the box writes a part, and others the rest? *run: bytes that follow each other; with
+ * `padded` those of padding behind the columns of transposes as well, which complete a line, but which their movers do
+ * not store together with these. */
 static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box, bool padded, int64_t *run) {
     const tg_block *b = &box->block;
     const tg_loop  *loop = &nest->loop[box->first];
@@ -84,19 +88,21 @@ static bool leaves_parts(const tg_nest *nest, const tg_plan_private *p, const tg
     return shares || is_ragged(s.run);
 }
 
-/* Of how many lines, about, the box leaves a part to others. */
-static double count_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
+/* Of how many lines, about, the box leaves a part to others: one of each run that is shorter than a line, or that
+ * begins at one; of others both ends are such. Blocks are counted as if all were whole. */
+static int64_t count_parts(const tg_nest *nest, const tg_plan_private *p, const tg_box *box) {
     const tg_block *b = &box->block;
-    double          bytes = (double)box->blocks * (double)unit_of(p, box);
-    int64_t         run;
+    int64_t         n = box->blocks, run; /* n: columns, or their like, of all blocks */
     if (!leaves_parts(nest, p, box, true, &run)) return 0;
     if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) {
         const tg_loop *const out = &nest->loop[box->first] + box->nloops + box->ncols;
-        for (int32_t i = 0; i < box->nrows; i++) bytes *= (double)out[i].n;
+        for (int32_t i = 0; i < box->nrows; i++) n = tg_capped_mul(n, out[i].n);
     } else {
-        bytes *= (double)(b->outer * b->rows) * (double)(b->cols + b->tail);
+        n = tg_capped_mul(tg_capped_mul(n, b->outer), tg_capped_mul(b->rows, b->cols + b->tail));
     }
-    return bytes / (double)run * (run < TG_LINE_BYTES || !is_ragged(box->dst) ? 1 : 2);
+    const int64_t runs = tg_max(n / tg_max(run / unit_of(p, box), 1), 1);
+    const int64_t parts = run < TG_LINE_BYTES || !is_ragged(box->dst) ? runs : tg_capped_mul(2, runs);
+    return tg_min(parts, INT64_MAX / TG_PLAN_BOXES); /* all boxes' fit */
 }
 
 /* Do lines of src of a row crowd each other? */
@@ -120,15 +126,10 @@ static bool has_ragged_rows(const tg_pair *pair, const tg_box *box) {
     return b->dst_row < LEAST_CROWDED || !has_crowded_lines(b, box->width);
 }
 
-/* Blocks begin in ascending order: the longer steps are outside. */
-static bool sort_loops(tg_loop *loop, int32_t n) {
+/* Does each step of a loop end before the next one begins? The longer ones are outside (box.inc.h), so that blocks
+ * begin in ascending order. */
+static bool are_nested(const tg_loop *loop, int32_t n) {
     int64_t inside = 0;
-    for (int32_t i = 1; i < n; i++)
-        for (int32_t k = i; k > 0 && loop[k].dst > loop[k - 1].dst; k--) {
-            const tg_loop t = loop[k];
-            loop[k] = loop[k - 1];
-            loop[k - 1] = t;
-        }
     for (int32_t i = n; i-- > 0; inside += (loop[i].n - 1) * loop[i].dst)
         if (loop[i].dst < inside) return false;
     return true;
@@ -162,9 +163,9 @@ static bool can_be_combined(const tg_plan_private *p) {
     const tg_nest *nest = &p->as.nest;
     if (nest->nboxes > TG_COMBINED_BOXES) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
-        const bool listed = box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_BYTES;
+        const bool by_boxes = box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_BYTES; /* movers take them so */
         if (box->route == TG_ROUTE_TILE && p->dst_encoding.kind != TG_KIND_NONE) return false;
-        if (listed || box->loose || box->together != 0 || !goes_up(nest, box)) return false;
+        if (by_boxes || box->loose || box->together != 0 || !goes_up(nest, box)) return false;
         if (tg_block_reach(p, box, &box->block) > TG_COMBINED_BLOCK) return false;
     }
     return true;
@@ -178,54 +179,54 @@ static int64_t count_blocks(const tg_nest *nest) {
     return most;
 }
 
-/* What boxes leave to each other. */
+/* What the boxes of a nest are like, and leave to each other. */
 typedef struct sharing {
-    bool    parts; /* of lines, by boxes whose movers do not join rows, or in runs of less than BRIEF_RUN */
-    bool    rows;  /* by ragged rows of transposes, and nothing else is moved */
-    bool    brief; /* less than a line, by transposes */
-    bool    waits; /* from memory, or runs of less than BRIEF_RUN */
-    bool    turns; /* there are listed tiles */
-    int32_t boxes; /* that leave parts */
-    double  lines, padding; /* lines in parts, about, each counted as often as a box of data, or of padding, has one */
+    bool    parts;      /* some leave parts of lines whose movers do not join rows, or in runs of less than BRIEF_RUN */
+    bool    ragged;     /* all are transposes to ragged rows */
+    bool    brief;      /* transposes leave runs of less than a line */
+    bool    waits;      /* stores wait for their lines: from memory, or of runs of less than BRIEF_RUN */
+    bool    has_listed; /* tiles */
+    int32_t boxes;      /* that leave parts, of padding too */
+    int64_t lines, padded; /* that are in parts, about, counted once for each box of data, or of padding */
 } sharing;
 
 static void add_box(sharing *s, const tg_plan_private *p, const tg_pair *pair, const tg_box *box) {
     const tg_nest *nest = &p->as.nest;
     const bool     rows = box->family == TG_FAMILY_ROWS, joins = rows || box->route == TG_ROUTE_PANEL;
-    const bool     turns = box->block.dst_row == box->block.cols * box->width; /* rows take turns: longer runs */
+    const bool     take_turns = box->block.dst_row == box->block.cols * box->width; /* rows: runs are longer */
     int64_t        run;
-    s->rows &= has_ragged_rows(pair, box);
-    s->turns |= box->route == TG_ROUTE_TURN;
+    s->ragged &= has_ragged_rows(pair, box);
+    s->has_listed |= box->route == TG_ROUTE_TURN;
     s->lines += count_parts(nest, p, box);
     if (!leaves_parts(nest, p, box, false, &run)) return;
     s->parts |= !joins || run < BRIEF_RUN;
-    s->brief |= box->family == TG_FAMILY_TRANSPOSE && !turns && run < TG_LINE_BYTES;
-    s->waits |= rows && box->block.cols < BRIEF_RUN;
+    s->brief |= box->family == TG_FAMILY_TRANSPOSE && !take_turns && run < TG_LINE_BYTES;
+    s->waits |= rows && box->block.cols * unit_of(p, box) < BRIEF_RUN;
     s->boxes++;
 }
 
 static void add_padding(sharing *s, const tg_plan_private *p, const tg_box *box) {
     int64_t run;
-    s->padding += count_parts(&p->as.nest, p, box);
+    s->padded += count_parts(&p->as.nest, p, box);
     s->boxes += leaves_parts(&p->as.nest, p, box, false, &run);
 }
 
 /* Where dst has no rows that begin inside of lines, boxes of ragged tiles of src may still share lines: three tiles of
- * 8 rows and a pair, in the second stick of 90 rows. From memory that pays where transposes would write less than a
- * line at a time, or where a third of all lines are in parts. (A Granite Rapids, 256 MiB, x memcpy, 48 moves between
- * tiles of odd sizes, together 1.74 times as fast: f16[83,N] of T(8,128)(2,1) to sticks of its columns 0.18 -> 0.83,
- * bf16[29,N] to {0,1:T(8,128)} 0.10 -> 0.48; one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there, unless runs
- * of a few bytes are among them: 1 MiB u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35, 8 MiB
- * bf16[93206,45] 0.11 -> 0.65, one of five 1.09 -> 0.69; nor longer runs, bf16[134270,500] to (2,1) 0.86.) Listed tiles
- * are good at what is whole: they are combined where a third is in parts too (32 moves, together 1.5 times as fast,
- * u8[84,N] of (4,1) to {0,1:T(8,128)} 0.11 -> 0.77, none below 0.94; where fewer are, 0.7, or only with those of
- * padding, which count for the others: 7 moves, 1.8 times, u8[7,N] of (4,1), turned, 0.31 -> 0.63). With a part for
- * each line, small blocks pay too (25 moves, 1.4 times, f16[5,N] of (2,1) to sticks 0.20 -> 0.43, none below 0.96; a
- * box by itself, 0.13 to 1.02). */
+ * 8 rows and a pair, in the second stick of 90 rows. That pays where stores wait, and transposes would write less than
+ * a line at a time, or a third of all lines is in parts. (A Granite Rapids, 128 MiB on each side, x memcpy, 48 moves
+ * between tiles of odd sizes, together 1.74 times as fast, f16[83,N] of T(8,128)(2,1) to sticks of its columns 0.18 ->
+ * 0.83; one lost, 1.67 -> 1.01. At 8 MiB 0.39 to 2.29, so not there, unless runs of a few bytes are among them: 1 MiB
+ * u8[30840,17]{0,1:T(8,128)(4,1)} to {1,0:T(8,128)} 0.04 -> 0.35; one of five 1.09 -> 0.69. 256 MiB, padding in a third
+ * of the lines, 7 moves, 1.8 times, u8[7,N] of (4,1), turned, 0.31 -> 0.63.) */
+static bool shares_lines(const sharing *s, bool dense) { return s->waits && (s->brief || dense) && s->boxes > 1; }
+
+/* How many blocks are few enough. Listed tiles are good at what is whole, and so they stay unless a third of the lines
+ * is in parts of data (256 MiB, 32 moves, together 1.5 times as fast, u8[84,N] of (4,1) to {0,1:T(8,128)} 0.11 -> 0.77,
+ * none below 0.94; where fewer are, 0.7). If data of several boxes is in all lines, any number of blocks is (25 moves,
+ * 1.4 times, f16[5,N] of (2,1) to sticks 0.20 -> 0.43, none below 0.96; of one box 0.13 to 1.02). */
 int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
-    enum { PART_OF_LINES = 3 };
     const tg_nest *nest = &p->as.nest;
-    sharing        s = {.rows = true, .waits = p->memory};
+    sharing        s = {.ragged = true, .waits = p->memory};
     if (nest->slabs.nloops > 0 || !p->far || !tg_pays_to_collect(p, pair) || p->dst_bits < 8 || p->src_bits < 8)
         return 0;
     if (!is_covered(p, pair)) return 0;
@@ -233,11 +234,12 @@ int64_t tg_most_combined(const tg_plan_private *p, const tg_pair *pair) {
         if (box->route == TG_ROUTE_FILL) add_padding(&s, p, box);
         else add_box(&s, p, pair, box);
     }
-    const double all = (double)pair->dst->span * (p->dst_bits / 8) / TG_LINE_BYTES;
-    const bool   dense = (s.lines + (s.turns ? 0 : s.padding)) * PART_OF_LINES >= all;
-    if (s.turns && !(s.waits && dense)) return 0;
-    if (!has_parts(pair->dst) && !(s.waits && (s.brief || dense) && s.boxes > 1)) return 0;
-    if (s.rows || (s.parts && s.boxes > 1 && p->memory && s.lines >= all)) return INT64_MAX;
+    const int64_t lines = tg_max(pair->dst->span / (TG_LINE_BYTES * 8 / p->dst_bits), 1);
+    const bool    dense = s.lines >= lines / PART_OF_LINES;
+    if (s.has_listed && !(s.waits && dense)) return 0;
+    const bool with_padding = !s.has_listed && s.lines + s.padded >= lines / PART_OF_LINES;
+    if (!has_parts(pair->dst) && !shares_lines(&s, dense || with_padding)) return 0;
+    if (s.ragged || (s.parts && s.boxes > 1 && p->memory && s.lines >= lines)) return INT64_MAX;
     return s.parts ? MOST_BLOCKS * count_blocks(nest) : 0;
 }
 
@@ -262,7 +264,7 @@ bool tg_nest_combine(tg_plan_private *p, int64_t most) {
     tg_nest *nest = &p->as.nest;
     if (!can_be_combined(p) || count_blocks(nest) > most) return false;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
-        if (!sort_loops(&nest->loop[box->first], box->nloops)) return false;
+        if (!are_nested(&nest->loop[box->first], box->nloops)) return false;
     for (int32_t i = 0; i < nest->nmovers; i++)
         nest->mover[i].stream = nest->mover[i].to_dst = nest->mover[i].claims = false;
     p->stream = false;

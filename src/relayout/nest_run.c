@@ -1,7 +1,7 @@
 /* Running a nest: groups to blocks, blocks to movers.
  *
- * From below: how a block is moved or filled, boxes whose blocks one
- * mover gets as a list of tiles, and last the shares of all boxes that make a group. */
+ * From below: how a block is moved or filled, blocks that a mover gets as a list of tiles, all of a box or one, and
+ * last the shares of all boxes that make a group. */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -180,12 +180,13 @@ TG_OUTLINE void turn_box(const tg_plan_private *p, const tg_box *box, uint8_t *d
 
 static bool only_tile(tg_tiles *tiles, tg_listed *tile) {
     turned *const t = (turned *)(void *)tiles;
-    if (t->left-- == 0) return false;
+    if (t->left == 0) return false;
     *tile = (tg_listed){t->dst, t->src, t->b.rows, t->b.cols, t->row, t->line};
+    t->left = 0;
     return true;
 }
 
-/* One block by itself: of boxes that leave together (combine_run.c). */
+/* One block by itself: of boxes that leave together (combine_run.c). Not inline either. */
 TG_OUTLINE void turn_block(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                            const tg_block *b) {
     const tg_mover *const mover = &p->as.nest.mover[box->mover];
@@ -296,31 +297,34 @@ void tg_block_fetch(const tg_block *b, const uint8_t *src, int64_t width) {
         }
 }
 
-/* Of lines that follow each other from block to block, a run of this many bytes is fetched at once. */
+/* Of lines that follow each other from block to block, a run of so many bytes is fetched at once. */
 enum { FETCHED_RUN = 512 };
 
-/* How many blocks of the innermost loop have such a run; 1: lines are apart. */
+/* How many blocks of the innermost loop have such a run; 1: lines are apart, or it is short, and none would be fetched
+ * for its first blocks. */
 static int64_t blocks_of_run(const tg_box *box, const tg_loop *loop) {
-    const int64_t step = loop[box->nloops - 1].src;
-    return box->route == TG_ROUTE_MOVE && (step == TG_LINE_BYTES || step == TG_STICK_BYTES) ? FETCHED_RUN / step : 1;
+    enum { LEAST_RUNS = 8 };
+    const tg_loop *const l = &loop[box->nloops - 1];
+    if (box->route != TG_ROUTE_MOVE || (l->src != TG_LINE_BYTES && l->src != TG_STICK_BYTES)) return 1;
+    return l->n >= LEAST_RUNS * FETCHED_RUN / l->src ? FETCHED_RUN / l->src : 1;
 }
 
-/* The lines of the next n blocks but n, every n-th time. (A Granite Rapids, 256 MiB, f16[3848,12,64,45] of sticks to
- * channels last, lines block by block, in runs of 512, of 1024 bytes: 0.28, 0.40, 0.33; where half of such a run is of
- * no use to these blocks, as of parts of rows of 256 bytes, 0.8 times as fast.) */
+/* Before every n-th block, the lines of those from the n-th one behind it on, n of them. (A Granite Rapids, 256 MiB,
+ * f16[3848,12,64,45] of sticks to channels last, lines block by block, in runs of 512, of 1024 bytes: 0.28, 0.40, 0.33;
+ * where half of such a run is of no use to these blocks, as of parts of rows of 256 bytes, 0.8 times as fast.) */
 static void fetch_runs(const tg_box *box, const tg_loop *loop, const uint8_t *src, const tg_block *b,
                        const tg_odometer *o, int64_t n) {
     const tg_loop *const l = &loop[box->nloops - 1];
     const int64_t        at = o->at[box->nloops - 1], next = at + n, bytes = tg_min(n, l->n - next) * l->src;
     if (at % n != 0) return;
     src += o->src + n * l->src;
-    for (int64_t p = 0; p < b->outer; p++)
-        for (int64_t k = 0; k < b->cols; k++)
+    for (int64_t k = 0; k < b->outer; k++)
+        for (int64_t c = 0; c < b->cols; c++)
             for (int64_t i = 0; i < bytes; i += TG_LINE_BYTES)
-                TG_FETCH_HERE(src + p * b->src_outer + k * b->src_col + i, false);
+                TG_FETCH_HERE(src + k * b->src_outer + c * b->src_col + i, false);
 }
 
-/* What the next block reads, if there is one. */
+/* What the next block reads, if there is one, or some blocks further on. */
 static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loop *loop, const uint8_t *src,
                        const tg_block *b, const tg_odometer *o) {
     tg_odometer   next = *o;

@@ -9,8 +9,8 @@
  *        both sides are evaluated as functions of the coordinates while moving, run by run.
  *
  * Work is counted in groups, some hundred kilobytes each. Every box gives each group the same share of its
- * blocks, so that ragged edges are moved close to the full boxes that they border on, and
- * tasks and steps are ranges of groups. */
+ * blocks, so that ragged edges are moved close to the full boxes that they border on, where both are in the order of
+ * dst (box.inc.h), and tasks and steps are ranges of groups. */
 #ifndef TG_RELAYOUT_PLAN_H
 #define TG_RELAYOUT_PLAN_H
 

@@ -108,9 +108,10 @@ TG_OUTLINE bool open_slabs(refinement *r) {
     return true;
 }
 
-/* Do boxes of data and of short padding write parts of the same lines, or one of them the padding behind another? (A
- * Granite Rapids, 256 MiB, f16[3848,12,64,45] of T(8,128)(2,1), turned, to T(8,128), which is 22 pairs and one element
- * behind them, 0.12 -> 0.56 of memcpy.) */
+/* Do boxes of data and of short padding write parts of the same lines, or does one of several begin inside of a line,
+ * and has padding of any length behind its runs, which another box begins? (A Granite Rapids, 256 MiB,
+ * f16[3848,12,64,45] of T(8,128)(2,1), turned, to T(8,128), whose 45 columns are 22 pairs and a single one, 0.12 ->
+ * 0.56 of memcpy.) */
 static bool parts_lines(const tg_nest *nest) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         const tg_block *b = &box->block;

@@ -44,25 +44,26 @@ static void test_chosen(void **state) {
     } moves[] = {
         {"f16[200,150] strides=[3,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", OF_SRC, OF_SRC}, /* pairs of dst */
         {"f16[200,150] strides=[1,601]", "f16[200,150]{1,0:T(8,128)(2,1)}", NEITHER, NEITHER},
-        {"f16[200,40] strides=[3,601]", "f16[200,40]{1,0:T(8,128)(2,1)}", OF_SRC, NEITHER}, /* three loops have all */
+        {"f16[200,40] strides=[3,601]", "f16[200,40]{1,0:T(8,128)(2,1)}", OF_SRC,
+         NEITHER}, /* in a cache three loops have all */
         {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[3,601]", OF_DST, OF_DST},
         {"u8[200,96]{1,0:T(8,32)(4,1)}", "u8[200,96] strides=[17,3401]", NEITHER,
          NEITHER}, /* 64 are more than 16 vectors */
         {"f32[4,500] strides=[1001,2]", "f32[4,500]{0,1}", OF_SRC, OF_SRC},
-        {"f32[4,500] strides=[1001,9]", "f32[4,500]{0,1}", NEITHER, NEITHER},   /* further apart than vectors are for */
-        {"f32[40,500] strides=[1001,2]", "f32[40,500]{0,1}", OF_SRC, NEITHER}, /* runs of 160 bytes */
+        {"f32[4,500] strides=[1001,9]", "f32[4,500]{0,1}", NEITHER, NEITHER},  /* further apart than vectors are for */
+        {"f32[40,500] strides=[1001,2]", "f32[40,500]{0,1}", OF_SRC, NEITHER}, /* runs of 160 bytes: from memory only */
         {"f32[4,500]{0,1}", "f32[4,500] strides=[1001,2]", OF_DST, NEITHER},
         {"f32[4,9] strides=[19,2]", "f32[4,9]{0,1}", NEITHER, NEITHER}, /* short lines */
         {"f32[4,500] strides=[-1001,-2] offset=4001", "f32[4,500]{0,1}", OF_SRC, OF_SRC},
-        {"f32[20,40,50] strides=[80,2,2000]", "f32[20,40,50]{0,1,2}", OF_SRC, NEITHER}, /* runs of 80 bytes */
-        {"f16[150,500] strides=[1001,2]", "f16[150,500]{0,1}", NEITHER, NEITHER}, /* runs of 300 bytes */
+        {"f32[20,40,50] strides=[80,2,2000]", "f32[20,40,50]{0,1,2}", OF_SRC, NEITHER}, /* so of 80 */
+        {"f16[150,500] strides=[1001,2]", "f16[150,500]{0,1}", NEITHER, NEITHER},       /* runs of 300 bytes */
         {"f32[16,40,50] strides=[80,2,2000]", "f32[16,40,50]{0,1,2}", OF_SRC,
          OF_SRC}, /* one step more of the other loop */
         {"f32[16,40,50] strides=[81,2,2000]", "f32[16,40,50]{0,1,2}", OF_SRC, OF_SRC},   /* would be a chunk of one */
         {"f64[3,60,20] strides=[20000,3,200]", "f64[3,60,20]{0,2,1}", NEITHER, NEITHER}, /* eight bytes */
         {"f32[4,500] strides=[1001,2]", "f32[4,500]{1,0}", NEITHER, NEITHER},            /* along the same loop */
         {"u8[20,30,10,30] strides=[720,15000,60,2]", "u8[20,30,10,30]{0,1,2,3}", OF_SRC, OF_SRC}, /* cut by its room */
-        {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC, OF_SRC},          /* lines of 48 bytes */
+        {"u8[48,64] strides=[2,97]", "u8[48,64]{1,0:T(8,16)}", OF_SRC, OF_SRC}, /* lines of 48 bytes */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout d = layout_of(moves[i].dst), s = layout_of(moves[i].src);

@@ -48,7 +48,7 @@ static int check_combined(const tg_layout *d, const tg_layout *s) {
 }
 
 /* Out of tiles: rows of no whole lines, ragged tiles, channels, converted. Those of the second table are moved as
- * otherwise: there is no row of part of a line, or a mover joins them by itself. */
+ * otherwise: there is no row of part of a line, or a mover joins them by itself, or few lines are in parts. */
 static const char *const combined[][2] = {
     {"u8[3,3,48,255]{3,2,1,0:T(8,128)(4,1)}", "u8[3,3,48,255]"},
     {"u8[2,3,44,300]{3,2,1,0:T(8,128)(2,1)}", "u8[2,3,44,300]{1,3,2,0}"},
@@ -68,7 +68,7 @@ static const char *const combined[][2] = {
     {"u8[278,400]{1,0:T(8,128)}", "u8[278,400]{0,1}"}, /* listed tiles, and rows of 6 bytes */
     {"f16[133,700]{1,0:T(8,128)(2,1)}", "f16[133,700]{0,1:T(8,128)}"},
     {"f16[5,900]{1,0:T(8,128)(2,1)}", "f16[5,900] spyre dim_order=[1,0] device_dtype=IEEE_FP16"},
-    {"u8[7,900]{1,0:T(8,128)(4,1)}", "u8[7,900]{0,1:T(8,128)(4,1)}"}, /* and padding */
+    {"u8[7,900]{1,0:T(8,128)(4,1)}", "u8[7,900]{0,1:T(8,128)(4,1)}"}, /* data of one box, and padding */
     {"f32[57,400]{1,0:T(8,128)}", "f32[57,400]{0,1:T(8,128)}"},
 };
 static const char *const others[][2] = {
