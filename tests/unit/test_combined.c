@@ -22,11 +22,12 @@ static bool leaves_together(const tg_plan *p) {
     return strstr(text, "are put together in a buffer") != NULL;
 }
 
-/* All ways but the one by default. Returns how many plans were such. */
-static int check_combined(const tg_layout *d, const tg_layout *s) {
+/* All ways but the one by default, without some instruction sets. Returns how many plans were such. */
+static int check_combined(const tg_layout *d, const tg_layout *s, uint32_t without) {
     static const int64_t bytes[] = {1, 300, 4000, 16 << 10};
     static const uint8_t pad[16] = {0x5a, 0xc3, 7};
-    tg_plan_params params = {.dst = d, .src = s, .pad = pad, .threads = (int32_t)random_below(4), .convert = true};
+    tg_plan_params params = {.dst = d, .src = s, .pad = pad, .threads = (int32_t)random_below(4), .convert = true,
+                             .without = without};
     const buffer         src = buffer_make(s), blank = buffer_make(d), want = buffer_copy(blank);
     int                  found = 0;
     naive(want.data, src.data, d, s, params.pad);
@@ -97,20 +98,20 @@ static void test_chosen(void **state) {
     for (size_t i = 0; i < sizeof combined / sizeof combined[0]; i++) {
         const tg_layout a = layout_of(combined[i][0]), b = layout_of(combined[i][1]);
         move_seed = random_state;
-        const int found = check_combined(&b, &a);
+        const int found = check_combined(&b, &a, 0);
         if (found == 0) fail_msg("%s to %s: %d plans are combined", combined[i][0], combined[i][1], found);
-        (void)check_combined(&a, &b);
+        (void)check_combined(&a, &b, 0);
     }
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         const tg_layout a = layout_of(others[i][0]), b = layout_of(others[i][1]);
         move_seed = random_state;
-        const int found = check_combined(&b, &a);
+        const int found = check_combined(&b, &a, 0);
         if (found > 0) fail_msg("%s to %s: %d plans are combined", others[i][0], others[i][1], found);
     }
     for (size_t i = 0; i < sizeof ragged_rows / sizeof ragged_rows[0]; i++) {
         const tg_layout a = layout_of(ragged_rows[i][0]), b = layout_of(ragged_rows[i][1]);
         move_seed = random_state;
-        const bool found = check_combined(&b, &a) > 0, waits = (tg_cpu_features() & TG_CPU_CLAIMS) != 0;
+        const bool found = check_combined(&b, &a, 0) > 0, waits = (tg_cpu_features() & TG_CPU_CLAIMS) != 0;
         if (!found && !waits) fail_msg("%s to %s is not combined", ragged_rows[i][0], ragged_rows[i][1]);
     }
 }
@@ -131,10 +132,30 @@ static void test_random(void **state) {
                      orders[random_below(6)], tiles[k == 1 && random_below(3) > 0 ? 0 : random_below(6)]);
         move_seed = random_state;
         const tg_layout a = layout_of(text[0]), b = layout_of(text[1]);
-        found += check_combined(&b, &a);
+        found += check_combined(&b, &a, 0);
         if (i % 10 == 0) check_move(&b, &a);
     }
     if (found < 300 / SAMPLED) fail_msg("%d plans are combined", found);
+}
+
+/* Tiles to tiles, turned: listed ones, which reach over several of dst, and are cut into chunks. */
+static void test_tiles(void **state) {
+    (void)state;
+    static const char *const names[] = {"u8", "f16", "f32"};
+    static const char *const tiles[] = {"T(8,128)", "T(8,128)(2,1)", "T(8,128)(4,1)", "T(4,128)", "T(2,128)"};
+    int                      found = 0;
+    for (int i = 0; i < 150 / SAMPLED; i++) {
+        char          text[2][100];
+        const int64_t type = random_below(3);
+        const int     size[] = {1 + (int)random_below(3), 30 + (int)random_below(400), 100 + (int)random_below(450)};
+        for (int k = 0; k < 2; k++)
+            snprintf(text[k], sizeof text[k], "%s[%d,%d,%d]{%s,0:%s}", names[type], size[0], size[1], size[2],
+                     k == 0 ? "1,2" : "2,1", tiles[random_below(5)]);
+        move_seed = random_state;
+        const tg_layout a = layout_of(text[0]), b = layout_of(text[1]);
+        found += check_combined(&b, &a, random_below(2) == 0 ? TG_CPU_AVX512 : 0);
+    }
+    if (found < 150 / SAMPLED) fail_msg("%d plans are combined", found);
 }
 
 /* Of itself where stores go around the caches: as large as it is, or by the caller's word. */
@@ -180,6 +201,7 @@ int main(void) {
         cmocka_unit_test(test_hints),
         cmocka_unit_test(test_ragged_rows_by_size),
         cmocka_unit_test(test_random),
+        cmocka_unit_test(test_tiles),
     };
     random_state = 20261127;
     return cmocka_run_group_tests_name("combined", tests, NULL, NULL);
