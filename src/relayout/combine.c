@@ -13,7 +13,6 @@ enum {
     BRIEF_RUN = 32,  /* bytes */
     LONGEST_RAGGED = 1 << 10,           /* bytes of a row, */
     LEAST_CROWDED = 3 * TG_STICK_BYTES, /* and of one that is carried instead, if its lines of src crowd each other */
-    MOST_LINES = 1 << 30,               /* that are counted: 64 GiB */
     PART_OF_LINES = 3                   /* one of so many lines that is in parts is reason enough */
 };
 
@@ -267,6 +266,6 @@ bool tg_nest_combine(tg_plan_private *p, int64_t most) {
         if (!are_nested(&nest->loop[box->first], box->nloops)) return false;
     for (int32_t i = 0; i < nest->nmovers; i++)
         nest->mover[i].stream = nest->mover[i].to_dst = nest->mover[i].claims = false;
-    p->stream = false;
+    p->stream = p->claims = false;
     return true;
 }
