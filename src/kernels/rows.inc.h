@@ -244,17 +244,9 @@ TG_INLINE int64_t V(row_bands)(uint8_t *d, const uint8_t *s, const walk *w, int6
     return i;
 }
 
-/* One run into a cache where stores wait for their lines? The C library has an instruction for it that does not read
- * these (a Granite Rapids, 512 KiB, 0.88 -> 0.96 of memcpy, 32 KiB 0.79 -> 0.90; of many runs of 4 to 16 KiB 0.89 to
- * 0.97 times as fast). */
-static inline bool V(is_for_memcpy)(const tg_mover *m, const tg_block *b) {
-    enum { LEAST_COPY = 4096 };
-    return m->claims && !m->stream && b->outer * b->rows == 1 && b->tail == 0 && b->cols >= LEAST_COPY;
-}
-
 TG_OUTLINE void V(any_rows)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b, const walk *v) {
     const walk w = *v;
-    if (V(is_for_memcpy)(m, b)) {
+    if (is_for_memcpy(m, b)) {
         memcpy(d, s, (size_t)b->cols);
         return;
     }

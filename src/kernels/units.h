@@ -47,6 +47,14 @@ static inline bool are_padded_ends(const uint8_t *d, const tg_block *b) {
     return b->tail > 0 && n < MOST_END && (uintptr_t)d % TG_LINE_BYTES != 0 && !go_on;
 }
 
+/* One run into a cache where stores wait for their lines? The C library has an instruction for it that does not read
+ * these (a Granite Rapids, 512 KiB, 0.88 -> 0.96 of memcpy, 32 KiB 0.79 -> 0.90; of many runs of 4 to 16 KiB 0.89 to
+ * 0.97 times as fast). */
+static inline bool is_for_memcpy(const tg_mover *m, const tg_block *b) {
+    enum { LEAST_COPY = 4096 };
+    return m->claims && !m->stream && b->outer * b->rows == 1 && b->tail == 0 && b->cols >= LEAST_COPY;
+}
+
 /* The pattern is the same from each element on. */
 static inline unit_pad unit_pad_of(const tg_block *b) {
     const uint64_t all = ~(uint64_t)0;
