@@ -33,6 +33,7 @@ static const char *const strided_names[WIDTHS][4] = {NAMES("strided 1-byte"), NA
                                                      NAMES("strided 4-byte"), NAMES("strided 8-byte"),
                                                      NAMES("strided 16-byte")};
 
+static const char *const packed_cells_names[3] = {"cells 1-bit avx512", "cells 2-bit avx512", "cells 4-bit avx512"};
 static const char *const cells_names[4] = {"cells plain", "cells plain", "cells avx512", "cells plain"};
 
 static const char *const packed_names[3][4] = {NAMES("transpose 1-bit"), NAMES("transpose 2-bit"),
@@ -102,6 +103,14 @@ bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, b
 
 bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far) {
     fill_mover(out, tg_cells_for(cpu), cells_names[set_of(cpu)], 1, cpu, stream, far);
+    return true;
+}
+
+bool tg_mover_packed_cells(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far) {
+    tg_block_move *const move = tg_packed_cells_for(cpu);
+    if (bits > 4 || !tg_bits_movable(bits) || move == NULL) return false;
+    fill_mover(out, move, packed_cells_names[bits / 2], 1, cpu, stream, far);
+    out->dst = out->src = (tg_encoding){TG_KIND_BITS, bits, bits};
     return true;
 }
 

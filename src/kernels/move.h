@@ -56,6 +56,7 @@ typedef struct tg_block {
 
 typedef struct tg_mover tg_mover;
 typedef struct tg_cells tg_cells; /* cells.h */
+typedef struct tg_packed_cells tg_packed_cells; /* packed_cells.h */
 
 /* A tile of a transpose, both sides of which are several loops: its first element, and from there on where its rows
  * begin in dst, and its lines (columns) in src, in bytes. */
@@ -115,6 +116,7 @@ struct tg_mover {
     union {
         tg_move        *plain; /* row by row (tg_kernel_convert), for pairs and places without a loop of their own */
         const tg_cells *cells; /* of tg_mover_cells */
+        const tg_packed_cells *packed; /* of tg_mover_packed_cells */
     };
     tg_convert    *convert, *then;
 };
@@ -132,6 +134,9 @@ bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, boo
 /* Rows of cells that a list says (cells.h): cols * dst_col are bytes of each line of dst, and src_col means
  * nothing. No tail. */
 bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far);
+/* Cells of packed elements that a list says (packed_cells.h), so many as cols. A tail means that it has padding. With
+ * AVX-512 only. */
+bool tg_mover_packed_cells(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far);
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and
  * src_row mean nothing; other steps are bytes. No tail. */

@@ -10,6 +10,7 @@ tg_turn_tiles *tg_tiles_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_transpose_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_uneven_for(uint32_t cpu); /* transposes of all other widths up to 31; NULL if there are none */
 tg_block_move *tg_cells_for(uint32_t cpu);
+tg_block_move *tg_packed_cells_for(uint32_t cpu); /* NULL if there are none */
 tg_block_move *tg_strided_for(uint32_t cpu, int32_t width);
 tg_block_move *tg_packed_for(uint32_t cpu, int32_t bits);
 tg_block_move *tg_turns_for(uint32_t cpu, int32_t bits, int32_t rows, bool back);

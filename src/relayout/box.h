@@ -4,6 +4,7 @@
  *     block.inc.h    which of them a block is made of
  *     bytes.c        the same where packed elements move as bytes,
  *     cell_loops.c   where the innermost loops of both sides are the same ones,
+ *     packed_loops.c the same of packed elements,
  *     twice.c        where runs are short on both sides,
  *     panel.c        from memory,
  *     apart.c        where elements are apart on one side, or take turns on both,

@@ -151,7 +151,7 @@ static bool is_faster_apart(const tg_draft *d) {
 
 /* Apart from the code of all other boxes, which takes less time than calling it. */
 TG_OUTLINE bool place_packed(tg_draft *d) {
-    d->by_bytes = tg_draft_eights(d) || tg_draft_turns(d) || tg_draft_bands(d);
+    d->by_bytes = tg_draft_packed_cell(d) || tg_draft_eights(d) || tg_draft_turns(d) || tg_draft_bands(d);
     if (d->by_bytes) return true;
     if (!(tg_can_spread(d->plan) && is_faster_apart(d)) && (to_bytes(d) || stay_loose(d))) return true;
     d->by_bytes = tg_draft_bytes(d);

@@ -444,8 +444,7 @@ static int32_t take_shortest(tg_draft *d) {
     return best;
 }
 
-/* All steps in bytes; of rows and columns those that are less are not used. */
-static void steps_to_bytes(tg_draft *d) {
+void tg_draft_steps_to_bytes(tg_draft *d) {
     const int32_t bits = d->plan->dst_bits;
     for (int32_t i = 0; i < d->n; i++) {
         d->loop[i].dst = tg_bytes_for(d->loop[i].dst, bits);
@@ -480,7 +479,7 @@ bool tg_draft_turns(tg_draft *d) {
     if ((rows != 2 && rows != 4) || !is_whole_but(d, &t)) return false;
     tg_draft_take(d, t.rows);
     tg_draft_take(d, t.cols);
-    steps_to_bytes(d);
+    tg_draft_steps_to_bytes(d);
     tg_box *const box = d->box;
     box->family = t.back ? TG_FAMILY_PART : TG_FAMILY_MIX;
     box->width = (int32_t)rows;
@@ -563,7 +562,7 @@ bool tg_draft_eights(tg_draft *d) {
     box->gaps = false;
     if (!pads) tg_draft_take(d, t.rows);
     tg_draft_take(d, t.cols);
-    steps_to_bytes(d);
+    tg_draft_steps_to_bytes(d);
     box->block = (tg_block){.outer = 1, .rows = 1, .cols = tg_bytes_for(d->loop[t.cols].n, bits),
                             .dst_col = !pads && t.back ? d->loop[t.rows].dst : dst,
                             .src_col = !pads && !t.back ? d->loop[t.rows].src : src};

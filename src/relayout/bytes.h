@@ -31,6 +31,11 @@ bool tg_draft_eights(tg_draft *d);
 /* The same of a matrix, if that goes better as if it began inside of bytes; bytes.c tells when. */
 bool tg_draft_bands(tg_draft *d);
 
+/* bytes.c: all steps of its loops in bytes; those of neighbours, which are less, are not used from then on. */
+void tg_draft_steps_to_bytes(tg_draft *d);
+/* packed_loops.c: cells as the block of d->box, if it has such, whole bytes in the end; steps still in elements. */
+bool tg_draft_packed_cell(tg_draft *d);
+
 /* bytes.c: the block of d->box, steps still in elements; false where bytes are no way. */
 bool tg_draft_bytes(tg_draft *d);
 

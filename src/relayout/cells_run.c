@@ -1,6 +1,7 @@
 /* Running boxes of route cells: the list of a cell, and then the blocks. */
 #include "base/checked.h"
 #include "kernels/cells.h"
+#include "kernels/packed_cells.h"
 #include "kernels/stream.h"
 #include "relayout/cell.h"
 #include "relayout/odometer.h"
@@ -24,20 +25,36 @@ static void list_cell(tg_cells *c, const tg_box *box, const tg_loop *loop, int64
     tg_cells_end(c, most, mover);
 }
 
-static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
-                       int64_t end) {
+static void move_listed(const tg_plan_private *p, const tg_box *box, const tg_mover *mover, uint8_t *dst,
+                        const uint8_t *src, int64_t first, int64_t end) {
     const tg_loop *loop = &p->as.nest.loop[box->first];
-    tg_mover       mover = p->as.nest.mover[box->mover];
     tg_block       b = box->block;
-    tg_cells       list;
     tg_odometer    o;
-    list_cell(&list, box, loop + box->nloops, b.cols, &mover);
+    b.pad = p->pad;
     tg_odometer_set(&o, box, loop, first);
     for (; first < end; first++) {
         tg_clip(&b, box, loop, &o);
-        (void)tg_mover_run(&mover, dst + o.dst, src + o.src, &b);
+        (void)tg_mover_run(mover, dst + o.dst, src + o.src, &b);
         (void)tg_odometer_next(&o, box, loop);
     }
+}
+
+static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
+                       int64_t end) {
+    tg_mover mover = p->as.nest.mover[box->mover];
+    tg_cells list;
+    list_cell(&list, box, &p->as.nest.loop[box->first + box->nloops], box->block.cols, &mover);
+    move_listed(p, box, &mover, dst, src, first, end);
+}
+
+static void move_packed_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                              int64_t first, int64_t end) {
+    const tg_loop *const   cols = &p->as.nest.loop[box->first + box->nloops], *const rows = cols + 1;
+    const tg_packed_matrix matrix = {rows->n, cols->n, box->block.tail, cols->src};
+    tg_mover               mover = p->as.nest.mover[box->mover];
+    tg_packed_cells        list;
+    tg_packed_cells_list(&list, &matrix, &mover);
+    move_listed(p, box, &mover, dst, src, first, end);
 }
 
 /* Short cells, through a stage: as large as a part of the second-level cache, but in the first one for wide ones of
@@ -83,7 +100,8 @@ TG_OUTLINE void turn_around_caches(const tg_plan_private *p, const tg_box *box, 
 
 void tg_cells_run(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
                   int64_t end) {
-    if (box->family == TG_FAMILY_CELLS) move_cells(p, box, dst, src, first, end);
+    if (p->dst_bits < 8) move_packed_cells(p, box, dst, src, first, end);
+    else if (box->family == TG_FAMILY_CELLS) move_cells(p, box, dst, src, first, end);
     else if (p->stream_turned) turn_around_caches(p, box, dst, src, first, end);
     else turn_into_caches(p, box, dst, src, first, end);
 }

@@ -49,7 +49,8 @@ typedef enum tg_route {
     TG_ROUTE_SHIFT,    /* runs of packed elements that begin at different bits of a byte */
     TG_ROUTE_FILL,     /* padding */
     TG_ROUTE_LINES,    /* lines gathered, with others of padding between them, then transposed */
-    TG_ROUTE_CELLS,    /* up to 1024 bytes without a gap, on one side at least, rearranged by a list (cell_loops.c) */
+    TG_ROUTE_CELLS,    /* up to 1024 bytes without a gap, on one side at least, rearranged by a list (cell_loops.c,
+                        * packed_loops.c) */
     TG_ROUTE_TURN      /* the same bits: lines of src transposed straight to rows of dst, all of them listed (family
                         * tiles) */
 } tg_route;

@@ -266,6 +266,22 @@ static bool choose_turns(tg_draft *d) {
     return claim_lines(d);
 }
 
+/* Packed elements that change places inside of a few bytes. */
+static bool choose_packed_cells(tg_draft *d) {
+    const tg_plan_private *p = d->plan;
+    tg_nest               *nest = &d->plan->as.nest;
+    int32_t                i = 0;
+    while (i < nest->nmovers && nest->family[i] != TG_FAMILY_CELLS) i++;
+    d->box->mover = i;
+    d->box->route = TG_ROUTE_CELLS;
+    if (i < nest->nmovers) return true;
+    if (i == TG_PLAN_MOVERS ||
+        !tg_mover_packed_cells(&nest->mover[i], p->dst_bits, d->pair->cpu, p->stream_turned, p->far))
+        return false;
+    keep_mover(d, TG_FAMILY_CELLS, 1);
+    return true;
+}
+
 /* Matrices of packed elements that begin anywhere. */
 static bool choose_bands(tg_draft *d) {
     const tg_plan_private *p = d->plan;
@@ -284,6 +300,7 @@ static bool choose_bands(tg_draft *d) {
 static bool choose_bytes_movers(tg_draft *d) {
     tg_box    *box = d->box;
     if (tg_takes_turns(box)) return choose_turns(d);
+    if (box->family == TG_FAMILY_CELLS) return choose_packed_cells(d);
     box->route = TG_ROUTE_BYTES;
     if (box->family == TG_FAMILY_PACKED) return choose_bands(d);
     const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;
