@@ -29,7 +29,7 @@ typedef struct packed_cell {
 
 /* False if they are not such. */
 static bool find_cell(packed_cell *c, const tg_draft *d) {
-    const int32_t bits = d->plan->dst_bits;
+    const int64_t per_byte = 8 / d->plan->dst_bits;
     c->cols = tg_draft_find_dst(d, 1);
     c->rows = tg_draft_find_src(d, 1);
     if (c->cols == TG_NO_LOOP || c->rows == TG_NO_LOOP || c->cols == c->rows) return false;
@@ -37,9 +37,9 @@ static bool find_cell(packed_cell *c, const tg_draft *d) {
     c->matrix = (tg_packed_matrix){rows->n, cols->n, d->tail, cols->src};
     const int64_t row = cols->n + d->tail, most = TG_PACKED_CELL_BYTES * 8;
     if (rows->dst != row || cols->src < rows->n || rows->n > most / row || cols->src > most / cols->n) return false;
-    c->dst = tg_bytes_for(rows->n * row, bits);
-    c->src = tg_bytes_for(cols->n * cols->src, bits);
-    return tg_is_whole(rows->n * row, bits) && c->dst >= LEAST_CELL && tg_max(c->dst, c->src) <= TG_PACKED_CELL_BYTES;
+    c->dst = tg_ceil_div(rows->n * row, per_byte);
+    c->src = tg_ceil_div(cols->n * cols->src, per_byte);
+    return rows->n * row == c->dst * per_byte && c->dst >= LEAST_CELL && tg_max(c->dst, c->src) <= TG_PACKED_CELL_BYTES;
 }
 
 /* Do all begin with a byte? */

@@ -10,9 +10,10 @@
  *     slabs                                    2000 of 50 steps, 32500 bytes; the boxes are those of 50 steps
  *
  * The loops outside of the slabs, and the one that counts them, are taken from what all boxes have in common, which
- * must be all of what steps that far in dst. What remains is refined as if it were the whole tensor, without padding.
- * A last slab that has fewer steps begins as much earlier and is written in part. Between the last slab of such a
- * loop and the next one outside, before the first slab and behind the last one, there is padding alone. */
+ * must be all of what steps that far in dst; of packed elements they step by whole bytes. What remains is refined as if
+ * it were the whole tensor, without padding. A last slab that has fewer steps begins as much earlier and is written in
+ * part. Between the last slab of such a loop and the next one outside, before the first slab and behind the last one,
+ * there is padding alone. */
 #include "kernels/stream.h"
 #include "relayout/gaps.inc.h"
 
@@ -36,11 +37,17 @@ static bool extent_of_dims(int64_t *out, const refinement *r) {
     return true;
 }
 
+/* Of so many bytes, what steps of loops count: bytes, but packed elements. */
+static int64_t in_steps(const tg_plan_private *plan, int64_t bytes) {
+    return plan->dst_bits < 8 ? bytes * 8 / plan->dst_bits : bytes;
+}
+
 /* The loop that slabs count: the longest steps that the buffer has room for. Each of its steps, and of the loops
  * around it, ends before the next one begins. Lines of src that hold several elements are read inside of slabs, or
  * from one to the next, while they are in a cache. -1: there is none. */
 static int32_t find_slabs(const refinement *r, int64_t room) {
     const tg_draft *d = &r->common;
+    const int64_t   line = in_steps(r->plan, TG_LINE_BYTES);
     int64_t         extent;
     if (!extent_of_dims(&extent, r)) return TG_NO_LOOP;
     for (int32_t i = 0; i < d->n; i++)
@@ -50,7 +57,7 @@ static int32_t find_slabs(const refinement *r, int64_t room) {
         extent -= (l->n - 1) * l->dst;
         if (extent > l->dst) return TG_NO_LOOP;
         if (l->dst <= room) return i;
-        if (l->src != 0 && tg_magnitude(l->src) < TG_LINE_BYTES) return TG_NO_LOOP;
+        if (l->src != 0 && tg_magnitude(l->src) < line) return TG_NO_LOOP;
     }
     return TG_NO_LOOP;
 }
@@ -59,7 +66,7 @@ static int32_t find_slabs(const refinement *r, int64_t room) {
 static bool reads_across(const refinement *r, int32_t last) {
     const tg_draft *d = &r->common;
     const int64_t   step = tg_magnitude(d->loop[last].src);
-    if (step >= TG_LINE_BYTES) return false;
+    if (step >= in_steps(r->plan, TG_LINE_BYTES)) return false;
     for (int32_t i = last + 1; i < d->n; i++)
         if (d->loop[i].src != 0 && tg_magnitude(d->loop[i].src) < step) return false;
     for (const tg_loop *l = r->loops; l < r->loops_end; l++)
@@ -73,8 +80,24 @@ static bool reads_across(const refinement *r, int32_t last) {
 static int64_t steps_of_slab(const refinement *r, int32_t last, int64_t room) {
     const tg_loop *l = &r->common.loop[last];
     const int64_t  steps = tg_min(l->n, room / l->dst);
-    if (steps * l->dst < tg_min(LEAST_SLAB, room / 2)) return 0;
-    return steps < l->n && steps * r->common.dst_unit < LEAST_LINE && reads_across(r, last) ? 0 : steps;
+    const int64_t  line = in_steps(r->plan, LEAST_LINE);
+    if (steps * l->dst < tg_min(in_steps(r->plan, LEAST_SLAB), room / 2)) return 0;
+    return steps < l->n && steps * r->common.dst_unit < line && reads_across(r, last) ? 0 : steps;
+}
+
+/* Loops [0, last] in bytes; false if steps of packed elements are not such. */
+static bool loops_in_bytes(tg_loop *out, int64_t *first, const tg_draft *d, int32_t last) {
+    const int32_t bits = d->plan->dst_bits;
+    bool          whole = bits >= 8 || tg_is_whole(d->dst, bits);
+    *first = bits < 8 ? tg_bytes_for(d->dst, bits) : d->dst;
+    for (int32_t i = 0; i <= last; i++) {
+        out[i] = d->loop[i];
+        if (bits >= 8) continue;
+        whole = whole && tg_is_whole(out[i].dst, bits) && tg_is_whole(out[i].src, bits);
+        out[i].dst = tg_bytes_for(out[i].dst, bits);
+        out[i].src = out[i].src * bits / 8;
+    }
+    return whole;
 }
 
 /* Out of what all boxes have in common, into the slabs. */
@@ -83,23 +106,22 @@ TG_OUTLINE bool open_slabs(refinement *r) {
     tg_slabs *const w = &nest->slabs;
     tg_draft *const   d = &r->common;
     fuse(d);
-    const int64_t room = r->pair->tuning->slab_bytes;
+    const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
     const int32_t last = find_slabs(r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
-    tg_loop *const inner = &d->loop[last];
+    if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
+    tg_loop *const inner = &d->loop[last], *const counts = &nest->loop[last];
     w->total = inner->n;
     w->steps = steps_of_slab(r, last, room);
-    w->dst_step = inner->dst;
-    w->src_step = inner->src;
+    w->dst_step = counts->dst;
+    w->src_step = counts->src;
     if (w->steps == 0) return false;
     w->nloops = last + 1;
     w->count = tg_ceil_div(w->total, w->steps);
     for (int32_t i = 0; i < last; i++) w->count *= d->loop[i].n; /* fits: positions of dst */
-    for (int32_t i = 0; i <= last; i++) nest->loop[i] = d->loop[i];
-    nest->loop[last] = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step,
+    *counts = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step,
                                  TG_NO_LOOP};
     nest->nloops = w->nloops;
-    w->first = d->dst;
     d->dst = 0;
     inner->n = w->steps;
     const int32_t taken = w->steps > 1 ? last : last + 1;
@@ -125,6 +147,8 @@ static bool parts_lines(const tg_nest *nest) {
 
 /* Is it worth another plan? Of what is mostly data the other ways to move it are faster. */
 static bool wants_slabs(const tg_plan_private *plan, const tg_pair *p) {
-    if (!plan->stream || plan->serial || !p->whole || plan->dst_bits < 8 || plan->src_bits < 8) return false;
+    const bool packed = plan->dst_bits < 8 || plan->src_bits < 8;
+    if (!plan->stream || plan->serial || !p->whole) return false;
+    if (packed && (plan->dst_bits != plan->src_bits || !tg_is_whole(p->dst->span, plan->dst_bits))) return false;
     return plan->fill_first || (parts_lines(&plan->as.nest) && p->numel <= p->dst->span / 2);
 }

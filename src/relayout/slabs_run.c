@@ -75,7 +75,7 @@ const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_
     _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_SLAB_BYTES];
     const tg_nest    *nest = &p->as.nest;
     const tg_slabs *w = &nest->slabs;
-    const int64_t     bytes = p->span * (p->dst_bits / 8);
+    const int64_t     bytes = tg_bytes_for(p->span, p->dst_bits);
     const uint8_t    *bad = NULL;
     tg_lines          lines;
     if (first >= end) return NULL;
