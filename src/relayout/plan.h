@@ -351,6 +351,12 @@ const uint8_t *tg_panel_block(const tg_plan_private *plan, const tg_box *box, ui
 /* Asks for what a block of routes twice and panel reads before it is moved; some may lie behind the end of src. */
 void tg_twice_fetch(const tg_plan_private *plan, const tg_box *box, const uint8_t *src);
 
+/* turn_run.c: blocks [first, end) of a box of route turn; or one, of boxes that leave together (combine_run.c). */
+void tg_turn_box(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
+                 int64_t end);
+void tg_turn_block(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src,
+                   const tg_block *block);
+
 /* cells_run.c: blocks [first, end) of a box of route cells. */
 void tg_cells_run(const tg_plan_private *plan, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
                   int64_t end);
