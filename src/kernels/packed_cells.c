@@ -190,14 +190,12 @@ TG_END
 
 /* ---- lists ---- */
 
-/* The field f of byte i of a cell. */
-static void list_field(tg_packed_cells *c, const tg_packed_matrix *a, int bits, int64_t i, int f) {
-    const int64_t per_byte = 8 / bits, number = i * per_byte + f, row = number / (a->cols + a->tail),
-                  col = number % (a->cols + a->tail), from = col * a->line + row, place = from / per_byte;
-    const int     field = (int)(from % per_byte), turn = bits * (field - f);
-    if (col >= a->cols) return;
+/* Field f of byte i of a cell is the element `from` of src. */
+static void list_field(tg_packed_cells *c, int bits, int64_t i, int f, int64_t from) {
+    const int shift = 3 - bits / 2; /* of elements to bytes */
+    const int field = (int)(from & (8 / bits - 1)), turn = bits * (field - f);
     for (int64_t lane = 0; lane < TG_PACKED_CELL_BYTES; lane += c->lane) {
-        c->byte[f][lane + i] = (uint8_t)(lane + place);
+        c->byte[f][lane + i] = (uint8_t)(lane + (from >> shift));
         c->bit[f][lane + i] = (uint8_t)(((lane + i) % 8 * 8 + turn) & 63);
         c->keep[f][lane + i] = (uint8_t)(((1 << bits) - 1) << f * bits);
     }
@@ -206,12 +204,18 @@ static void list_field(tg_packed_cells *c, const tg_packed_matrix *a, int bits, 
 void tg_packed_cells_list(tg_packed_cells *c, const tg_packed_matrix *a, tg_mover *m) {
     enum { WORD = 8 };
     const int32_t bits = m->dst.bits, per_byte = 8 / bits;
+    int64_t       row = 0, col = 0;
     memset(c, 0, sizeof *c);
     c->dst = tg_ceil_div(a->rows * (a->cols + a->tail), per_byte);
     c->src = tg_ceil_div((a->cols - 1) * a->line + a->rows, per_byte);
     for (c->lane = c->dst == WORD && c->src == WORD ? WORD : 2 * WORD; c->lane < tg_max(c->dst, c->src);) c->lane *= 2;
     for (int64_t i = 0; i < c->dst; i++)
-        for (int f = 0; f < per_byte; f++) list_field(c, a, bits, i, f);
+        for (int f = 0; f < per_byte; f++) {
+            if (col < a->cols) list_field(c, bits, i, f, col * a->line + row);
+            if (++col < a->cols + a->tail) continue;
+            col = 0;
+            row++;
+        }
     m->packed = c;
 }
 

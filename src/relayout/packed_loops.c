@@ -16,8 +16,12 @@
 
 enum {
     LEAST_CELL = 8,
-    LEAST_BLOCK = 256, /* bytes of cells that go on on either side */
-    LEAST_MOVE = 4096  /* bytes: less is not worth a list */
+    LEAST_MOVE = 4096, /* bytes: less is not worth a list; */
+    LEAST_MEDIUM =
+        64 << 10,     /* and less than that not for runs of more than SHORT_RUN bytes, which other movers take: */
+    SHORT_RUN = 4,    /* 16 KiB, pred[512,4,64] 0.04 and 0.03; */
+    MEDIUM_RUN = 16,  /* longer ones never are (4 KiB of two bits to T(8,128)(2,1) 0.18 and 0.01) */
+    LEAST_BLOCK = 256 /* bytes of cells that go on on either side */
 };
 
 /* The two loops, and what they count. */
@@ -37,6 +41,8 @@ static bool find_cell(packed_cell *c, const tg_draft *d) {
     c->matrix = (tg_packed_matrix){rows->n, cols->n, d->tail, cols->src};
     const int64_t row = cols->n + d->tail, most = TG_PACKED_CELL_BYTES * 8;
     if (rows->dst != row || cols->src < rows->n || rows->n > most / row || cols->src > most / cols->n) return false;
+    const int64_t longest = d->plan->bytes < LEAST_MEDIUM ? SHORT_RUN : MEDIUM_RUN;
+    if (tg_max(rows->n, row) > longest * per_byte) return false;
     c->dst = tg_ceil_div(rows->n * row, per_byte);
     c->src = tg_ceil_div(cols->n * cols->src, per_byte);
     return rows->n * row == c->dst * per_byte && c->dst >= LEAST_CELL && tg_max(c->dst, c->src) <= TG_PACKED_CELL_BYTES;
