@@ -134,8 +134,8 @@ bool tg_mover_tiles(tg_mover *out, int32_t width, uint32_t cpu, bool stream, boo
 /* Rows of cells that a list says (cells.h): cols * dst_col are bytes of each line of dst, and src_col means
  * nothing. No tail. */
 bool tg_mover_cells(tg_mover *out, uint32_t cpu, bool stream, bool far);
-/* Cells of packed elements that a list says (packed_cells.h), so many as cols. A tail means that it has padding. With
- * AVX-512 only. */
+/* Cells of packed elements that a list says (packed_cells.h), so many as cols; where these have padding pad is set, and
+ * tail means nothing. With AVX-512 only. */
 bool tg_mover_packed_cells(tg_mover *out, int32_t bits, uint32_t cpu, bool stream, bool far);
 bool tg_mover_strided(tg_mover *out, int32_t width, uint32_t cpu, bool stream, bool far);   /* 1, 2, 4, 8, 16 */
 /* bits: 1, 2, 4. Rows and columns of a block are elements; columns are whole bytes, rows begin at one. dst_col and

@@ -167,7 +167,7 @@ static const uint8_t *move_packed_cells(const tg_mover *m, uint8_t *d, const uin
                                             {b->rows, b->dst_row, b->src_row},
                                             {b->cols, b->dst_col, b->src_col}},
                                            1, 0, 0, fetch_ahead(m, b), false, _mm512_setzero_si512()};
-    if (b->tail > 0) single.pad = _mm512_loadu_si512(b->pad);
+    if (c->padded) single.pad = _mm512_loadu_si512(b->pad);
     grid       several = single;
     const int  along = c->lane < VEC ? find_together(&single, c) : WALKS;
     if (along < WALKS) {
@@ -206,6 +206,7 @@ void tg_packed_cells_list(tg_packed_cells *c, const tg_packed_matrix *a, tg_move
     const int32_t bits = m->dst.bits, per_byte = 8 / bits;
     int64_t       row = 0, col = 0;
     memset(c, 0, sizeof *c);
+    c->padded = a->tail > 0;
     c->dst = tg_ceil_div(a->rows * (a->cols + a->tail), per_byte);
     c->src = tg_ceil_div((a->cols - 1) * a->line + a->rows, per_byte);
     for (c->lane = c->dst == WORD && c->src == WORD ? WORD : 2 * WORD; c->lane < tg_max(c->dst, c->src);) c->lane *= 2;

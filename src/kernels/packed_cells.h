@@ -21,6 +21,7 @@ struct tg_packed_cells {
                                                           * in its place; */
     uint8_t keep[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES]; /* its bits in dst, or 0 where it is padding */
     int64_t dst, src; /* bytes of a cell: in src up to its last element */
+    bool    padded;   /* some elements are padding */
     int64_t lane;     /* 8 (whole words), 16, 32 or 64: cells are so many bytes apart in the list */
 };
 

@@ -71,7 +71,7 @@ static void check_block(int32_t bits, bool stream) {
                    s = random_side(cells.src, (matrix.cols * matrix.line * bits + 7) / 8, n);
     const tg_block b = {.cols = n[0], .rows = n[1], .outer = n[2], .dst_col = d.step[0], .dst_row = d.step[1],
                         .dst_outer = d.step[2], .src_col = s.step[0], .src_row = s.step[1], .src_outer = s.step[2],
-                        .tail = matrix.tail, .pad = pad};
+                        .pad = pad};
     memset(dst_arena, 0x5a, ARENA);
     memset(want_arena, 0x5a, ARENA);
     for (int64_t o = 0; o < n[2]; o++)
@@ -136,6 +136,7 @@ static void test_chosen(void **state) {
         {"s4[900,2,32]{1,2,0:E(4)}", "s4[900,2,32]{2,1,0:E(4)}", 0, 0},
         {"s4[1200,2,32]{1,2,0:E(4)}", "s4[1200,2,32]{2,1,0:E(4)}", 1, 32},
         {"u2[1200,2,128]{1,2,0:E(2)}", "u2[1200,2,128]{2,1,0:E(2)}", 0, 0}, /* of 32 bytes: turns */
+        {"s4[1599,14,2]{2,1,0:T(2,8)E(4)}", "s4[1599,14,2]{1,2,0:E(4)}", 1, 56}, /* chunks of padded ones */
         {"s4[900,11,10]{1,2,0:E(4)}", "s4[900,11,10]{2,1,0:E(4)}", 1, 55}, /* rows of 11 */
         {"s4[900,12,12]{1,2,0:E(4)}", "s4[900,12,12]{2,1,0:E(4)}", 0, 0}, /* 72 bytes */
         {"s4[900,3,4]{1,2,0:E(4)}", "s4[900,3,4]{2,1,0:E(4)}", 0, 0},     /* 6 */
