@@ -7,7 +7,7 @@
 #include "layouts.h"
 #include "unchecked.h"
 
-enum { ARENA = 1 << 16 };
+enum { ARENA = 1 << 17 };
 #include "arenas.h"
 
 /* ---- the mover ---- */
