@@ -1,7 +1,7 @@
 /* Movers of cells of packed elements, with AVX-512; see packed_cells.h.
  *
  * A byte of dst has elements, fields, of several bytes of src. For each field one shuffle brings these bytes, and one
- * more turns them so that the element is where the field is; then its bits are kept. Of nibbles that is five
+ * more turns them so that the element is where the field is; then its bits are kept. Of nibbles that is six
  * instructions for 64 bytes, wherever their elements come from.
  *
  * Cells are rarely 64 bytes. So two of up to 32 bytes, four of up to 16, or eight of 8, are moved at once: those that
@@ -153,12 +153,13 @@ static int find_together(const grid *g, const tg_packed_cells *c) {
     return WALKS;
 }
 
-/* What is read some steps later: of outer, where rows are a few lines of src, else of rows. (256 MiB, a Granite Rapids,
- * s4[83,34,N]{1,2,0:T(8,128)(8,1)} to {2,1,0}, 4, 8 and 16 steps: 0.41, 0.45 and 0.53 x memcpy; others by noise.) */
+/* What is read some cells later: of outer, where rows are a few lines of src, else of rows. (256 MiB, a Granite Rapids,
+ * s4[83,34,N]{1,2,0:T(8,128)(8,1)E(4)} to {2,1,0}, 4, 8 and 16 cells: 0.41, 0.45 and 0.53 x memcpy; others by noise.)
+ */
 static int64_t fetch_ahead(const tg_mover *m, const tg_block *b) {
-    enum { STEPS = 16, SHORT_WALK = 1024 /* bytes */ };
+    enum { CELLS = 16, SHORT_WALK = 1024 /* bytes */ };
     if (!m->fetches) return 0;
-    return b->outer > 1 && tg_magnitude(b->rows * b->src_row) <= SHORT_WALK ? STEPS * b->src_outer : STEPS * b->src_row;
+    return b->outer > 1 && tg_magnitude(b->rows * b->src_row) <= SHORT_WALK ? CELLS * b->src_outer : CELLS * b->src_row;
 }
 
 static const uint8_t *move_packed_cells(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {
@@ -179,6 +180,7 @@ static const uint8_t *move_packed_cells(const tg_mover *m, uint8_t *d, const uin
         const int64_t done = all->n - left->n;
         *all = (walk){all->n / several.together, all->dst * several.together, all->src * several.together};
         move_vectors(m, &several, d, s);
+        if (left->n == 0) return NULL;
         d += done * left->dst;
         s += done * left->src;
     }
@@ -193,7 +195,7 @@ TG_END
 /* Field f of byte i of a cell is the element `from` of src. */
 static void list_field(tg_packed_cells *c, int bits, int64_t i, int f, int64_t from) {
     const int shift = 3 - bits / 2; /* of elements to bytes */
-    const int field = (int)(from & (8 / bits - 1)), turn = bits * (field - f);
+    const int field = (int)(from & ((1 << shift) - 1)), turn = bits * (field - f);
     for (int64_t lane = 0; lane < TG_PACKED_CELL_BYTES; lane += c->lane) {
         c->byte[f][lane + i] = (uint8_t)(lane + (from >> shift));
         c->bit[f][lane + i] = (uint8_t)(((lane + i) % 8 * 8 + turn) & 63);
@@ -208,11 +210,11 @@ void tg_packed_cells_list(tg_packed_cells *c, const tg_packed_matrix *a, tg_move
     memset(c, 0, sizeof *c);
     c->padded = a->tail > 0;
     c->dst = tg_ceil_div(a->rows * (a->cols + a->tail), per_byte);
-    c->src = tg_ceil_div((a->cols - 1) * a->line + a->rows, per_byte);
+    c->src = tg_ceil_div((a->cols - 1) * a->line_step + a->rows, per_byte);
     for (c->lane = c->dst == WORD && c->src == WORD ? WORD : 2 * WORD; c->lane < tg_max(c->dst, c->src);) c->lane *= 2;
     for (int64_t i = 0; i < c->dst; i++)
         for (int f = 0; f < per_byte; f++) {
-            if (col < a->cols) list_field(c, bits, i, f, col * a->line + row);
+            if (col < a->cols) list_field(c, bits, i, f, col * a->line_step + row);
             if (++col < a->cols + a->tail) continue;
             col = 0;
             row++;

@@ -14,25 +14,26 @@ enum {
     TG_PACKED_FIELDS = 8 /* elements of a byte, at most */
 };
 
+/* Of field f of byte i in 64 bytes of dst, which are several cells if these are short. */
 struct tg_packed_cells {
-    /* Of field f of byte i in 64 bytes of dst, which are several cells if these are short: */
-    _Alignas(64) uint8_t byte[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES]; /* where it is in 64 bytes of src; */
-    uint8_t bit[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES]; /* in 8 bytes that are 8 such, where 8 bits begin that have it
-                                                          * in its place; */
-    uint8_t keep[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES]; /* its bits in dst, or 0 where it is padding */
+    /* In which of 64 bytes of src the field is. Once those bytes are where the field goes, the first of the 8 bits of
+     * their word of 8 bytes (vpmultishiftqb) that have it in its place. The bits of the field; none where it is
+     * padding, or no cell's. */
+    _Alignas(64) uint8_t byte[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES];
+    uint8_t bit[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES], keep[TG_PACKED_FIELDS][TG_PACKED_CELL_BYTES];
     int64_t dst, src; /* bytes of a cell: in src up to its last element */
+    int64_t lane;     /* bytes from cell to cell in the list: 8 (cells of 8 bytes on both sides), 16, 32 or 64 */
     bool    padded;   /* some elements are padding */
-    int64_t lane;     /* 8 (whole words), 16, 32 or 64: cells are so many bytes apart in the list */
 };
 
 /* A matrix, transposed: rows of dst follow each other, its columns are lines of src. */
 typedef struct tg_packed_matrix {
     int64_t rows, cols, tail; /* elements; the tail behind each row is padding */
-    int64_t line;             /* elements from line to line */
+    int64_t line_step; /* elements of src from line to line, whose own are neighbours */
 } tg_packed_matrix;
 
 /* Lists it; from then on the mover (tg_mover_packed_cells) moves such. pre: it has at most TG_PACKED_CELL_BYTES on each
- * side; rows with their tails, and lines with what lies between them, are whole bytes. */
+ * side; all rows with their tails are whole bytes together. */
 void tg_packed_cells_list(tg_packed_cells *cells, const tg_packed_matrix *matrix, tg_mover *mover);
 
 #endif

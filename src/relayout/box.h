@@ -53,7 +53,7 @@ typedef struct tg_draft {
     tg_loop          cols[TG_TILE_LOOPS], rows[TG_TILE_LOOPS]; /* of a tile, innermost first */
     int64_t          unit;     /* elements of the run that a tile takes as one, or 1 */
     tg_turn          first, second; /* of route twice, into its stage and out of it */
-    bool             by_bytes; /* bytes.c has made the block */
+    bool             by_bytes; /* bytes.c has made the block, or packed_loops.c */
     bool             shares;   /* blocks begin or end inside of bytes of dst */
 } tg_draft;
 

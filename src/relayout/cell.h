@@ -36,11 +36,6 @@ static inline tg_cell_shape tg_cell_shape_of(const tg_loop *loop, int32_t n, int
     return s;
 }
 
-/* Bytes of dst of a cell of packed elements, which has columns and rows; their steps are elements. */
-static inline int64_t tg_packed_cell_bytes(const tg_box *box, const tg_loop *loop, int32_t bits) {
-    return tg_bytes_for((loop[0].n + box->block.tail) * loop[1].n, bits);
-}
-
 /* Bytes of neighbours on both sides, of the cells of a box with these loops. (Short cells, which are transposed as wide
  * elements, are one line of dst.) */
 static inline int64_t tg_cell_unit(const tg_box *box, const tg_loop *loop) {

@@ -23,7 +23,6 @@ enum {
     LEAST_MOVE = 4096, /* bytes: less is not worth a list */
     GROUP_READ = 256,  /* bytes of cells that follow each other in src and are moved at once */
     MANY_LINES = 1000,
-    MANY_PACKED = 16,
     MOST_LINES = 8     /* of a cell that is one run on the other side (lines_pay) */
 };
 
@@ -206,10 +205,8 @@ static bool find_crossed(const tg_draft *d, cell *c, bool any) {
 /* ---- the block ---- */
 
 /* Do the cells that go on in dst, each out of so many lines of src, leave the second-level cache before the next ones
- * of their lines are read? Many do, and so do some whose lines crowd it twice over. Packed ones, which are longer under
- * way, gain by it from a few on. */
-static bool leave_cache(const tg_draft *d, const tg_loop *on_dst, int64_t lines) {
-    if (d->dst_width == 0) return on_dst->n >= MANY_PACKED;
+ * of their lines are read? Many do, and so do some whose lines crowd it twice over. */
+static bool leave_cache(const tg_loop *on_dst, int64_t lines) {
     return on_dst->n * lines >= MANY_LINES || tg_crowds_second(on_dst->src, on_dst->n * lines / 2);
 }
 
@@ -253,8 +250,7 @@ static void take_walk(tg_draft *d, int64_t dst, int64_t src, int64_t lines) {
     }
     const int32_t on_src = tg_draft_find_src(d, src), on_dst = tg_draft_find_dst(d, dst);
     const bool    around = tg_turns_around(d->plan);
-    const bool parts =
-        around && dst <= GROUP_READ / 2 && on_dst != TG_NO_LOOP && leave_cache(d, &d->loop[on_dst], lines);
+    const bool parts = around && dst <= GROUP_READ / 2 && on_dst != TG_NO_LOOP && leave_cache(&d->loop[on_dst], lines);
     if (around && on_src != TG_NO_LOOP && tg_leaves_whole(d, dst)) {
         room /= take_loop(d, TG_BLOCK_ROWS, on_src, room);
         (void)take_loop(d, TG_BLOCK_OUTER, on_dst, room);

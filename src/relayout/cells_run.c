@@ -47,7 +47,7 @@ static void move_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     move_listed(p, box, &mover, dst, src, first, end);
 }
 
-static void move_packed_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
+static void turn_packed_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src,
                               int64_t first, int64_t end) {
     const tg_loop *const   cols = &p->as.nest.loop[box->first + box->nloops], *const rows = cols + 1;
     const tg_packed_matrix matrix = {rows->n, cols->n, box->block.tail, cols->src};
@@ -100,7 +100,7 @@ TG_OUTLINE void turn_around_caches(const tg_plan_private *p, const tg_box *box, 
 
 void tg_cells_run(const tg_plan_private *p, const tg_box *box, uint8_t *dst, const uint8_t *src, int64_t first,
                   int64_t end) {
-    if (p->dst_bits < 8) move_packed_cells(p, box, dst, src, first, end);
+    if (box->family == TG_FAMILY_PACKED_CELLS) turn_packed_cells(p, box, dst, src, first, end);
     else if (box->family == TG_FAMILY_CELLS) move_cells(p, box, dst, src, first, end);
     else if (p->stream_turned) turn_around_caches(p, box, dst, src, first, end);
     else turn_into_caches(p, box, dst, src, first, end);

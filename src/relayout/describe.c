@@ -45,15 +45,14 @@ static void put_lines(tg_writer *w, const char *text, int64_t lines) {
 }
 
 /* How large cells are, and of what. */
-static void put_cell(tg_writer *w, const tg_plan_private *p, const tg_box *box) {
-    const tg_loop *loop = &p->as.nest.loop[box->first + box->nloops];
-    const bool     packed = p->dst_bits < 8;
+static void put_cell(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     tg_put_text(w, ", cells of ");
-    if (packed) {
-        tg_put_int(w, tg_packed_cell_bytes(box, loop, p->dst_bits));
+    if (box->family == TG_FAMILY_PACKED_CELLS) {
+        tg_put_int(w, box->block.dst_col);
         tg_put_text(w, " bytes, loops of them in elements");
         return;
     }
+    const tg_loop *loop = &nest->loop[box->first + box->nloops];
     const tg_cell_shape cell = tg_cell_shape_of(loop, box->ncols, tg_cell_unit(box, loop));
     tg_put_int(w, cell.bytes);
     tg_put_text(w, " bytes");
@@ -62,7 +61,7 @@ static void put_cell(tg_writer *w, const tg_plan_private *p, const tg_box *box) 
 }
 
 /* What elements pass through, in turn. */
-static void put_name(tg_writer *w, const tg_plan_private *p, const tg_box *box) {
+static void put_name(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     const int32_t way[] = {box->in, box->mover, box->out};
     bool          first = true;
     if (box->loose) tg_put_text(w, "in elements, inside of bytes: ");
@@ -73,11 +72,11 @@ static void put_name(tg_writer *w, const tg_plan_private *p, const tg_box *box) 
     for (int32_t i = 0; i < 3; i++) {
         if (way[i] < 0) continue;
         if (!first) tg_put_text(w, " into a buffer, ");
-        tg_put_text(w, p->as.nest.mover[way[i]].name);
+        tg_put_text(w, nest->mover[way[i]].name);
         first = false;
     }
     if (box->route == TG_ROUTE_PANEL) tg_put_text(w, ", by panels");
-    if (box->route == TG_ROUTE_CELLS) put_cell(w, p, box);
+    if (box->route == TG_ROUTE_CELLS) put_cell(w, nest, box);
 }
 
 static void put_tail(tg_writer *w, int64_t tail) {
@@ -170,7 +169,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     if (box->route == TG_ROUTE_CELLS) {
         put_block_loop(w, b, TG_RAGGED_ROWS, b->rows, b->dst_row, b->src_row);
         put_block_loop(w, b, TG_RAGGED_ROWS, b->cols, b->dst_col, b->src_col);
-        put_tile_loops(w, "    cell  ", cols, box->ncols, 0, 0);
+        put_tile_loops(w, "    cell  ", cols, box->ncols, 0, b->tail);
         return;
     }
     if (box->ncols > 0) {
@@ -184,12 +183,11 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
     put_cols(w, box);
 }
 
-static void put_nest(tg_writer *w, const tg_plan_private *p) {
-    const tg_nest *const nest = &p->as.nest;
+static void put_nest(tg_writer *w, const tg_nest *nest) {
     for (int32_t i = 0; i < nest->nboxes; i++) {
         const tg_box *box = &nest->box[i];
         tg_put_text(w, "  ");
-        put_name(w, p, box);
+        put_name(w, nest, box);
         tg_put_text(w, ": ");
         put_blocks(w, box->blocks);
         tg_put_char(w, '\n');
@@ -238,7 +236,7 @@ size_t tg_plan_describe(char *buf, size_t cap, const tg_plan *plan) {
                                        : "stores into the caches\n");
     if (p->fill_first) tg_put_text(&w, "  first all of dst is filled with the padding\n");
     if (p->way == TG_WAY_NEST && p->as.nest.slabs.nloops > 0) put_slabs(&w, &p->as.nest);
-    if (p->way == TG_WAY_NEST) put_nest(&w, p);
+    if (p->way == TG_WAY_NEST) put_nest(&w, &p->as.nest);
     if (p->way == TG_WAY_WALK) put_walk(&w, p);
     return tg_writer_end(&w);
 }

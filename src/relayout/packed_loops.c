@@ -14,14 +14,18 @@
 #include "kernels/packed_cells.h"
 #include "relayout/bytes.h"
 
+/* Bytes. Of a move those of both sides count, padding too: where it has fewer than LEAST_MOVE, no list is worth it.
+ * Runs of up to eight rows, or columns, that are whole bytes are turns as well, and where they are longer these are
+ * faster: than SHORT_RUN in moves of less than LEAST_MEDIUM, than LONG_RUN in any. (As turns and as cells:
+ * pred[512,4,64], runs of 8, 0.04 and 0.03; u2[64,256] to T(8,128)(2,1), runs of 32, 0.18 and 0.01.) */
 enum {
     LEAST_CELL = 8,
-    LEAST_MOVE = 4096, /* bytes: less is not worth a list; */
-    LEAST_MEDIUM =
-        64 << 10,     /* and less than that not for runs of more than SHORT_RUN bytes, which other movers take: */
-    SHORT_RUN = 4,    /* 16 KiB, pred[512,4,64] 0.04 and 0.03; */
-    MEDIUM_RUN = 16,  /* longer ones never are (4 KiB of two bits to T(8,128)(2,1) 0.18 and 0.01) */
-    LEAST_BLOCK = 256 /* bytes of cells that go on on either side */
+    LEAST_BLOCK = 256, /* of cells that go on on either side */
+    LEAST_MOVE = 4096,
+    LEAST_MEDIUM = 64 << 10,
+    SHORT_RUN = 4,
+    LONG_RUN = 16,
+    MOST_TURNS = 8 /* rows, or columns, that take turns */
 };
 
 /* The two loops, and what they count. */
@@ -31,18 +35,24 @@ typedef struct packed_cell {
     int64_t          dst, src; /* bytes from cell to cell, where they follow each other */
 } packed_cell;
 
-/* False if they are not such. */
-static bool find_cell(packed_cell *c, const tg_draft *d) {
+/* Are such runs of so many rows, or columns, faster as turns? */
+static bool are_turns(const tg_draft *d, int64_t a, int64_t b) {
+    const int64_t run = tg_max(a, b), longest = d->plan->bytes < LEAST_MEDIUM ? SHORT_RUN : LONG_RUN;
+    return tg_min(a, b) <= MOST_TURNS && tg_is_whole(run, d->plan->dst_bits) &&
+           run * d->plan->dst_bits > 8 * longest;
+}
+
+/* False if the loops of neighbours are no cell. */
+static bool find_matrix(packed_cell *c, const tg_draft *d) {
     const int64_t per_byte = 8 / d->plan->dst_bits;
     c->cols = tg_draft_find_dst(d, 1);
     c->rows = tg_draft_find_src(d, 1);
     if (c->cols == TG_NO_LOOP || c->rows == TG_NO_LOOP || c->cols == c->rows) return false;
     const tg_loop *const cols = &d->loop[c->cols], *const rows = &d->loop[c->rows];
     c->matrix = (tg_packed_matrix){rows->n, cols->n, d->tail, cols->src};
-    const int64_t row = cols->n + d->tail, most = TG_PACKED_CELL_BYTES * 8;
+    const int64_t row = cols->n + d->tail, most = TG_PACKED_CELL_BYTES * per_byte;
     if (rows->dst != row || cols->src < rows->n || rows->n > most / row || cols->src > most / cols->n) return false;
-    const int64_t longest = d->plan->bytes < LEAST_MEDIUM ? SHORT_RUN : MEDIUM_RUN;
-    if (tg_max(rows->n, row) > longest * per_byte) return false;
+    if (are_turns(d, rows->n, row)) return false;
     c->dst = tg_ceil_div(rows->n * row, per_byte);
     c->src = tg_ceil_div(cols->n * cols->src, per_byte);
     return rows->n * row == c->dst * per_byte && c->dst >= LEAST_CELL && tg_max(c->dst, c->src) <= TG_PACKED_CELL_BYTES;
@@ -75,7 +85,7 @@ bool tg_draft_packed_cell(tg_draft *d) {
     packed_cell   c;
     if (d->run > 0 || d->fill || d->converts || bits != d->plan->src_bits || bits > 4) return false;
     if ((d->pair->cpu & TG_CPU_AVX512) == 0 || d->plan->combines || d->plan->bytes < LEAST_MOVE) return false;
-    if (!find_cell(&c, d) || !are_whole(&c, d) || !go_on(&c, d)) return false;
+    if (!find_matrix(&c, d) || !are_whole(&c, d) || !go_on(&c, d)) return false;
     d->cols[0] = d->loop[c.cols];
     d->cols[1] = d->loop[c.rows];
     d->ncols = 2;
@@ -83,7 +93,8 @@ bool tg_draft_packed_cell(tg_draft *d) {
     tg_draft_take(d, c.rows);
     tg_draft_steps_to_bytes(d);
     tg_draft_cell_block(d, &(tg_cell_size){c.dst, c.src, 1});
-    d->box->block.tail = d->tail;
+    d->box->family = TG_FAMILY_PACKED_CELLS;
+    d->box->block.tail = d->tail; /* of the rows of a cell */
     d->box->width = 1;
     d->box->gaps = false;
     return true;

@@ -65,7 +65,7 @@ enum { TG_NO_LOOP = -1, TG_NO_MOVER = -1, TG_NOT_PARTED = -1 };
 
 /* A loop around blocks: one of the tensor, or one that counts chunks of a loop of the block. */
 typedef struct tg_loop {
-    int64_t n, dst, src; /* steps in bytes; of loose boxes, in elements */
+    int64_t n, dst, src; /* steps in bytes; of loose boxes, and inside of packed cells, in elements */
     int32_t chunks_of;   /* a tg_block_loop, or TG_NO_LOOP; a loop of the tensor whose last run is shorter counts chunks
                           * of columns */
 } tg_loop;
@@ -86,6 +86,7 @@ typedef enum tg_family {
                        * family packed */
     TG_FAMILY_CONVERT,
     TG_FAMILY_CELLS,
+    TG_FAMILY_PACKED_CELLS, /* with the bits of an element for a width */
     TG_FAMILY_TILES /* transposes of tiles that are listed: only movers, their boxes are of family transpose */
 } tg_family;
 

@@ -42,6 +42,7 @@ static bool make_mover(tg_mover *out, tg_family family, int32_t width, uint32_t 
     case TG_FAMILY_TRANSPOSE: return tg_mover_transpose(out, width, cpu, stream, far);
     case TG_FAMILY_PACKED: return tg_mover_packed(out, width, cpu, stream, far);
     case TG_FAMILY_CELLS: return tg_mover_cells(out, cpu, stream, far);
+    case TG_FAMILY_PACKED_CELLS: return tg_mover_packed_cells(out, width, cpu, stream, far);
     case TG_FAMILY_TILES: return tg_mover_tiles(out, width, cpu, stream, far);
     default: return tg_mover_strided(out, width, cpu, stream, far);
     }
@@ -266,22 +267,6 @@ static bool choose_turns(tg_draft *d) {
     return claim_lines(d);
 }
 
-/* Packed elements that change places inside of a few bytes. */
-static bool choose_packed_cells(tg_draft *d) {
-    const tg_plan_private *p = d->plan;
-    tg_nest               *nest = &d->plan->as.nest;
-    int32_t                i = 0;
-    while (i < nest->nmovers && nest->family[i] != TG_FAMILY_CELLS) i++;
-    d->box->mover = i;
-    d->box->route = TG_ROUTE_CELLS;
-    if (i < nest->nmovers) return true;
-    if (i == TG_PLAN_MOVERS ||
-        !tg_mover_packed_cells(&nest->mover[i], p->dst_bits, d->pair->cpu, p->stream_turned, p->far))
-        return false;
-    keep_mover(d, TG_FAMILY_CELLS, 1);
-    return true;
-}
-
 /* Matrices of packed elements that begin anywhere. */
 static bool choose_bands(tg_draft *d) {
     const tg_plan_private *p = d->plan;
@@ -300,7 +285,10 @@ static bool choose_bands(tg_draft *d) {
 static bool choose_bytes_movers(tg_draft *d) {
     tg_box    *box = d->box;
     if (tg_takes_turns(box)) return choose_turns(d);
-    if (box->family == TG_FAMILY_CELLS) return choose_packed_cells(d);
+    if (box->family == TG_FAMILY_PACKED_CELLS) {
+        box->route = TG_ROUTE_CELLS;
+        return find_mover(d, &box->mover, box->family, d->plan->dst_bits, d->plan->stream_turned, d->plan->far);
+    }
     box->route = TG_ROUTE_BYTES;
     if (box->family == TG_FAMILY_PACKED) return choose_bands(d);
     const bool spreads = d->src_width == 0 || box->gaps, joins = d->dst_width == 0;

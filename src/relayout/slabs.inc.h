@@ -139,16 +139,16 @@ TG_OUTLINE bool open_slabs(refinement *r) {
  * fast; but three bytes and one of padding 0.63 -> 0.49.) */
 static bool parts_lines(const tg_plan_private *plan) {
     const tg_nest *const nest = &plan->as.nest;
-    int32_t              moved = 0;
+    int32_t              moved = 0; /* boxes of data */
     for (int32_t i = 0; i < nest->nboxes; i++) moved += nest->box[i].route != TG_ROUTE_FILL;
-    const bool brief = moved > 1 || plan->memory;
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         const tg_block *b = &box->block;
         const int64_t   steps = (b->rows > 1 ? b->dst_row : 0) | (b->outer > 1 ? b->dst_outer : 0);
         const int64_t   places = box->dst | b->cols | steps;
         if (box->route == TG_ROUTE_FILL && b->cols < SHORT_PADDING && places % TG_LINE_BYTES != 0) return true;
         if (b->tail > 0 && nest->nboxes > 1 && box->dst % TG_LINE_BYTES != 0) return true;
-        if (b->tail >= b->cols && b->cols + b->tail < LEAST_LINE && brief) return true;
+        if (box->family != TG_FAMILY_ROWS || b->tail < b->cols || b->cols + b->tail >= LEAST_LINE) continue;
+        if (moved > 1 || plan->memory) return true;
     }
     return false;
 }

@@ -34,6 +34,7 @@ static side random_side(int64_t cell, int64_t spacing, const int64_t *n) {
         step = step * n[order[i]] + (random_below(2) == 0 ? 0 : random_below(70));
         if (random_below(3) == 0) step = (step + 63) / 64 * 64;
     }
+    assert_true(s.size <= ARENA);
     s.at = random_below(2) == 0 ? random_below((ARENA - s.size) / 64 + 1) * 64 : ARENA - s.size;
     return s;
 }
@@ -43,9 +44,9 @@ static tg_packed_matrix random_matrix(int32_t bits) {
     for (;;) {
         tg_packed_matrix m = {.cols = 1 + random_below(20), .rows = 1 + random_below(20)};
         m.tail = random_below(3) == 0 ? random_below(8) : 0;
-        m.line = m.rows + (random_below(2) == 0 ? 0 : random_below(9));
-        if (random_below(2) == 0) m.rows = m.cols = m.line = 8;
-        const int64_t dst = m.rows * (m.cols + m.tail), src = (m.cols - 1) * m.line + m.rows;
+        m.line_step = m.rows + (random_below(2) == 0 ? 0 : random_below(9));
+        if (random_below(2) == 0) m.rows = m.cols = m.line_step = 8;
+        const int64_t dst = m.rows * (m.cols + m.tail), src = (m.cols - 1) * m.line_step + m.rows;
         if (dst * bits % 8 == 0 && dst <= most && src <= most) return m;
     }
 }
@@ -55,7 +56,7 @@ TG_UNCHECKED static void naive_cell(uint8_t *dst, const uint8_t *src, const tg_p
     for (int64_t r = 0; r < m->rows; r++)
         for (int64_t c = 0; c < m->cols + m->tail; c++)
             tg_ref_store(dst, r * (m->cols + m->tail) + c, bits,
-                         c < m->cols ? tg_ref_load(src, c * m->line + r, bits) : tg_ref_load(pad, 0, bits));
+                         c < m->cols ? tg_ref_load(src, c * m->line_step + r, bits) : tg_ref_load(pad, 0, bits));
 }
 
 static void check_block(int32_t bits, bool stream) {
@@ -67,8 +68,13 @@ static void check_block(int32_t bits, bool stream) {
     memset(pad, (int)random_below(1 << bits) * (255 / ((1 << bits) - 1)), sizeof pad); /* one element, everywhere */
     assert_true(tg_mover_packed_cells(&m, bits, TG_CPU_AVX512, stream, true));
     tg_packed_cells_list(&cells, &matrix, &m);
-    const side     d = random_side(cells.dst, cells.dst, n),
-                   s = random_side(cells.src, (matrix.cols * matrix.line * bits + 7) / 8, n);
+    const side     d = random_side(cells.dst, cells.dst, n);
+    side           s = random_side(cells.src, (matrix.cols * matrix.line_step * bits + 7) / 8, n);
+    if (random_below(2) == 0) { /* a loop that goes back in src, or stands still */
+        const int64_t k = random_below(3), way = random_below(2) - 1;
+        s.at += way < 0 ? (n[k] - 1) * s.step[k] : 0;
+        s.step[k] *= way;
+    }
     const tg_block b = {.cols = n[0], .rows = n[1], .outer = n[2], .dst_col = d.step[0], .dst_row = d.step[1],
                         .dst_outer = d.step[2], .src_col = s.step[0], .src_row = s.step[1], .src_outer = s.step[2],
                         .pad = pad};
@@ -86,7 +92,7 @@ static void check_block(int32_t bits, bool stream) {
     while (dst_arena[i] == want_arena[i]) i++;
     fail_msg("%s stream %d: %lld x %lld x %lld cells of %lld rows and %lld + %lld columns, lines %lld apart: byte %lld",
              m.name, stream, (long long)n[2], (long long)n[1], (long long)n[0], (long long)matrix.rows,
-             (long long)matrix.cols, (long long)matrix.tail, (long long)matrix.line, (long long)(i - d.at));
+             (long long)matrix.cols, (long long)matrix.tail, (long long)matrix.line_step, (long long)(i - d.at));
 }
 
 static void test_mover(void **state) {
@@ -136,6 +142,8 @@ static void test_chosen(void **state) {
         {"s4[900,2,32]{1,2,0:E(4)}", "s4[900,2,32]{2,1,0:E(4)}", 0, 0},
         {"s4[1200,2,32]{1,2,0:E(4)}", "s4[1200,2,32]{2,1,0:E(4)}", 1, 32},
         {"u2[1200,2,128]{1,2,0:E(2)}", "u2[1200,2,128]{2,1,0:E(2)}", 0, 0}, /* of 32 bytes: turns */
+        {"u2[600,20,10]{2,1,0:E(2)}", "u2[600,20,10]{1,2,0:E(2)}", 1, 50},  /* no turns: more than eight */
+        {"s4[600,12,9]{2,1,0:E(4)}", "s4[600,12,9]{1,2,0:E(4)}", 1, 54},
         {"s4[1599,14,2]{2,1,0:T(2,8)E(4)}", "s4[1599,14,2]{1,2,0:E(4)}", 1, 56}, /* chunks of padded ones */
         {"s4[900,11,10]{1,2,0:E(4)}", "s4[900,11,10]{2,1,0:E(4)}", 1, 55}, /* rows of 11 */
         {"s4[900,12,12]{1,2,0:E(4)}", "s4[900,12,12]{2,1,0:E(4)}", 0, 0}, /* 72 bytes */
