@@ -204,6 +204,26 @@ static void test_slabs(void **state) {
     }
 }
 
+/* A buffer of packed elements is as full as one of bytes. */
+static void test_slabs_are_full(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"u8[30,9,7700]{1,0,2}", "u8[30,9,7700]{1,0,2:T(8,128)(4,1)}"},
+        {"s4[7,9000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,9000]{0,1:T(8,128)(8,1)E(4)}"},
+        {"u2[7,9600]{1,0:T(8,128)(8,1)E(2)}", "u2[7,9600]{0,1:T(8,128)(8,1)E(2)}"},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout      s = layout_of(moves[i][0]), d = layout_of(moves[i][1]);
+        const uint8_t        pad = 0;
+        const tg_plan_params params = {.dst = &d, .src = &s, .pad = &pad, .hint = TG_HINT_DEVICE};
+        tg_plan              p;
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        const tg_slabs *const w = &tg_plan_see(&p)->as.nest.slabs;
+        assert_true(w->nloops > 0);
+        assert_in_range(w->steps * w->dst_step, TG_SLAB_BYTES / 2, TG_SLAB_BYTES);
+    }
+}
+
 /* Digits with more positions of padding than bytes fit 63 bits: their steps are no extent of a slab. Sizes wrapped
  * around, and blocks were larger than the buffer. */
 static void test_slabs_beside_far_padding(void **state) {
@@ -358,6 +378,7 @@ int main(void) {
         cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_slabs_are_full),
         cmocka_unit_test(test_slabs_beside_far_padding),
         cmocka_unit_test(test_lines_of_padding),
         cmocka_unit_test(test_lines_by_size),
