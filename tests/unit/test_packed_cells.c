@@ -71,9 +71,9 @@ static void check_block(int32_t bits, bool stream) {
     const side     d = random_side(cells.dst, cells.dst, n);
     side           s = random_side(cells.src, (matrix.cols * matrix.line_step * bits + 7) / 8, n);
     if (random_below(2) == 0) { /* a loop that goes back in src, or stands still */
-        const int64_t k = random_below(3), way = random_below(2) - 1;
-        s.at += way < 0 ? (n[k] - 1) * s.step[k] : 0;
-        s.step[k] *= way;
+        const int64_t k = random_below(3), turn = random_below(2) - 1;
+        s.at += turn < 0 ? (n[k] - 1) * s.step[k] : 0;
+        s.step[k] *= turn;
     }
     const tg_block b = {.cols = n[0], .rows = n[1], .outer = n[2], .dst_col = d.step[0], .dst_row = d.step[1],
                         .dst_outer = d.step[2], .src_col = s.step[0], .src_row = s.step[1], .src_outer = s.step[2],
