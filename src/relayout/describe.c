@@ -198,12 +198,19 @@ static void put_nest(tg_writer *w, const tg_nest *nest) {
 static void put_slabs(tg_writer *w, const tg_nest *nest) {
     const tg_slabs *v = &nest->slabs;
     tg_put_text(w, "  dst is made in a buffer, ");
-    tg_put_int(w, v->steps * v->dst_step);
-    tg_put_text(w, " bytes at a time with their padding, and written from end to end\n");
+    tg_put_int(w, v->parts * v->steps * v->dst_step);
+    tg_put_text(w, " bytes at a time with their padding, and written ");
+    if (v->across == TG_NO_LOOP) {
+        tg_put_text(w, "from end to end\n");
+    } else {
+        tg_put_int(w, v->steps * v->dst_step);
+        tg_put_text(w, " bytes to each place\n");
+    }
     for (int32_t i = 0; i < v->nloops; i++) {
         const tg_loop *l = &nest->loop[i];
         put_loop(w, "    slab  ", l->n, l->dst, l->src);
         if (i + 1 == v->nloops) put_chunks(w, v->total, v->steps);
+        if (i == v->across) put_chunks(w, v->total_parts, v->parts);
         tg_put_char(w, '\n');
     }
 }

@@ -144,11 +144,13 @@ static inline bool tg_takes_turns(const tg_box *box) {
 }
 
 /* Pieces of dst that are made in a buffer, padding and all (slabs.inc.h). Their loops are the nest's first ones,
- * outermost first; the last one counts slabs of some steps each. */
+ * outermost first; the last one counts slabs of some steps each, and so does the one across of parts of slabs. */
 typedef struct tg_slabs {
     int32_t nloops;       /* 0: boxes write dst itself */
+    int32_t across;       /* in nest.loop; TG_NO_LOOP: a slab is one part */
     int64_t count;        /* slabs */
     int64_t steps, total; /* of the innermost loop: in a slab, in all */
+    int64_t parts, total_parts; /* of the loop across, likewise; parts follow each other in the buffer */
     int64_t dst_step, src_step; /* bytes, of one of them */
     int64_t first;        /* of dst, bytes: where the first slab begins. Boxes are relative to a slab */
 } tg_slabs;

@@ -13,14 +13,23 @@
  * must be all of what steps that far in dst; of packed elements they step by whole bytes. What remains is refined as if
  * it were the whole tensor, without padding. A last slab that has fewer steps begins as much earlier and is written in
  * part. Between the last slab of such a loop and the next one outside, before the first slab and behind the last one,
- * there is padding alone. */
+ * there is padding alone.
+ *
+ * Where one loop outside goes along lines of src, each slab would read a little of each line, and another one the rest
+ * much later. So a slab has steps of that loop too, as parts, each of which goes to a place of its own in dst:
+ *
+ *     f16[3848,12,64,45] of T(8,128)(2,1), turned, to sticks    64 sticks of each line are 492544 bytes apart in dst
+ *     slabs                                                     11544 of 64 parts of 4 sticks, 512 bytes
+ *
+ * That is for dst of whole lines, without any between slabs. */
 #include "kernels/stream.h"
 #include "relayout/gaps.inc.h"
 
 enum {
     LEAST_SLAB = 2048, /* bytes */
     SHORT_PADDING = 2048, /* bytes: of longer runs few lines are shared */
-    LEAST_LINE = 16    /* bytes of elements that are side by side in a line of src, in one slab */
+    LEAST_LINE = 16,   /* bytes of elements that are side by side in a line of src, in one slab */
+    LEAST_PART = 256   /* bytes of a part of a slab */
 };
 
 /* From the first byte of dst in a box to the last one, at most, without the loops in common. Sizes count padding, of
@@ -42,13 +51,23 @@ static int64_t in_steps(const tg_plan_private *plan, int64_t bytes) {
     return plan->dst_bits < 8 ? bytes * 8 / plan->dst_bits : bytes;
 }
 
+/* Would slabs of so many steps of a loop read a little of each line of src, and others the rest? One or two elements
+ * of each line at a time are slower than transposes of dst as it is (256 MiB, an Emerald Rapids: two bytes, in slabs of
+ * two steps, 0.6 times as fast). */
+static bool part_lines(const refinement *r, const tg_loop *l, int64_t steps) {
+    const int64_t step = tg_magnitude(l->src);
+    return steps < l->n && step != 0 && step < in_steps(r->plan, TG_LINE_BYTES) &&
+           steps * step < in_steps(r->plan, LEAST_LINE);
+}
+
 /* The loop that slabs count: the longest steps that the buffer has room for. Each of its steps, and of the loops
  * around it, ends before the next one begins. Lines of src that hold several elements are read inside of slabs, or
- * from one to the next, while they are in a cache. -1: there is none. */
-static int32_t find_slabs(const refinement *r, int64_t room) {
+ * from one to the next, while they are in a cache; those of one loop around it are read across parts of slabs. -1:
+ * there is none. */
+static int32_t find_slabs(int32_t *across, const refinement *r, int64_t room) {
     const tg_draft *d = &r->common;
-    const int64_t   line = in_steps(r->plan, TG_LINE_BYTES);
     int64_t         extent;
+    *across = TG_NO_LOOP;
     if (!extent_of_dims(&extent, r)) return TG_NO_LOOP;
     for (int32_t i = 0; i < d->n; i++)
         if (!tg_muladd(&extent, extent, d->loop[i].n - 1, d->loop[i].dst)) return TG_NO_LOOP;
@@ -56,33 +75,20 @@ static int32_t find_slabs(const refinement *r, int64_t room) {
         const tg_loop *l = &d->loop[i];
         extent -= (l->n - 1) * l->dst;
         if (extent > l->dst) return TG_NO_LOOP;
-        if (l->dst <= room) return i;
-        if (l->src != 0 && tg_magnitude(l->src) < line) return TG_NO_LOOP;
+        const int64_t steps = tg_min(l->n, room / l->dst);
+        const bool    parts = part_lines(r, l, steps);
+        if (steps > 0 && !parts) return i;
+        if (parts && *across != TG_NO_LOOP) return TG_NO_LOOP;
+        if (parts) *across = i;
     }
     return TG_NO_LOOP;
 }
 
-/* Does no loop inside of slabs have shorter steps in src than theirs? */
-static bool reads_across(const refinement *r, int32_t last) {
-    const tg_draft *d = &r->common;
-    const int64_t   step = tg_magnitude(d->loop[last].src);
-    if (step >= in_steps(r->plan, TG_LINE_BYTES)) return false;
-    for (int32_t i = last + 1; i < d->n; i++)
-        if (d->loop[i].src != 0 && tg_magnitude(d->loop[i].src) < step) return false;
-    for (const tg_loop *l = r->loops; l < r->loops_end; l++)
-        if (l->src != 0 && tg_magnitude(l->src) < step) return false;
-    return true;
-}
-
-/* How many steps a slab has; 0: too few to be worth it. Where they go along lines of src, one or two elements of each
- * line at a time are slower than transposes of dst as it is (256 MiB, an Emerald Rapids: two bytes, in slabs of two
- * steps, 0.6 times as fast). */
+/* How many steps a slab has; 0: too few to be worth it. */
 static int64_t steps_of_slab(const refinement *r, int32_t last, int64_t room) {
     const tg_loop *l = &r->common.loop[last];
     const int64_t  steps = tg_min(l->n, room / l->dst);
-    const int64_t  line = in_steps(r->plan, LEAST_LINE);
-    if (steps * l->dst < tg_min(in_steps(r->plan, LEAST_SLAB), room / 2)) return 0;
-    return steps < l->n && steps * r->common.dst_unit < line && reads_across(r, last) ? 0 : steps;
+    return steps * l->dst < tg_min(in_steps(r->plan, LEAST_SLAB), room / 2) ? 0 : steps;
 }
 
 /* Loops [0, last] in bytes; false if steps of packed elements are not such. */
@@ -100,34 +106,69 @@ static bool loops_in_bytes(tg_loop *out, int64_t *first, const tg_draft *d, int3
     return whole;
 }
 
+/* Do steps of loops [0, last], each of whole lines, fill all of dst? */
+static bool are_dense(const refinement *r, int32_t last) {
+    const tg_draft *d = &r->common;
+    int64_t         end = d->loop[last].dst;
+    if (d->dst != 0 || r->plan->dst_bits < 8 || end % TG_LINE_BYTES != 0) return false;
+    for (int32_t i = last; i >= 0; i--)
+        if (d->loop[i].dst != end || !tg_mul(&end, end, d->loop[i].n)) return false;
+    return end == tg_bytes_for(r->plan->span, r->plan->dst_bits);
+}
+
+/* A slab of parts: so many that lines of src are used, of a few lines of dst each. */
+static bool divide_parts(tg_slabs *w, const refinement *r, int32_t last, int64_t room) {
+    const tg_loop *const l = &r->common.loop[w->across], *const inner = &r->common.loop[last];
+    const int64_t        least = tg_min(inner->n, tg_ceil_div(LEAST_PART, inner->dst)) * inner->dst;
+    w->total_parts = l->n;
+    w->parts = tg_min(l->n, room / least);
+    if (w->parts == 0 || part_lines(r, l, w->parts)) return false;
+    w->steps = tg_min(w->total, room / w->parts / inner->dst);
+    return !part_lines(r, inner, w->steps) && are_dense(r, last);
+}
+
 /* Out of what all boxes have in common, into the slabs. */
 TG_OUTLINE bool open_slabs(refinement *r) {
-    tg_nest *const    nest = &r->plan->as.nest;
+    tg_nest *const  nest = &r->plan->as.nest;
     tg_slabs *const w = &nest->slabs;
-    tg_draft *const   d = &r->common;
+    tg_draft *const d = &r->common;
     fuse(d);
     const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
-    const int32_t last = find_slabs(r, room);
+    const int32_t last = find_slabs(&w->across, r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
     if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
     tg_loop *const inner = &d->loop[last], *const counts = &nest->loop[last];
     w->total = inner->n;
-    w->steps = steps_of_slab(r, last, room);
+    w->parts = w->total_parts = 1;
+    if (w->across == TG_NO_LOOP) w->steps = steps_of_slab(r, last, room);
+    else if (!divide_parts(w, r, last, room)) return false;
     w->dst_step = counts->dst;
     w->src_step = counts->src;
     if (w->steps == 0) return false;
     w->nloops = last + 1;
-    w->count = tg_ceil_div(w->total, w->steps);
-    for (int32_t i = 0; i < last; i++) w->count *= d->loop[i].n; /* fits: positions of dst */
+    w->count = 1;
     *counts = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step,
                                  TG_NO_LOOP};
+    int32_t kept = 0; /* loops that are the boxes' too */
+    if (w->across != TG_NO_LOOP) {
+        tg_loop *const l = &nest->loop[w->across];
+        d->loop[kept++] = (tg_loop){w->parts, w->steps * w->dst_step, l->src, TG_NO_LOOP};
+        *l = (tg_loop){tg_ceil_div(l->n, w->parts), w->parts * l->dst, w->parts * l->src, TG_NO_LOOP};
+    }
+    for (int32_t i = 0; i <= last; i++) w->count *= nest->loop[i].n; /* fits: positions of dst */
     nest->nloops = w->nloops;
     d->dst = 0;
     inner->n = w->steps;
-    const int32_t taken = w->steps > 1 ? last : last + 1;
-    for (int32_t i = taken; i < d->n; i++) d->loop[i - taken] = d->loop[i];
-    d->n -= taken;
+    if (w->steps > 1) d->loop[kept++] = *inner;
+    for (int32_t i = last + 1; i < d->n; i++) d->loop[kept++] = d->loop[i];
+    d->n = kept;
     return true;
+}
+
+static int32_t boxes_of_data(const tg_nest *nest) {
+    int32_t n = 0;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) n += box->route != TG_ROUTE_FILL;
+    return n;
 }
 
 /* Do boxes of data and of short padding write parts of the same lines, or does one of several begin inside of a line,
@@ -139,8 +180,7 @@ TG_OUTLINE bool open_slabs(refinement *r) {
  * fast; but three bytes and one of padding 0.63 -> 0.49.) */
 static bool parts_lines(const tg_plan_private *plan) {
     const tg_nest *const nest = &plan->as.nest;
-    int32_t              moved = 0; /* boxes of data */
-    for (int32_t i = 0; i < nest->nboxes; i++) moved += nest->box[i].route != TG_ROUTE_FILL;
+    const int32_t        moved = boxes_of_data(nest);
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++) {
         const tg_block *b = &box->block;
         const int64_t   steps = (b->rows > 1 ? b->dst_row : 0) | (b->outer > 1 ? b->dst_outer : 0);
@@ -153,10 +193,21 @@ static bool parts_lines(const tg_plan_private *plan) {
     return false;
 }
 
-/* Is it worth another plan? Of what is mostly data the other ways to move it are faster. */
+/* Of what is mostly data the other ways to move it are faster: of more than three quarters all of them, of more than
+ * half a transpose of everything that writes the padding behind its rows itself. */
+static bool is_mostly_data(const tg_plan_private *plan, const tg_pair *p) {
+    const tg_nest *const nest = &plan->as.nest;
+    if (p->numel <= p->dst->span / 2) return false;
+    if (p->numel > p->dst->span / 4 * 3) return true;
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (box->family == TG_FAMILY_TRANSPOSE && box->block.tail > 0) return boxes_of_data(nest) == 1;
+    return false;
+}
+
+/* Is it worth another plan? */
 static bool wants_slabs(const tg_plan_private *plan, const tg_pair *p) {
     const bool packed = plan->dst_bits < 8 || plan->src_bits < 8;
     if (!plan->stream || plan->serial || !p->whole) return false;
     if (packed && (plan->dst_bits != plan->src_bits || !tg_is_whole(p->dst->span, plan->dst_bits))) return false;
-    return plan->fill_first || (parts_lines(plan) && p->numel <= p->dst->span / 2);
+    return plan->fill_first || (parts_lines(plan) && !is_mostly_data(plan, p));
 }

@@ -43,23 +43,31 @@ static void put_padding(tg_lines *l, const uint8_t *pad, int64_t n) {
     l->to += left;
 }
 
-/* A slab: its bytes of dst that no other one has, where data begins in src, and the steps before these. */
+/* A slab: its bytes of dst that no other one has, where data begins in src, and the steps, and parts, before these. */
 typedef struct slab {
-    int64_t dst, src, skipped;
+    int64_t dst, src, skipped, skipped_parts;
 } slab;
+
+/* A last chunk of `steps` that has fewer of `total` begins so much earlier. */
+static int64_t skipped_by(int64_t chunk, int64_t steps, int64_t total) {
+    return tg_max((chunk + 1) * steps - total, 0);
+}
 
 static slab slab_at(const tg_nest *nest, int64_t number) {
     const tg_slabs *w = &nest->slabs;
-    const int32_t     last = w->nloops - 1;
-    const int64_t     chunk = number % nest->loop[last].n;
-    slab            v = {w->first, 0, tg_max((chunk + 1) * w->steps - w->total, 0)};
+    const int32_t   last = w->nloops - 1;
+    slab            v = {w->first, 0, 0, 0};
     for (int32_t i = last; i >= 0; i--) {
         const tg_loop *l = &nest->loop[i];
-        v.dst += number % l->n * l->dst;
-        v.src += number % l->n * l->src;
+        const int64_t  chunk = number % l->n;
+        v.dst += chunk * l->dst;
+        v.src += chunk * l->src;
         number /= l->n;
+        if (i == last) v.skipped = skipped_by(chunk, w->steps, w->total);
+        if (i == w->across) v.skipped_parts = skipped_by(chunk, w->parts, w->total_parts);
     }
     v.src -= v.skipped * w->src_step;
+    if (v.skipped_parts > 0) v.src -= v.skipped_parts * (nest->loop[w->across].src / w->parts);
     return v;
 }
 
@@ -71,6 +79,27 @@ static void put_slab(tg_lines *l, const tg_plan_private *p, const uint8_t *buffe
     put_padding(l, p->pad, next - v->dst - n);
 }
 
+/* Its parts, each to a place of its own, where there is no padding between slabs. */
+static void put_parts(const tg_plan_private *p, uint8_t *dst, const uint8_t *buffer, const slab *v) {
+    const tg_slabs *w = &p->as.nest.slabs;
+    const int64_t   bytes = w->steps * w->dst_step, skipped = v->skipped * w->dst_step;
+    const int64_t   step = p->as.nest.loop[w->across].dst / w->parts;
+    dst += v->dst;
+    for (int64_t i = v->skipped_parts; i < w->parts; i++, dst += step)
+        tg_stream_copy(dst, buffer + i * bytes + skipped, (size_t)(bytes - skipped));
+}
+
+static const uint8_t *run_parts(const tg_plan_private *p, uint8_t *buffer, uint8_t *dst, const uint8_t *src,
+                                int64_t first, int64_t end) {
+    for (; first < end; first++) {
+        const slab     now = slab_at(&p->as.nest, first);
+        const uint8_t *bad = tg_nest_slab(p, buffer, src + now.src);
+        if (bad != NULL) return bad;
+        put_parts(p, dst, buffer, &now);
+    }
+    return NULL;
+}
+
 const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
     _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_SLAB_BYTES];
     const tg_nest    *nest = &p->as.nest;
@@ -79,7 +108,8 @@ const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_
     const uint8_t    *bad = NULL;
     tg_lines          lines;
     if (first >= end) return NULL;
-    tg_fill_bytes(buffer, w->steps * w->dst_step, p->pad, false);
+    tg_fill_bytes(buffer, w->parts * w->steps * w->dst_step, p->pad, false);
+    if (w->across != TG_NO_LOOP) return run_parts(p, buffer, dst, src, first, end);
     slab now = slab_at(nest, first);
     tg_lines_begin(&lines, first == 0 ? dst : dst + now.dst);
     if (first == 0) put_padding(&lines, p->pad, now.dst);

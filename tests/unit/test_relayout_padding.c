@@ -148,14 +148,14 @@ static void test_wide_tails_in_caches(void **state) {
     assert_int_equal(filled_apart(&more, &more_rows, TG_HINT_CACHED), 0);
 }
 
-/* Does the plan make dst in a buffer, where stores go around the caches? */
-static bool is_in_slabs(const tg_layout *d, const tg_layout *s) {
+/* The buffer in which the plan makes dst, where stores go around the caches: of no loops if there is none. */
+static tg_slabs slabs_of(const tg_layout *d, const tg_layout *s) {
     const uint64_t pad[2] = {0, 0};
     tg_plan        p;
     tg_plan_params params = {.dst = d, .src = s, .pad = pad, .convert = true, .hint = TG_HINT_DEVICE};
     tg_error       err;
     if (tg_plan_init(&p, &params, &err) != TG_OK) fail_msg("%s", err.message);
-    return tg_plan_see(&p)->as.nest.slabs.nloops > 0;
+    return tg_plan_see(&p)->as.nest.slabs;
 }
 
 /* Short runs between gaps, or between padding: dst is made in a buffer, some steps at a time, of which the last ones
@@ -196,8 +196,43 @@ static void test_slabs(void **state) {
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout s = layout_of(moves[i].src), d = layout_of(moves[i].dst);
-        if (is_in_slabs(&d, &s) != moves[i].slabs) fail_msg("%s: slabs: %d", moves[i].dst, !moves[i].slabs);
+        const tg_slabs  w = slabs_of(&d, &s);
+        if ((w.nloops > 0) != moves[i].slabs) fail_msg("%s: slabs: %d", moves[i].dst, !moves[i].slabs);
+        if (w.nloops > 0 && w.across != TG_NO_LOOP) fail_msg("%s: slabs of %d parts", moves[i].dst, (int)w.parts);
         for (int k = 0; k < 10; k++) {
+            move_seed = random_state;
+            check_move(&d, &s);
+        }
+    }
+}
+
+/* Lines of src have elements of places that are far apart in dst: slabs of parts, of which the last ones may be fewer,
+ * and their steps too. */
+static void test_slabs_of_parts(void **state) {
+    (void)state;
+    static const struct {
+        const char *src, *dst;
+        int64_t     parts, steps; /* 0: no slabs of parts */
+    } moves[] = {
+        {"f16[37,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[37,2,64,45] spyre", 0,
+         0}, /* six steps of 64 sticks, from end to end */
+        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] spyre", 64, 4},
+        {"f16[133,2,64,49]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,49] spyre", 0, 0}, /* three quarters are data */
+        {"f16[301,112,5]{1,2,0:T(8,128)(2,1)}", "f16[301,112,5] spyre", 112, 2},
+        {"u8[3,224,40,3]{1,3,2,0}", "u8[3,224,40,3]{3,2,1,0:T(8,128)(4,1)}", 64, 1},
+        {"u8[150,1,24,19]{0,1,3,2}", "u8[150,1,24,19]{3,2,1,0:T(8,128)(4,1)}", 64, 1},
+        {"bf16[3,12,64,45]{1,3,2,0}", "bf16[3,12,64,45]{3,2,1,0:T(8,128)(2,1)}", 12, 5},
+        {"u8[16,4,53,8,77]{2,0,3,4,1}", "u8[16,4,53,8,77]{4,3,2,1,0:T(8,128)(4,1)}", 0, 0}, /* a byte of each line */
+        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] strides=[64,548864,8576,1]", 0, 0}, /* gaps */
+        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] strides=[48,408576,6384,1]", 0, 0}, /* no lines */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i].src), d = layout_of(moves[i].dst);
+        const tg_slabs  w = slabs_of(&d, &s);
+        const bool      parts = w.nloops > 0 && w.across != TG_NO_LOOP;
+        if ((parts ? w.parts : 0) != moves[i].parts || (parts ? w.steps : 0) != moves[i].steps)
+            fail_msg("%s -> %s: %d parts of %d steps", moves[i].src, moves[i].dst, (int)w.parts, (int)w.steps);
+        for (int k = 0; k < 3; k++) {
             move_seed = random_state;
             check_move(&d, &s);
         }
@@ -378,6 +413,7 @@ int main(void) {
         cmocka_unit_test(test_wide_tails_in_caches),
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
+        cmocka_unit_test(test_slabs_of_parts),
         cmocka_unit_test(test_slabs_are_full),
         cmocka_unit_test(test_slabs_beside_far_padding),
         cmocka_unit_test(test_lines_of_padding),
