@@ -145,6 +145,37 @@ static void test_carried_tiles(void **state) {
     }
 }
 
+/* From memory, tiles have the rows that follow each other inside of lines, where lines of src are short. */
+static void test_tiles_of_rows_that_follow(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src;
+        bool        tiles;
+    } moves[] = {
+        {"f16[86,195,5,16]{0,2,3,1}", "f16[86,195,5,16]{3,2,1,0}", true},   /* 5 of 172 bytes follow each other */
+        {"f64[335,4,50,20]{2,1,3,0}", "f64[335,4,50,20]{1,0,2,3}", true},
+        {"u8[221,14,96,9]{0,2,1,3}", "u8[221,14,96,9]{3,2,1,0}", true},
+        {"u8[221,14,96,9]{0,1,2,3}", "u8[221,14,96,9]{3,2,1,0}", false},    /* lines of src do not go on along these */
+        {"f16[96,195,4,16]{0,2,3,1}", "f16[96,195,4,16]{3,2,1,0}", false},  /* rows are lines */
+        {"f32[268,78,8,4]{0,2,1,3}", "f32[268,78,8,4]{3,2,1,0}", false},    /* rows are long */
+        {"f16[86,129,4,16]{0,2,1,3}", "f16[86,129,4,16]{3,2,1,0}", true},
+        {"f16[86,128,4,16]{0,2,1,3}", "f16[86,128,4,16]{3,2,1,0}", false}, /* lines crowd each other */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++)
+        for (int memory = 0; memory < 2; memory++) {
+            const tg_layout      d = layout_of(moves[i].dst), s = layout_of(moves[i].src);
+            const tg_plan_params params = {.dst = &d, .src = &s};
+            tg_tuning            t = tg_default_tuning;
+            tg_plan              p;
+            t.far_bytes = t.stream_bytes = 0;
+            if (memory) t.memory_bytes = 0;
+            assert_int_equal(tg_plan_tuned(&p, &params, &t, NULL), TG_OK);
+            const bool tiles = tg_plan_see(&p)->as.nest.box->route == TG_ROUTE_TURN;
+            if (tiles != (memory && moves[i].tiles)) fail_msg("%s: tiles: %d, memory: %d", moves[i].dst, tiles, memory);
+            check_far(&d, &s);
+        }
+}
+
 /* By definition: of n lines, how many are in the set that has the most of them? */
 static int64_t most_in_a_set(int64_t step, int64_t n) {
     enum { SETS = 2048, LINE = 64 };
@@ -176,6 +207,7 @@ int main(void) {
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_carried),
         cmocka_unit_test(test_carried_tiles),
+        cmocka_unit_test(test_tiles_of_rows_that_follow),
         cmocka_unit_test(test_crowds),
     };
     random_state = 20261127;
