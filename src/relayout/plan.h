@@ -28,6 +28,7 @@ enum {
     TG_PLAN_MOVERS = 8,
     TG_TURN_SIDE = TG_LISTED_SIDE, /* rows, or lines, of a tile of route turn */
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
+    TG_LARGE_SLAB_BYTES = 128 << 10, /* and of such that would leave a quarter of each line of src, or more */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */
     TG_PANEL_BYTES = 96 << 10, /* and where it is a panel (panel.c) */

@@ -84,11 +84,23 @@ static int32_t find_slabs(int32_t *across, const refinement *r, int64_t room) {
     return TG_NO_LOOP;
 }
 
-/* How many steps a slab has; 0: too few to be worth it. */
+/* Along lines of src, do slabs of loop l leave a quarter of each, or more? */
+static bool leave_quarters(const refinement *r, const tg_loop *l, int64_t steps) {
+    const int64_t step = tg_magnitude(l->src), most = in_steps(r->plan, TG_LINE_BYTES / 4 * 3);
+    return steps < l->n && step != 0 && step <= most && steps * step <= most;
+}
+
+/* How many steps a slab has; 0: too few to be worth it. Those that leave a quarter of each line are larger: two lines
+ * (a Granite Rapids, 256 MiB, f32[16,66560,63]{1,2,0:T(8,128)} to sticks, 4096 bytes of dst for 4 of a line, 0.22 ->
+ * 0.46 of memcpy, u8[59,8,142176]{2,0,1} to {0,1,2:T(8,128)(4,1)} 0.54 -> 0.73; of 52 bytes f32[279616,3,5,16]
+ * 0.78 -> 0.65). */
 static int64_t steps_of_slab(const refinement *r, int32_t last, int64_t room) {
+    enum { MORE = TG_LARGE_SLAB_BYTES / TG_SLAB_BYTES };
     const tg_loop *l = &r->common.loop[last];
     const int64_t  steps = tg_min(l->n, room / l->dst);
-    return steps * l->dst < tg_min(in_steps(r->plan, LEAST_SLAB), room / 2) ? 0 : steps;
+    if (steps * l->dst < tg_min(in_steps(r->plan, LEAST_SLAB), room / 2)) return 0;
+    if (!leave_quarters(r, l, steps)) return steps;
+    return tg_min(l->n, tg_min(MORE * room / l->dst, in_steps(r->plan, 2 * TG_LINE_BYTES) / tg_magnitude(l->src)));
 }
 
 /* Loops [0, last] in bytes; false if steps of packed elements are not such. */
@@ -127,8 +139,14 @@ static bool divide_parts(tg_slabs *w, const refinement *r, int32_t last, int64_t
     return !part_lines(r, inner, w->steps) && are_dense(r, last);
 }
 
-/* Out of what all boxes have in common, into the slabs. */
-TG_OUTLINE bool open_slabs(refinement *r) {
+/* Do slabs, or their parts, go on along lines of src? */
+static bool read_lines(const refinement *r, int32_t across, int32_t last) {
+    const int64_t step = tg_magnitude(r->common.loop[last].src);
+    return across != TG_NO_LOOP || (step != 0 && step < in_steps(r->plan, TG_LINE_BYTES));
+}
+
+/* Out of what all boxes have in common, into the slabs; `of_lines`: only into such as go on along lines of src. */
+TG_OUTLINE bool open_slabs(refinement *r, bool of_lines) {
     tg_nest *const  nest = &r->plan->as.nest;
     tg_slabs *const w = &nest->slabs;
     tg_draft *const d = &r->common;
@@ -136,6 +154,7 @@ TG_OUTLINE bool open_slabs(refinement *r) {
     const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
     const int32_t last = find_slabs(&w->across, r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
+    if (of_lines && !read_lines(r, w->across, last)) return false;
     if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
     tg_loop *const inner = &d->loop[last], *const counts = &nest->loop[last];
     w->total = inner->n;
@@ -193,21 +212,30 @@ static bool parts_lines(const tg_plan_private *plan) {
     return false;
 }
 
-/* Of what is mostly data the other ways to move it are faster: of more than three quarters all of them, of more than
- * half a transpose of everything that writes the padding behind its rows itself. */
-static bool is_mostly_data(const tg_plan_private *plan, const tg_pair *p) {
-    const tg_nest *const nest = &plan->as.nest;
-    if (p->numel <= p->dst->span / 2) return false;
-    if (p->numel > p->dst->span / 4 * 3) return true;
+/* Are there several boxes of data, none of which is put in order in a buffer? */
+static bool are_straight(const tg_nest *nest) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
-        if (box->family == TG_FAMILY_TRANSPOSE && box->block.tail > 0) return boxes_of_data(nest) == 1;
-    return false;
+        if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) return false;
+    return boxes_of_data(nest) > 1;
 }
 
-/* Is it worth another plan? */
-static bool wants_slabs(const tg_plan_private *plan, const tg_pair *p) {
-    const bool packed = plan->dst_bits < 8 || plan->src_bits < 8;
+/* Is it worth another plan? Of what is mostly data the other ways to move it are faster: where more than half is, a
+ * transpose of everything that writes the padding behind its rows itself; where more than three quarters are, all but
+ * several straight ones of which each leaves a part of a line, if slabs go on along lines of src (`of_lines`: 256 MiB,
+ * f16[3848,12,64,63] of (2,1), turned, to sticks 0.35 -> 0.43, f16[23962,112,59] 0.13 -> 0.34; two through buffers,
+ * bf16[1154,3,200,200] channels last, 0.43 -> 0.35). */
+static bool wants_slabs(bool *of_lines, const tg_plan_private *plan, const tg_pair *p) {
+    const tg_nest *const nest = &plan->as.nest;
+    const bool           packed = plan->dst_bits < 8 || plan->src_bits < 8;
+    *of_lines = false;
     if (!plan->stream || plan->serial || !p->whole) return false;
     if (packed && (plan->dst_bits != plan->src_bits || !tg_is_whole(p->dst->span, plan->dst_bits))) return false;
-    return plan->fill_first || (parts_lines(plan) && !is_mostly_data(plan, p));
+    if (plan->fill_first) return true;
+    if (!parts_lines(plan)) return false;
+    if (p->numel <= p->dst->span / 2) return true;
+    *of_lines = p->numel > p->dst->span / 4 * 3;
+    if (*of_lines) return are_straight(nest);
+    for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
+        if (box->family == TG_FAMILY_TRANSPOSE && box->block.tail > 0) return boxes_of_data(nest) > 1;
+    return true;
 }

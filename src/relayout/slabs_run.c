@@ -101,7 +101,7 @@ static const uint8_t *run_parts(const tg_plan_private *p, uint8_t *buffer, uint8
 }
 
 const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
-    _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_SLAB_BYTES];
+    _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_LARGE_SLAB_BYTES];
     const tg_nest    *nest = &p->as.nest;
     const tg_slabs *w = &nest->slabs;
     const int64_t     bytes = tg_bytes_for(p->span, p->dst_bits);

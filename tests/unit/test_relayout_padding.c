@@ -217,7 +217,9 @@ static void test_slabs_of_parts(void **state) {
         {"f16[37,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[37,2,64,45] spyre", 0,
          0}, /* six steps of 64 sticks, from end to end */
         {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] spyre", 64, 4},
-        {"f16[133,2,64,49]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,49] spyre", 0, 0}, /* three quarters are data */
+        {"f16[133,2,64,49]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,49] spyre", 64,
+         4}, /* three quarters are data, in two boxes */
+        {"f16[133,2,64,50]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,50] spyre", 0, 0}, /* in one */
         {"f16[301,112,5]{1,2,0:T(8,128)(2,1)}", "f16[301,112,5] spyre", 112, 2},
         {"u8[3,224,40,3]{1,3,2,0}", "u8[3,224,40,3]{3,2,1,0:T(8,128)(4,1)}", 64, 1},
         {"u8[150,1,24,19]{0,1,3,2}", "u8[150,1,24,19]{3,2,1,0:T(8,128)(4,1)}", 64, 1},
@@ -239,13 +241,14 @@ static void test_slabs_of_parts(void **state) {
     }
 }
 
-/* A buffer of packed elements is as full as one of bytes. */
+/* A buffer of packed elements is as full as one of bytes; one that would use half lines of src is larger. */
 static void test_slabs_are_full(void **state) {
     (void)state;
     static const char *const moves[][2] = {
         {"u8[30,9,7700]{1,0,2}", "u8[30,9,7700]{1,0,2:T(8,128)(4,1)}"},
         {"s4[7,9000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,9000]{0,1:T(8,128)(8,1)E(4)}"},
         {"u2[7,9600]{1,0:T(8,128)(8,1)E(2)}", "u2[7,9600]{0,1:T(8,128)(8,1)E(2)}"},
+        {"f32[16,256,63]{1,2,0:T(8,128)}", "f32[16,256,63] spyre"}, /* the last: 128 bytes of lines of src */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_layout      s = layout_of(moves[i][0]), d = layout_of(moves[i][1]);
@@ -255,7 +258,12 @@ static void test_slabs_are_full(void **state) {
         assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
         const tg_slabs *const w = &tg_plan_see(&p)->as.nest.slabs;
         assert_true(w->nloops > 0);
-        assert_in_range(w->steps * w->dst_step, TG_SLAB_BYTES / 2, TG_SLAB_BYTES);
+        const int64_t most = i + 1 < sizeof moves / sizeof moves[0] ? TG_SLAB_BYTES : TG_LARGE_SLAB_BYTES;
+        assert_in_range(w->steps * w->dst_step, most / 2, most);
+        for (int k = 0; k < 3; k++) {
+            move_seed = random_state;
+            check_move(&d, &s);
+        }
     }
 }
 

@@ -67,9 +67,9 @@ static move make_move(int i) {
     return m;
 }
 
-enum { MOVES = 5, BYTES = ROWS * COLS * 2 };
+enum { MOVES = 5, BYTES = ROWS * COLS * 2, MOST_BYTES = 4 << 20 };
 
-static uint8_t src[BYTES], want[BYTES], got[BYTES];
+static uint8_t src[MOST_BYTES], want[BYTES], got[MOST_BYTES];
 
 static const uint16_t zero = 0;
 
@@ -209,6 +209,10 @@ static size_t stack_of(const char *from, const char *to, const tg_tuning *tuning
     size_t         untouched = 0;
     assert_int_equal(tg_desc_parse(&s, from, strlen(from), NULL), TG_OK);
     assert_int_equal(tg_desc_parse(&d, to, strlen(to), NULL), TG_OK);
+    int64_t written, read;
+    assert_int_equal(tg_layout_nbytes(&written, &d.layout, NULL), TG_OK);
+    assert_int_equal(tg_layout_nbytes(&read, &s.layout, NULL), TG_OK);
+    assert_true(written <= MOST_BYTES && read <= MOST_BYTES);
     static const uint64_t nothing[2];
     const tg_plan_params  params = {.dst = &d.layout, .src = &s.layout, .pad = nothing, .convert = true};
     tg_plan               p;
@@ -261,6 +265,11 @@ static void test_stack(void **state) {
         {"f32[10,86,50] strides=[172,2,1726]", "f32[10,86,50]{0,1,2:T(10,9)}"}, /* no panel besides */
         {"u8[202,900]{1,0:T(8,128)(4,1)}", "u8[202,900]{0,1:T(8,128)}"}, /* listed tiles */
         {"u8[278,1024]{1,0:T(8,128)}", "u8[278,1024]{0,1}"},
+        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] spyre"}, /* slabs */
+        {"bf16[3,12,64,45]{1,3,2,0}", "bf16[3,12,64,45]{3,2,1,0:T(8,128)(2,1)}"},
+        {"f32[16,256,63]{1,2,0:T(8,128)}", "f32[16,256,63] spyre"},
+        {"s4[7,9000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,9000]{0,1:T(8,128)(8,1)E(4)}"},
+        {"u8[3,224,40,3]{1,3,2,0}", "u8[3,224,40,3]{3,2,1,0:T(8,128)(4,1)}"},
     };
     tg_tuning together = tg_default_tuning;
     together.stream_bytes = together.far_bytes = 0;
