@@ -21,7 +21,9 @@
 #include "relayout/plan.h"
 
 enum {
-    TG_RUN_BYTES = 32  /* shorter runs are rather wide elements, if they can be */
+    TG_FOLLOWING_STEP = 8 << 10, /* bytes of src: rows in pieces that follow each other in dst are no farther apart
+                                  * there (find_following) */
+    TG_RUN_BYTES = 32            /* shorter runs are rather wide elements, if they can be */
 };
 
 /* What a mover is made for. */

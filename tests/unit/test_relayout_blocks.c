@@ -167,12 +167,62 @@ static void test_pixels(void **state) {
     assert_int_equal(box_of("f32[12,13,3]{2,0,1}", "f32[12,13,3]", true, false).family == TG_FAMILY_TRANSPOSE, can);
 }
 
+/* The first box of a large move. */
+static tg_block large_block(const char *dst, const char *src) {
+    const tg_layout      d = layout_of(dst), s = layout_of(src);
+    const tg_plan_params params = {.dst = &d, .src = &s};
+    tg_plan              p;
+    assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+    return tg_plan_see(&p)->as.nest.box[0].block;
+}
+
+/* Rows in pieces that follow each other inside of lines of dst, while src is near; a few steps of it at a time. */
+static void test_pieces_that_follow(void **state) {
+    (void)state;
+    static const struct {
+        const char *dst, *src, *small_dst, *small_src;
+        int64_t     row; /* bytes, where they follow */
+    } moves[] = {
+        {"f32[16,66560,63]", "f32[16,66560,63] spyre", "f32[6,300,63]", "f32[6,300,63] spyre", 252},
+        {"u8[232,9,45,32,89]{4,2,3,1,0}", "u8[232,9,45,32,89]{4,3,2,1,0:T(7,64)}", "u8[3,2,45,32,89]{4,2,3,1,0}",
+         "u8[3,2,45,32,89]{4,3,2,1,0:T(7,64)}", 89},
+        {"f32[32,66560,63]", "f32[32,66560,63] spyre", "f32[32,100,63]", "f32[32,100,63] spyre", 0}, /* more steps */
+        {"f32[16,66560,64]", "f32[16,66560,64] spyre", "f32[6,300,64]", "f32[6,300,64] spyre", 0}, /* whole lines */
+        {"f32[16,16560,263]", "f32[16,16560,263] spyre", "f32[6,80,263]", "f32[6,80,263] spyre", 0}, /* long rows */
+        {"f32[1026,3,150,150]", "f32[1026,3,150,150] spyre", "f32[6,3,15,63]", "f32[6,3,15,63] spyre", 0}, /* far */
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_block  b = large_block(moves[i].dst, moves[i].src);
+        const tg_layout d = layout_of(moves[i].small_dst), s = layout_of(moves[i].small_src);
+        const bool      follow = b.ragged == TG_RAGGED_ROWS && b.outer > 1 && b.dst_outer == moves[i].row;
+        if (follow != (moves[i].row > 0)) fail_msg("%s: rows %d, then %d", moves[i].dst, (int)b.rows, (int)b.dst_outer);
+        if (follow) assert_in_range(b.outer * b.src_outer, 64 << 10, 128 << 10);
+        check_far(&d, &s);
+        check_move(&d, &s);
+    }
+}
+
+/* Single elements of rows that lie in the same lines of src, out of memory: so few columns that these are still in a
+ * cache for the next row. */
+static void test_rows_in_lines(void **state) {
+    (void)state;
+    const tg_block shared = large_block("bf16[22369616,6]{0,1}", "bf16[22369616,6] strides=[23,3]"),
+                   apart = large_block("bf16[6,22369616]", "bf16[6,22369616] strides=[67108864,3]");
+    const tg_layout d = layout_of("bf16[9000,6]{0,1}"), s = layout_of("bf16[9000,6] strides=[23,3]");
+    assert_int_equal(shared.src_col, 46);
+    assert_in_range(shared.cols * shared.src_col, 128 << 10, 256 << 10);
+    assert_true(apart.cols * apart.src_col > 512 << 10);
+    check_far(&d, &s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_of_short_lines),
         cmocka_unit_test(test_brief_rows),
         cmocka_unit_test(test_rows_of_two_loops),
         cmocka_unit_test(test_pixels),
+        cmocka_unit_test(test_pieces_that_follow),
+        cmocka_unit_test(test_rows_in_lines),
     };
     random_state = 20261127;
     return cmocka_run_group_tests_name("relayout_blocks", tests, NULL, NULL);
