@@ -360,12 +360,15 @@ static void cut_lines(tg_draft *d) {
     cut(d, TG_BLOCK_OUTER, tg_max(most / grain * grain, 1));
 }
 
-/* Rows in pieces that follow each other: as many as are near in src, since the steps of the next loop read between
- * them (16 to 32 of 4 KiB 0.59 of memcpy, 64 0.47, 128 and more 0.4). */
+/* Are rows in pieces that follow each other (find_following), and does a loop around the block read between them? Then
+ * there are as many as are near in src (16 to 32 of 4 KiB 0.59 of memcpy, 64 0.47, 128 and more 0.4). */
 static bool follows_in_pieces(const tg_draft *d) {
     const tg_block *b = &d->box->block;
-    return d->plan->memory && b->ragged == TG_RAGGED_ROWS && b->dst_outer == d->box->total[TG_BLOCK_COLS] &&
-           tg_magnitude(b->src_outer) <= TG_FOLLOWING_STEP;
+    const int64_t   step = tg_magnitude(b->src_outer);
+    if (!d->plan->memory || b->ragged != TG_RAGGED_ROWS || b->dst_outer != d->box->total[TG_BLOCK_COLS]) return false;
+    for (uint64_t left = d->left; left != 0; left &= left - 1)
+        if (tg_magnitude(d->loop[__builtin_ctzll(left)].src) < step) return step <= TG_FOLLOWING_STEP;
+    return false;
 }
 
 int64_t tg_room_of_block(const tg_draft *d) {
@@ -412,7 +415,7 @@ void tg_draft_chunks(tg_draft *d) {
     }
     const int64_t cols = box->family == TG_FAMILY_TRANSPOSE ? written_of(b) : b->cols;
     int64_t       outer = outer_at_once(d, width, room, tg_capped_mul(tg_capped_mul(b->rows, cols), each));
-    if (follows_in_pieces(d)) outer = tg_min(outer, PIECES_REACH / tg_max(tg_magnitude(b->src_outer), 1));
+    if (follows_in_pieces(d)) outer = tg_min(outer, PIECES_REACH / tg_magnitude(b->src_outer));
     if (box->family == TG_FAMILY_ROWS)
         outer = in_pairs(b->outer, tg_min(outer, share_of(d, b->outer, b->dst_outer, b->dst_row)));
     cut(d, TG_BLOCK_OUTER, tg_min(outer, read_at_once(d, width)));

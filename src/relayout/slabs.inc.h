@@ -54,7 +54,7 @@ static int64_t in_steps(const tg_plan_private *plan, int64_t bytes) {
 /* Would slabs of so many steps of a loop read a little of each line of src, and others the rest? One or two elements
  * of each line at a time are slower than transposes of dst as it is (256 MiB, an Emerald Rapids: two bytes, in slabs of
  * two steps, 0.6 times as fast). */
-static bool part_lines(const refinement *r, const tg_loop *l, int64_t steps) {
+static bool reads_little(const refinement *r, const tg_loop *l, int64_t steps) {
     const int64_t step = tg_magnitude(l->src);
     return steps < l->n && step != 0 && step < in_steps(r->plan, TG_LINE_BYTES) &&
            steps * step < in_steps(r->plan, LEAST_LINE);
@@ -76,10 +76,10 @@ static int32_t find_slabs(int32_t *across, const refinement *r, int64_t room) {
         extent -= (l->n - 1) * l->dst;
         if (extent > l->dst) return TG_NO_LOOP;
         const int64_t steps = tg_min(l->n, room / l->dst);
-        const bool    parts = part_lines(r, l, steps);
-        if (steps > 0 && !parts) return i;
-        if (parts && *across != TG_NO_LOOP) return TG_NO_LOOP;
-        if (parts) *across = i;
+        const bool    little = reads_little(r, l, steps);
+        if (steps > 0 && !little) return i;
+        if (little && *across != TG_NO_LOOP) return TG_NO_LOOP;
+        if (little) *across = i;
     }
     return TG_NO_LOOP;
 }
@@ -134,13 +134,13 @@ static bool divide_parts(tg_slabs *w, const refinement *r, int32_t last, int64_t
     const int64_t        least = tg_min(inner->n, tg_ceil_div(LEAST_PART, inner->dst)) * inner->dst;
     w->total_parts = l->n;
     w->parts = tg_min(l->n, room / least);
-    if (w->parts == 0 || part_lines(r, l, w->parts)) return false;
+    if (w->parts == 0 || reads_little(r, l, w->parts)) return false;
     w->steps = tg_min(w->total, room / w->parts / inner->dst);
-    return !part_lines(r, inner, w->steps) && are_dense(r, last);
+    return !reads_little(r, inner, w->steps) && are_dense(r, last);
 }
 
 /* Do slabs, or their parts, go on along lines of src? */
-static bool read_lines(const refinement *r, int32_t across, int32_t last) {
+static bool go_along_lines(const refinement *r, int32_t across, int32_t last) {
     const int64_t step = tg_magnitude(r->common.loop[last].src);
     return across != TG_NO_LOOP || (step != 0 && step < in_steps(r->plan, TG_LINE_BYTES));
 }
@@ -154,7 +154,7 @@ TG_OUTLINE bool open_slabs(refinement *r, bool of_lines) {
     const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
     const int32_t last = find_slabs(&w->across, r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
-    if (of_lines && !read_lines(r, w->across, last)) return false;
+    if (of_lines && !go_along_lines(r, w->across, last)) return false;
     if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
     tg_loop *const inner = &d->loop[last], *const counts = &nest->loop[last];
     w->total = inner->n;
