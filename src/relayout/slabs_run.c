@@ -100,14 +100,14 @@ static const uint8_t *run_parts(const tg_plan_private *p, uint8_t *buffer, uint8
     return NULL;
 }
 
-const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
-    _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_LARGE_SLAB_BYTES];
-    const tg_nest    *nest = &p->as.nest;
+/* In a buffer with room for a slab. */
+static const uint8_t *run_slabs(const tg_plan_private *p, uint8_t *buffer, uint8_t *dst, const uint8_t *src,
+                                int64_t first, int64_t end) {
+    const tg_nest  *nest = &p->as.nest;
     const tg_slabs *w = &nest->slabs;
-    const int64_t     bytes = tg_bytes_for(p->span, p->dst_bits);
-    const uint8_t    *bad = NULL;
-    tg_lines          lines;
-    if (first >= end) return NULL;
+    const int64_t   bytes = tg_bytes_for(p->span, p->dst_bits);
+    const uint8_t  *bad = NULL;
+    tg_lines        lines;
     tg_fill_bytes(buffer, w->parts * w->steps * w->dst_step, p->pad, false);
     if (w->across != TG_NO_LOOP) return run_parts(p, buffer, dst, src, first, end);
     slab now = slab_at(nest, first);
@@ -121,4 +121,24 @@ const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_
     }
     tg_lines_end(&lines, copy_lines);
     return bad;
+}
+
+/* Each has its buffer on the stack, where movers, and stages, have theirs too. */
+TG_OUTLINE const uint8_t *run_usual(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first,
+                                    int64_t end) {
+    _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_SLAB_BYTES];
+    return run_slabs(p, buffer, dst, src, first, end);
+}
+
+TG_OUTLINE const uint8_t *run_large(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first,
+                                    int64_t end) {
+    _Alignas(TG_LINE_BYTES) uint8_t buffer[TG_LARGE_SLAB_BYTES];
+    return run_slabs(p, buffer, dst, src, first, end);
+}
+
+const uint8_t *tg_slabs_run(const tg_plan_private *p, uint8_t *dst, const uint8_t *src, int64_t first, int64_t end) {
+    const tg_slabs *w = &p->as.nest.slabs;
+    const bool      large = w->parts * w->steps * w->dst_step > TG_SLAB_BYTES;
+    if (first >= end) return NULL;
+    return large ? run_large(p, dst, src, first, end) : run_usual(p, dst, src, first, end);
 }

@@ -234,7 +234,8 @@ static size_t stack_of(const char *from, const char *to, const tg_tuning *tuning
  * and 105 when it held the buffers of rows of few columns beside its own. */
 static void test_stack(void **state) {
     (void)state;
-    enum { MOST = 90 << 10, LEAST_COMBINED = 64 << 10, MOST_COMBINED = 210 << 10 };
+    enum { MOST = 90 << 10, LEAST_COMBINED = 64 << 10, MOST_COMBINED = 210 << 10,
+           LEAST_OF_SLABS = 32 << 10 };
     static const char *const moves[][2] = {
         {"s16[4,4,4,4,4,4]", "s16[4,4,4,4,4,4]{0,1,2,3,4,5}"},
         {"f32[12,1024]", "bf16[12,1024]{0,1}"},
@@ -265,9 +266,12 @@ static void test_stack(void **state) {
         {"f32[10,86,50] strides=[172,2,1726]", "f32[10,86,50]{0,1,2:T(10,9)}"}, /* no panel besides */
         {"u8[202,900]{1,0:T(8,128)(4,1)}", "u8[202,900]{0,1:T(8,128)}"}, /* listed tiles */
         {"u8[278,1024]{1,0:T(8,128)}", "u8[278,1024]{0,1}"},
-        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] spyre"}, /* slabs */
+    };
+    static const char *const slabs[][2] = {
+        {"f16[133,2,64,45]{2,3,1,0:T(8,128)(2,1)}", "f16[133,2,64,45] spyre"},
         {"bf16[3,12,64,45]{1,3,2,0}", "bf16[3,12,64,45]{3,2,1,0:T(8,128)(2,1)}"},
-        {"f32[16,256,63]{1,2,0:T(8,128)}", "f32[16,256,63] spyre"},
+        {"f32[16,256,63]{1,2,0:T(8,128)}", "f32[16,256,63] spyre"}, /* large ones */
+        {"u8[59,8,2000]{2,0,1}", "u8[59,8,2000]{0,1,2:T(8,128)(4,1)}"},
         {"s4[7,9000]{1,0:T(8,128)(8,1)E(4)}", "s4[7,9000]{0,1:T(8,128)(8,1)E(4)}"},
         {"u8[3,224,40,3]{1,3,2,0}", "u8[3,224,40,3]{3,2,1,0:T(8,128)(4,1)}"},
     };
@@ -283,6 +287,11 @@ static void test_stack(void **state) {
         const size_t bytes = stack_of(combined[i][0], combined[i][1], &together);
         if (bytes > MOST_COMBINED || bytes < LEAST_COMBINED)
             fail_msg("%s to %s: %d bytes of stack", combined[i][0], combined[i][1], (int)bytes);
+    }
+    for (size_t i = 0; i < sizeof slabs / sizeof slabs[0]; i++) {
+        const size_t bytes = stack_of(slabs[i][0], slabs[i][1], &together);
+        if (bytes > MOST_COMBINED || bytes < LEAST_OF_SLABS)
+            fail_msg("%s to %s: %d bytes of stack", slabs[i][0], slabs[i][1], (int)bytes);
     }
 }
 
