@@ -92,16 +92,16 @@ static bool is_rows(const tg_loop *a, const tg_loop *b) {
     return tg_magnitude(a->src) <= b->dst;
 }
 
-/* Of rows in pieces, the last one shorter, that begin inside of lines and follow each other: the loop along which they
- * do so, if that stays near in src, and the one along which src goes on is short. A step of this one leaves two parts
- * of lines for each row, and the next row comes too late for them. (A Granite Rapids, 256 MiB, x memcpy: sticks of
- * f32[16,66560,63] back to rows of 252 bytes 0.43 -> 0.59, u8[232,9,45,32,89] of T(7,64) to {4,2,3,1,0} 0.08 -> 0.38,
- * bf16[5,744,128,282]{3,0,2,1:T(2,48)} to rows 0.13 -> 0.49; longer rows, more steps, or loops that go far lose 0.5 to
- * 0.9.) */
+/* Of rows in pieces, the last one shorter, that begin inside of lines: the loop along which they follow each other in
+ * dst, if its steps are near in src, and the loop along which src goes on is short. If that loop came first, each row
+ * would leave parts of two lines, and the row that completes these would come too late. (A Granite Rapids, 256 MiB, x
+ * memcpy: sticks of f32[16,66560,63] back to rows of 252 bytes 0.43 -> 0.59, u8[232,9,45,32,89] of T(7,64) to
+ * {4,2,3,1,0} 0.08 -> 0.38, bf16[5,744,128,282]{3,0,2,1:T(2,48)} to rows 0.13 -> 0.48; longer rows, more steps, or
+ * loops that go far lose 0.5 to 0.9.) */
 static int32_t find_following(const tg_draft *d, const tg_loop *pieces, int32_t on_src) {
     enum { LONGEST = 1024, MOST_STEPS = 16 };
-    const int64_t row = d->box->total[TG_BLOCK_COLS];
     if (pieces->chunks_of == TG_NO_LOOP || !d->plan->stream || !d->plan->memory || on_src == NONE) return NONE;
+    const int64_t row = d->box->total[TG_BLOCK_COLS];
     if (row % TG_LINE_BYTES == 0 || row > LONGEST || d->loop[on_src].n > MOST_STEPS) return NONE;
     const int32_t next = tg_draft_find_dst(d, row);
     return next != NONE && tg_magnitude(d->loop[next].src) <= TG_FOLLOWING_STEP ? next : NONE;
@@ -550,7 +550,7 @@ static bool share_lines(const tg_draft *d, const tile_side *cols, const tile_sid
     return places % TG_LINE_BYTES != 0;
 }
 
-/* From memory, do whole rows of dst, of less than half a kilobyte, follow each other along one of several loops that
+/* From memory, do whole rows of dst, of half a kilobyte or less, follow each other along one of several loops that
  * the lines of src are made of, inside of cache lines? Tiles of all of them write these lines at once. (A Granite
  * Rapids, 256 MiB, [163880,9,91]{1,0,2} of two bytes to {2,0,1} 0.25 -> 0.61 of memcpy, [221,140,964,9] of one to
  * {0,2,1,3} 0.21 -> 0.56, eleven others 1.00 to 2.3 times as fast; but rows of 1072 bytes 0.58 -> 0.26, rows that do

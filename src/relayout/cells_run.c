@@ -70,7 +70,7 @@ static void turn_cells(const tg_plan_private *p, const tg_box *box, uint8_t *dst
     tg_cells       list;
     tg_odometer    o;
     const int64_t  places = b.dst_row | b.dst_outer | b.src_col | b.src_outer;
-    if (p->stream_turned && box->width % 8 == 0 && places % TG_LINE_BYTES == 0) {
+    if (tg_stores_around(p) && box->width % 8 == 0 && places % TG_LINE_BYTES == 0) {
         stage.room = TG_STAGE_BYTES;
         stage.lines = CELLS_LINES_NEAR;
     }
@@ -102,6 +102,6 @@ void tg_cells_run(const tg_plan_private *p, const tg_box *box, uint8_t *dst, con
                   int64_t end) {
     if (box->family == TG_FAMILY_PACKED_CELLS) turn_packed_cells(p, box, dst, src, first, end);
     else if (box->family == TG_FAMILY_CELLS) move_cells(p, box, dst, src, first, end);
-    else if (p->stream_turned) turn_around_caches(p, box, dst, src, first, end);
+    else if (tg_stores_around(p)) turn_around_caches(p, box, dst, src, first, end);
     else turn_into_caches(p, box, dst, src, first, end);
 }

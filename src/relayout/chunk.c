@@ -224,13 +224,13 @@ static int64_t count_apart(tg_draft *d, int64_t width) {
     return each;
 }
 
-/* Of single elements along which src goes on: so many bytes of dst that the other rows, which lie in the same lines of
- * src, find these in the second-level cache. */
-static int64_t line_room(const tg_draft *d, int64_t each) {
+/* Of single elements along which src goes on, each counted as `each` bytes: so many of these that the other rows, which
+ * lie in the same lines of src, find these in the second-level cache. */
+static int64_t line_room(const tg_draft *d, int64_t width, int64_t each) {
     enum { REACH = 256 << 10 };
     const tg_block *b = &d->box->block;
     const int64_t   step = tg_magnitude(b->src_col);
-    if (!d->plan->far || b->rows == 1 || tg_magnitude(b->src_row) >= TG_LINE_BYTES || step <= each) return INT64_MAX;
+    if (!d->plan->far || b->rows == 1 || tg_magnitude(b->src_row) >= TG_LINE_BYTES || step <= width) return INT64_MAX;
     return REACH / step * each;
 }
 
@@ -409,7 +409,7 @@ void tg_draft_chunks(tg_draft *d) {
         const bool    scattered = b->rows > 1 && tg_max(tg_magnitude(b->src_col), b->dst_col) > SHARED_STEP;
         each = count_apart(d, width);
         if (each > width) room = tg_max(room, t->task_bytes / 2);
-        const int64_t most = tg_min(room, line_room(d, each));
+        const int64_t most = tg_min(room, line_room(d, width, each));
         cut(d, TG_BLOCK_COLS, scattered ? STRIDED_TILE : fitting(most, b->cols, each, line));
         cut(d, TG_BLOCK_ROWS, fitting(room, b->rows, tg_capped_mul(columns_together(b), each), STRIDED_TILE));
     }

@@ -82,11 +82,11 @@ typedef struct nest_try {
     bool       fill_first; /* as it was */
     int64_t    most_blocks; /* of a combined nest */
     tg_pair    data;       /* of slabs: without padding */
-    bool       of_lines;   /* and whether only such as go on along lines of src are worth it */
+    bool       along_lines;   /* and whether only such as go on along lines of src are worth it */
 } nest_try;
 
 static bool begin_slabs(nest_try *t, tg_plan_private *plan, const tg_pair *pair) {
-    if (!wants_slabs(&t->of_lines, plan, pair)) return false;
+    if (!wants_slabs(&t->along_lines, plan, pair)) return false;
     t->phase = NEST_SLABS;
     t->data = *pair;
     t->data.pad = false;
@@ -138,7 +138,7 @@ static bool make_nest(tg_plan_private *plan, const tg_pair *pair) {
         const bool slabs = TG_RARELY(t.phase == NEST_SLABS);
         begin_nest(&r, plan, slabs ? &t.data : pair);
         bool done = make_dims(&r);
-        if (slabs) done = done && open_slabs(&r, t.of_lines);
+        if (slabs) done = done && open_slabs(&r, t.along_lines);
         else if (TG_RARELY(pair->pad) && done) order_padding(&r);
         done = done && make_boxes(&r) && (!r.pair->pad || add_rest(&r));
         if (TG_RARELY(done && plan->fill_first && !slabs)) fill_gaps(&r);

@@ -28,7 +28,7 @@ enum {
     TG_PLAN_MOVERS = 8,
     TG_TURN_SIDE = TG_LISTED_SIDE, /* rows, or lines, of a tile of route turn */
     TG_SLAB_BYTES = 32 << 10, /* of the buffer in which slabs are made */
-    TG_LARGE_SLAB_BYTES = 128 << 10, /* and of such that would leave a quarter of each line of src, or more */
+    TG_LARGE_SLAB_BYTES = 128 << 10, /* where such slabs would leave a quarter of each line of src, or more */
     TG_STAGE_BYTES = 16 << 10, /* of each of the two buffers that elements pass through on their way */
     TG_TWICE_BYTES = 32 << 10, /* of the one of route twice */
     TG_PANEL_BYTES = 96 << 10, /* and where it is a panel (panel.c) */
@@ -145,13 +145,14 @@ static inline bool tg_takes_turns(const tg_box *box) {
 }
 
 /* Pieces of dst that are made in a buffer, padding and all (slabs.inc.h). Their loops are the nest's first ones,
- * outermost first; the last one counts slabs of some steps each, and so does the one across of parts of slabs. */
+ * outermost first. The last one counts slabs, of some steps each; loop `across`, if there is one, slabs too, of some
+ * parts each. */
 typedef struct tg_slabs {
     int32_t nloops;       /* 0: boxes write dst itself */
     int32_t across;       /* in nest.loop; TG_NO_LOOP: a slab is one part */
     int64_t count;        /* slabs */
     int64_t steps, total; /* of the innermost loop: in a slab, in all */
-    int64_t parts, total_parts; /* of the loop across, likewise; parts follow each other in the buffer */
+    int64_t parts, total_parts; /* of loop across, likewise; parts follow each other in the buffer */
     int64_t dst_step, src_step; /* bytes, of one of them */
     int64_t first;        /* of dst, bytes: where the first slab begins. Boxes are relative to a slab */
 } tg_slabs;
@@ -237,6 +238,11 @@ typedef struct __attribute__((may_alias)) tg_plan_private {
 } tg_plan_private;
 
 _Static_assert(sizeof(tg_plan_private) <= sizeof(tg_plan), "TG_PLAN_WORDS is too small");
+
+/* Do transposes write around the caches? Not into the buffer of slabs, which then is written so. */
+static inline bool tg_stores_around(const tg_plan_private *p) {
+    return p->stream_turned && p->as.nest.slabs.nloops == 0;
+}
 
 static inline const tg_plan_private *tg_plan_see(const tg_plan *plan) { return (const void *)plan; }
 

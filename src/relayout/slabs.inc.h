@@ -15,6 +15,9 @@
  * part. Between the last slab of such a loop and the next one outside, before the first slab and behind the last one,
  * there is padding alone.
  *
+ * Boxes that each leave a part of a line are put together so, too, where slabs go on along lines of src. Slabs that
+ * would leave a quarter of each such line, or more, are larger.
+ *
  * Where one loop outside goes along lines of src, each slab would read a little of each line, and another one the rest
  * much later. So a slab has steps of that loop too, as parts, each of which goes to a place of its own in dst:
  *
@@ -62,8 +65,8 @@ static bool reads_little(const refinement *r, const tg_loop *l, int64_t steps) {
 
 /* The loop that slabs count: the longest steps that the buffer has room for. Each of its steps, and of the loops
  * around it, ends before the next one begins. Lines of src that hold several elements are read inside of slabs, or
- * from one to the next, while they are in a cache; those of one loop around it are read across parts of slabs. -1:
- * there is none. */
+ * from one to the next, while they are in a cache; those of one loop around it (*across) are read across parts of
+ * slabs. TG_NO_LOOP: there is none, whatever *across is then. */
 static int32_t find_slabs(int32_t *across, const refinement *r, int64_t room) {
     const tg_draft *d = &r->common;
     int64_t         extent;
@@ -113,7 +116,7 @@ static bool loops_in_bytes(tg_loop *out, int64_t *first, const tg_draft *d, int3
         if (bits >= 8) continue;
         whole = whole && tg_is_whole(out[i].dst, bits) && tg_is_whole(out[i].src, bits);
         out[i].dst = tg_bytes_for(out[i].dst, bits);
-        out[i].src = out[i].src * bits / 8;
+        out[i].src = tg_bytes_for(out[i].src, bits);
     }
     return whole;
 }
@@ -145,8 +148,34 @@ static bool go_along_lines(const refinement *r, int32_t across, int32_t last) {
     return across != TG_NO_LOOP || (step != 0 && step < in_steps(r->plan, TG_LINE_BYTES));
 }
 
-/* Out of what all boxes have in common, into the slabs; `of_lines`: only into such as go on along lines of src. */
-TG_OUTLINE bool open_slabs(refinement *r, bool of_lines) {
+/* Loops [0, last] count slabs now; what one of these has of them, and all loops inside, is what boxes have in common.
+ */
+static void enter_slabs(refinement *r, int32_t last) {
+    tg_nest *const  nest = &r->plan->as.nest;
+    tg_slabs *const w = &nest->slabs;
+    tg_draft *const d = &r->common;
+    tg_loop *const  counts = &nest->loop[last];
+    const tg_loop   steps = {w->steps, d->loop[last].dst, d->loop[last].src, TG_NO_LOOP};
+    int32_t         kept = 0;
+    w->dst_step = counts->dst;
+    w->src_step = counts->src;
+    *counts = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step, TG_NO_LOOP};
+    if (w->across != TG_NO_LOOP) {
+        tg_loop *const l = &nest->loop[w->across];
+        d->loop[kept++] = (tg_loop){w->parts, w->steps * w->dst_step, l->src, TG_NO_LOOP};
+        *l = (tg_loop){tg_ceil_div(l->n, w->parts), w->parts * l->dst, w->parts * l->src, TG_NO_LOOP};
+    }
+    if (w->steps > 1) d->loop[kept++] = steps;
+    for (int32_t i = last + 1; i < d->n; i++) d->loop[kept++] = d->loop[i];
+    d->n = kept;
+    d->dst = 0;
+    nest->nloops = w->nloops = last + 1;
+    w->count = 1;
+    for (int32_t i = 0; i <= last; i++) w->count *= nest->loop[i].n; /* fits: positions of dst */
+}
+
+/* Out of what all boxes have in common, into the slabs; `along_lines`: only into such as go on along lines of src. */
+TG_OUTLINE bool open_slabs(refinement *r, bool along_lines) {
     tg_nest *const  nest = &r->plan->as.nest;
     tg_slabs *const w = &nest->slabs;
     tg_draft *const d = &r->common;
@@ -154,33 +183,14 @@ TG_OUTLINE bool open_slabs(refinement *r, bool of_lines) {
     const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
     const int32_t last = find_slabs(&w->across, r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
-    if (of_lines && !go_along_lines(r, w->across, last)) return false;
+    if (along_lines && !go_along_lines(r, w->across, last)) return false;
     if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
-    tg_loop *const inner = &d->loop[last], *const counts = &nest->loop[last];
-    w->total = inner->n;
+    w->total = d->loop[last].n;
     w->parts = w->total_parts = 1;
     if (w->across == TG_NO_LOOP) w->steps = steps_of_slab(r, last, room);
     else if (!divide_parts(w, r, last, room)) return false;
-    w->dst_step = counts->dst;
-    w->src_step = counts->src;
     if (w->steps == 0) return false;
-    w->nloops = last + 1;
-    w->count = 1;
-    *counts = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step,
-                                 TG_NO_LOOP};
-    int32_t kept = 0; /* loops that are the boxes' too */
-    if (w->across != TG_NO_LOOP) {
-        tg_loop *const l = &nest->loop[w->across];
-        d->loop[kept++] = (tg_loop){w->parts, w->steps * w->dst_step, l->src, TG_NO_LOOP};
-        *l = (tg_loop){tg_ceil_div(l->n, w->parts), w->parts * l->dst, w->parts * l->src, TG_NO_LOOP};
-    }
-    for (int32_t i = 0; i <= last; i++) w->count *= nest->loop[i].n; /* fits: positions of dst */
-    nest->nloops = w->nloops;
-    d->dst = 0;
-    inner->n = w->steps;
-    if (w->steps > 1) d->loop[kept++] = *inner;
-    for (int32_t i = last + 1; i < d->n; i++) d->loop[kept++] = d->loop[i];
-    d->n = kept;
+    enter_slabs(r, last);
     return true;
 }
 
@@ -212,29 +222,38 @@ static bool parts_lines(const tg_plan_private *plan) {
     return false;
 }
 
-/* Are there several boxes of data, none of which is put in order in a buffer? */
-static bool are_straight(const tg_nest *nest) {
+/* Are there several boxes of data, none of which goes through a buffer in the order of dst? */
+static bool several_without_stage(const tg_nest *nest) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) return false;
     return boxes_of_data(nest) > 1;
 }
 
+/* Of dst, copies counted. */
+static int64_t positions_of_data(const tg_pair *p) {
+    int64_t n = p->numel;
+    for (int32_t i = 0; i < p->dst->nmodes; i++)
+        if (p->dst->mode[i].axis == TG_AXIS_COPY) n = tg_capped_mul(n, p->dst->mode[i].size);
+    return n;
+}
+
 /* Is it worth another plan? Of what is mostly data the other ways to move it are faster: where more than half is, a
  * transpose of everything that writes the padding behind its rows itself; where more than three quarters are, all but
- * several straight ones of which each leaves a part of a line, if slabs go on along lines of src (`of_lines`: 256 MiB,
- * f16[3848,12,64,63] of (2,1), turned, to sticks 0.35 -> 0.43, f16[23962,112,59] 0.13 -> 0.34; two through buffers,
+ * several boxes of which each leaves a part of a line, if slabs go on along lines of src (`along_lines`: 256 MiB,
+ * f16[3848,12,64,63] of (2,1), turned, to sticks 0.37 -> 0.44, f16[23962,112,59] 0.11 -> 0.33; two through buffers,
  * bf16[1154,3,200,200] channels last, 0.43 -> 0.35). */
-static bool wants_slabs(bool *of_lines, const tg_plan_private *plan, const tg_pair *p) {
+static bool wants_slabs(bool *along_lines, const tg_plan_private *plan, const tg_pair *p) {
     const tg_nest *const nest = &plan->as.nest;
     const bool           packed = plan->dst_bits < 8 || plan->src_bits < 8;
-    *of_lines = false;
+    *along_lines = false;
     if (!plan->stream || plan->serial || !p->whole) return false;
     if (packed && (plan->dst_bits != plan->src_bits || !tg_is_whole(p->dst->span, plan->dst_bits))) return false;
     if (plan->fill_first) return true;
     if (!parts_lines(plan)) return false;
-    if (p->numel <= p->dst->span / 2) return true;
-    *of_lines = p->numel > p->dst->span / 4 * 3;
-    if (*of_lines) return are_straight(nest);
+    const int64_t data = positions_of_data(p);
+    if (data <= p->dst->span / 2) return true;
+    *along_lines = data > p->dst->span / 4 * 3;
+    if (*along_lines) return several_without_stage(nest);
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
         if (box->family == TG_FAMILY_TRANSPOSE && box->block.tail > 0) return boxes_of_data(nest) > 1;
     return true;

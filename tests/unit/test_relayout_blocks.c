@@ -181,21 +181,26 @@ static void test_pieces_that_follow(void **state) {
     (void)state;
     static const struct {
         const char *dst, *src, *small_dst, *small_src;
-        int64_t     row; /* bytes, where they follow */
+        int64_t     row; /* bytes */
+        bool        follow;
     } moves[] = {
-        {"f32[16,66560,63]", "f32[16,66560,63] spyre", "f32[6,300,63]", "f32[6,300,63] spyre", 252},
+        {"f32[16,66560,63]", "f32[16,66560,63] spyre", "f32[6,300,63]", "f32[6,300,63] spyre", 252, true},
         {"u8[232,9,45,32,89]{4,2,3,1,0}", "u8[232,9,45,32,89]{4,3,2,1,0:T(7,64)}", "u8[3,2,45,32,89]{4,2,3,1,0}",
-         "u8[3,2,45,32,89]{4,3,2,1,0:T(7,64)}", 89},
-        {"f32[32,66560,63]", "f32[32,66560,63] spyre", "f32[32,100,63]", "f32[32,100,63] spyre", 0}, /* more steps */
-        {"f32[16,66560,64]", "f32[16,66560,64] spyre", "f32[6,300,64]", "f32[6,300,64] spyre", 0}, /* whole lines */
-        {"f32[16,16560,263]", "f32[16,16560,263] spyre", "f32[6,80,263]", "f32[6,80,263] spyre", 0}, /* long rows */
-        {"f32[1026,3,150,150]", "f32[1026,3,150,150] spyre", "f32[6,3,15,63]", "f32[6,3,15,63] spyre", 0}, /* far */
+         "u8[3,2,45,32,89]{4,3,2,1,0:T(7,64)}", 89, true},
+        {"f32[32,66560,63]", "f32[32,66560,63] spyre", "f32[32,100,63]", "f32[32,100,63] spyre", 252,
+         false}, /* more steps */
+        {"f32[16,66560,64]", "f32[16,66560,64] spyre", "f32[6,300,64]", "f32[6,300,64] spyre", 256,
+         false}, /* whole lines */
+        {"f32[16,16560,263]", "f32[16,16560,263] spyre", "f32[6,80,263]", "f32[6,80,263] spyre", 1052,
+         false}, /* long rows */
+        {"f32[1026,3,150,150]", "f32[1026,3,150,150] spyre", "f32[6,3,15,63]", "f32[6,3,15,63] spyre", 600,
+         false}, /* far */
     };
     for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
         const tg_block  b = large_block(moves[i].dst, moves[i].src);
         const tg_layout d = layout_of(moves[i].small_dst), s = layout_of(moves[i].small_src);
         const bool      follow = b.ragged == TG_RAGGED_ROWS && b.outer > 1 && b.dst_outer == moves[i].row;
-        if (follow != (moves[i].row > 0)) fail_msg("%s: rows %d, then %d", moves[i].dst, (int)b.rows, (int)b.dst_outer);
+        if (follow != moves[i].follow) fail_msg("%s: rows %d, then %d", moves[i].dst, (int)b.rows, (int)b.dst_outer);
         if (follow) assert_in_range(b.outer * b.src_outer, 64 << 10, 128 << 10);
         check_far(&d, &s);
         check_move(&d, &s);
