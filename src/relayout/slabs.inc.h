@@ -162,7 +162,7 @@ static void enter_slabs(refinement *r, int32_t last) {
     *counts = (tg_loop){tg_ceil_div(w->total, w->steps), w->steps * w->dst_step, w->steps * w->src_step, TG_NO_LOOP};
     if (w->across != TG_NO_LOOP) {
         tg_loop *const l = &nest->loop[w->across];
-        d->loop[kept++] = (tg_loop){w->parts, w->steps * w->dst_step, l->src, TG_NO_LOOP};
+        if (w->parts > 1) d->loop[kept++] = (tg_loop){w->parts, w->steps * w->dst_step, l->src, TG_NO_LOOP};
         *l = (tg_loop){tg_ceil_div(l->n, w->parts), w->parts * l->dst, w->parts * l->src, TG_NO_LOOP};
     }
     if (w->steps > 1) d->loop[kept++] = steps;

@@ -243,6 +243,26 @@ static void test_slabs_of_parts(void **state) {
     }
 }
 
+/* Slabs of one part: its loop is none of the boxes'. It was, of one step, and a search for loops that go on from one
+ * to the next did not end. */
+static void test_slabs_of_one_part(void **state) {
+    (void)state;
+    static const char *const moves[][2] = {
+        {"s8[20,20,134,14]{0,3,2,1}", "s8[20,20,134,14]{0,2,1,3:T(8,128)(4,1)}"},
+        {"bf16[14,20,70,8]{3,0,2,1}", "bf16[14,20,70,8]{3,2,1,0:T(8,128)(2,1)}"},
+    };
+    for (size_t i = 0; i < sizeof moves / sizeof moves[0]; i++) {
+        const tg_layout s = layout_of(moves[i][0]), d = layout_of(moves[i][1]);
+        const tg_slabs  w = slabs_of(&d, &s);
+        assert_true(w.nloops > 0 && w.across != TG_NO_LOOP);
+        assert_int_equal(w.parts, 1);
+        for (int k = 0; k < 3; k++) {
+            move_seed = random_state;
+            check_move(&d, &s);
+        }
+    }
+}
+
 /* A buffer of packed elements is as full as one of bytes; one that would use half lines of src is larger. */
 static void test_slabs_are_full(void **state) {
     (void)state;
@@ -445,6 +465,7 @@ int main(void) {
         cmocka_unit_test(test_no_byte_twice),
         cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_slabs_of_parts),
+        cmocka_unit_test(test_slabs_of_one_part),
         cmocka_unit_test(test_slabs_are_full),
         cmocka_unit_test(test_slabs_of_far_steps),
         cmocka_unit_test(test_slabs_beside_far_padding),
