@@ -93,9 +93,24 @@ bool tg_draft_padded_units(tg_draft *d, int32_t a, int32_t b) {
 
 /* ---- from units that have more than is wanted ---- */
 
-/* Are all places of whole units in src's storage? The draft has all loops of the box, around its blocks, too. */
+/* Bytes of src from where the first slab begins to where the last one does: the draft has the loops of one. */
+static int64_t reach_of_slabs(const tg_nest *nest) {
+    const tg_slabs *w = &nest->slabs;
+    int64_t         reach = 0;
+    for (int32_t i = 0; i < w->nloops; i++) {
+        const tg_loop *l = &nest->loop[i];
+        if (l->src <= 0) continue;
+        if (i == w->nloops - 1) reach += (w->total - w->steps) * w->src_step;
+        else if (i == w->across) reach += (w->total_parts - w->parts) * (l->src / w->parts);
+        else reach += (l->n - 1) * l->src;
+    }
+    return reach;
+}
+
+/* Are all places of whole units in src's storage? The draft has all loops of the box, around its blocks, too, but those
+ * of slabs. */
 static bool reads_inside(const tg_draft *d, const unit_plan *p) {
-    int64_t end = d->src + p->bytes, storage;
+    int64_t end = d->src + p->bytes + reach_of_slabs(&d->plan->as.nest), storage;
     for (int32_t i = 0; i < d->n; i++)
         if (i != p->members && d->loop[i].src > 0)
             end += (d->loop[i].n - 1) * d->loop[i].src; /* fits: a place of src */

@@ -263,6 +263,24 @@ static void test_slabs_of_one_part(void **state) {
     }
 }
 
+/* Units that are read as a whole, with more than is wanted, end inside of src's storage in the last slab too: those of
+ * the first one did, and eight bytes behind src were read. */
+static void test_units_of_last_slab(void **state) {
+    (void)state;
+    const tg_layout      d = layout_of("s32[63,2,15,13] strides=[450,225,15,1]");
+    tg_layout            s = layout_of("s32[63,2,15,13] strides=[62,1,4,3906]");
+    const uint32_t       pad = 0;
+    const tg_plan_params params = {.dst = &d, .src = &s, .pad = &pad, .hint = TG_HINT_DEVICE};
+    tg_plan              p;
+    for (int more = 0; more < 2; more++, s.span += 2) {
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        const tg_nest *nest = &tg_plan_see(&p)->as.nest;
+        assert_true(nest->slabs.nloops > 0);
+        if (more == 0) assert_int_not_equal(nest->box->route, TG_ROUTE_TWICE);
+        else if ((tg_cpu_features() & TG_CPU_AVX512) != 0) assert_int_equal(nest->box->route, TG_ROUTE_TWICE);
+    }
+}
+
 /* A buffer of packed elements is as full as one of bytes; one that would use half lines of src is larger. */
 static void test_slabs_are_full(void **state) {
     (void)state;
@@ -466,6 +484,7 @@ int main(void) {
         cmocka_unit_test(test_slabs),
         cmocka_unit_test(test_slabs_of_parts),
         cmocka_unit_test(test_slabs_of_one_part),
+        cmocka_unit_test(test_units_of_last_slab),
         cmocka_unit_test(test_slabs_are_full),
         cmocka_unit_test(test_slabs_of_far_steps),
         cmocka_unit_test(test_slabs_beside_far_padding),
