@@ -93,7 +93,7 @@ static int64_t count_parts(const tg_nest *nest, const tg_plan_private *p, const 
     const tg_block *b = &box->block;
     int64_t         n = box->blocks, run; /* n: columns, or their like, of all blocks */
     if (!leaves_parts(nest, p, box, true, &run)) return 0;
-    if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) {
+    if (tg_goes_twice(box)) {
         const tg_loop *const out = &nest->loop[box->first] + box->nloops + box->ncols;
         for (int32_t i = 0; i < box->nrows; i++) n = tg_capped_mul(n, out[i].n);
     } else {
@@ -246,7 +246,7 @@ int64_t tg_block_reach(const tg_plan_private *p, const tg_box *box, const tg_blo
     const tg_loop *const out = &p->as.nest.loop[box->first] + box->nloops + box->ncols;
     const int64_t        unit = unit_of(p, box);
     int64_t              reach = unit;
-    if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) {
+    if (tg_goes_twice(box)) {
         for (int32_t i = 0; i < box->nrows; i++)
             reach += (tg_twice_steps(out, i, box->counted_out, b, &box->block) - 1) * out[i].dst;
         return reach;

@@ -173,7 +173,7 @@ static void put_loops(tg_writer *w, const tg_nest *nest, const tg_box *box) {
         return;
     }
     if (box->ncols > 0) {
-        const bool twice = box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL;
+        const bool twice = tg_goes_twice(box);
         put_tile_loops(w, "    rows  ", cols + box->ncols, box->nrows, b->rows, 0);
         put_tile_loops(w, "    cols  ", cols, box->ncols, b->cols,
                        twice ? tg_missing_elements(nest, box) * nest->width[box->in] : b->tail);

@@ -235,7 +235,7 @@ static void fetch_next(const tg_plan_private *p, const tg_box *box, const tg_loo
     }
     if (!tg_odometer_next(&next, box, loop)) return;
     src += next.src;
-    if (box->route == TG_ROUTE_PANEL || box->route == TG_ROUTE_TWICE) tg_twice_fetch(p, box, src);
+    if (tg_goes_twice(box)) tg_twice_fetch(p, box, src);
     else if (box->route == TG_ROUTE_TILE) tg_tile_fetch(p, box, src, b->cols);
     else tg_block_fetch(b, src, box->width);
 }

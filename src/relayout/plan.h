@@ -120,9 +120,14 @@ typedef struct tg_box {
                                * TG_NO_MOVER */
 } tg_box;
 
+/* By two movers, with a buffer between them? */
+static inline bool tg_goes_twice(const tg_box *box) {
+    return box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL;
+}
+
 /* Are its blocks of more loops than tg_block has, which follow those of the box? */
 static inline bool tg_has_tiles(const tg_box *box) {
-    return box->route == TG_ROUTE_TILE || box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL ||
+    return box->route == TG_ROUTE_TILE || tg_goes_twice(box) ||
            box->route == TG_ROUTE_CELLS || box->route == TG_ROUTE_TURN || box->route == TG_ROUTE_BYTES;
 }
 
@@ -167,6 +172,13 @@ typedef struct tg_nest {
     tg_loop  loop[TG_PLAN_LOOPS];
     tg_box   box[TG_PLAN_BOXES];
 } tg_nest;
+
+/* Slabs of parts: how many these are, and the bytes from one to the next. */
+static inline tg_loop tg_parts_of_slab(const tg_nest *nest) {
+    const tg_loop *l = &nest->loop[nest->slabs.across];
+    const int64_t  n = nest->slabs.parts;
+    return (tg_loop){n, l->dst / n, l->src / n, TG_NO_LOOP};
+}
 
 /* Routes twice, panel: the steps of loop i on one side of the stage, of which rows or columns of the block count some:
  * whole but in the last chunks. */

@@ -54,13 +54,16 @@ static int64_t in_steps(const tg_plan_private *plan, int64_t bytes) {
     return plan->dst_bits < 8 ? bytes * 8 / plan->dst_bits : bytes;
 }
 
+/* Do elements of several steps of a loop share a line of src? */
+static bool goes_along_lines(const refinement *r, const tg_loop *l) {
+    return l->src != 0 && tg_magnitude(l->src) < in_steps(r->plan, TG_LINE_BYTES);
+}
+
 /* Would slabs of so many steps of a loop read a little of each line of src, and others the rest? One or two elements
  * of each line at a time are slower than transposes of dst as it is (256 MiB, an Emerald Rapids: two bytes, in slabs of
  * two steps, 0.6 times as fast). */
 static bool reads_little(const refinement *r, const tg_loop *l, int64_t steps) {
-    const int64_t step = tg_magnitude(l->src);
-    return steps < l->n && step != 0 && step < in_steps(r->plan, TG_LINE_BYTES) &&
-           steps * step < in_steps(r->plan, LEAST_LINE);
+    return steps < l->n && goes_along_lines(r, l) && steps * tg_magnitude(l->src) < in_steps(r->plan, LEAST_LINE);
 }
 
 /* The loop that slabs count: the longest steps that the buffer has room for. Each of its steps, and of the loops
@@ -89,8 +92,8 @@ static int32_t find_slabs(int32_t *across, const refinement *r, int64_t room) {
 
 /* Along lines of src, do slabs of loop l leave a quarter of each, or more? */
 static bool leave_quarters(const refinement *r, const tg_loop *l, int64_t steps) {
-    const int64_t step = tg_magnitude(l->src), most = in_steps(r->plan, TG_LINE_BYTES / 4 * 3);
-    return steps < l->n && step != 0 && step <= most && steps * step <= most;
+    const int64_t most = in_steps(r->plan, TG_LINE_BYTES / 4 * 3);
+    return steps < l->n && goes_along_lines(r, l) && steps * tg_magnitude(l->src) <= most;
 }
 
 /* How many steps a slab has; 0: too few to be worth it. Those that leave a quarter of each line are larger: two lines
@@ -142,12 +145,6 @@ static bool divide_parts(tg_slabs *w, const refinement *r, int32_t last, int64_t
     return !reads_little(r, inner, w->steps) && are_dense(r, last);
 }
 
-/* Do slabs, or their parts, go on along lines of src? */
-static bool go_along_lines(const refinement *r, int32_t across, int32_t last) {
-    const int64_t step = tg_magnitude(r->common.loop[last].src);
-    return across != TG_NO_LOOP || (step != 0 && step < in_steps(r->plan, TG_LINE_BYTES));
-}
-
 /* Loops [0, last] count slabs now; what one of these has of them, and all loops inside, is what boxes have in common.
  */
 static void enter_slabs(refinement *r, int32_t last) {
@@ -183,7 +180,7 @@ TG_OUTLINE bool open_slabs(refinement *r, bool along_lines) {
     const int64_t room = in_steps(r->plan, r->pair->tuning->slab_bytes);
     const int32_t last = find_slabs(&w->across, r, room);
     if (last == TG_NO_LOOP || last >= TG_PLAN_LOOPS) return false;
-    if (along_lines && !go_along_lines(r, w->across, last)) return false;
+    if (along_lines && w->across == TG_NO_LOOP && !goes_along_lines(r, &d->loop[last])) return false;
     if (!loops_in_bytes(nest->loop, &w->first, d, last)) return false;
     w->total = d->loop[last].n;
     w->parts = w->total_parts = 1;
@@ -225,7 +222,7 @@ static bool parts_lines(const tg_plan_private *plan) {
 /* Are there several boxes of data, none of which goes through a buffer in the order of dst? */
 static bool several_without_stage(const tg_nest *nest) {
     for (const tg_box *box = nest->box; box < nest->box + nest->nboxes; box++)
-        if (box->route == TG_ROUTE_TWICE || box->route == TG_ROUTE_PANEL) return false;
+        if (tg_goes_twice(box)) return false;
     return boxes_of_data(nest) > 1;
 }
 

@@ -48,12 +48,6 @@ typedef struct slab {
     int64_t dst, src, skipped, skipped_parts;
 } slab;
 
-/* Of one part. */
-static tg_loop step_of_parts(const tg_nest *nest) {
-    const tg_loop *l = &nest->loop[nest->slabs.across];
-    return (tg_loop){nest->slabs.parts, l->dst / nest->slabs.parts, l->src / nest->slabs.parts, TG_NO_LOOP};
-}
-
 /* A last chunk of `steps` that has fewer of `total` begins so much earlier. */
 static int64_t skipped_by(int64_t chunk, int64_t steps, int64_t total) {
     return tg_max((chunk + 1) * steps - total, 0);
@@ -73,14 +67,14 @@ static slab slab_at(const tg_nest *nest, int64_t number) {
         if (i == w->across) v.skipped_parts = skipped_by(chunk, w->parts, w->total_parts);
     }
     v.src -= v.skipped * w->src_step;
-    if (v.skipped_parts > 0) v.src -= v.skipped_parts * step_of_parts(nest).src;
+    if (v.skipped_parts > 0) v.src -= v.skipped_parts * tg_parts_of_slab(nest).src;
     return v;
 }
 
 /* The bytes of slab `v` and the padding up to the next one. */
 static void put_slab(tg_lines *l, const tg_plan_private *p, const uint8_t *buffer, const slab *v, int64_t next) {
     const tg_slabs *w = &p->as.nest.slabs;
-    const int64_t     skipped = v->skipped * w->dst_step, n = tg_min(w->steps * w->dst_step - skipped, next - v->dst);
+    const int64_t   skipped = v->skipped * w->dst_step, n = tg_min(w->steps * w->dst_step - skipped, next - v->dst);
     put_bytes(l, buffer + skipped, n);
     put_padding(l, p->pad, next - v->dst - n);
 }
@@ -89,7 +83,7 @@ static void put_slab(tg_lines *l, const tg_plan_private *p, const uint8_t *buffe
 static void put_parts(const tg_plan_private *p, uint8_t *dst, const uint8_t *buffer, const slab *v) {
     const tg_slabs *w = &p->as.nest.slabs;
     const int64_t   bytes = w->steps * w->dst_step, skipped = v->skipped * w->dst_step;
-    const int64_t   step = step_of_parts(&p->as.nest).dst;
+    const int64_t   step = tg_parts_of_slab(&p->as.nest).dst;
     dst += v->dst;
     for (int64_t i = v->skipped_parts; i < w->parts; i++, dst += step)
         tg_stream_copy(dst, buffer + i * bytes + skipped, (size_t)(bytes - skipped));

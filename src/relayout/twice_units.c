@@ -101,7 +101,7 @@ static int64_t reach_of_slabs(const tg_nest *nest) {
         const tg_loop *l = &nest->loop[i];
         if (l->src <= 0) continue;
         if (i == w->nloops - 1) reach += (w->total - w->steps) * w->src_step;
-        else if (i == w->across) reach += (w->total_parts - w->parts) * (l->src / w->parts);
+        else if (i == w->across) reach += (w->total_parts - w->parts) * tg_parts_of_slab(nest).src;
         else reach += (l->n - 1) * l->src;
     }
     return reach;
