@@ -58,6 +58,38 @@ INLINE void copy_few(const int64_t *to, const int64_t *from, int nto, int nfrom,
     }
 }
 
+/* Rounded as ties away from zero. The exponent grows by 16, the fraction loses a bit. */
+INLINE __m512i dlf16_of_f16(__m512i x) {
+    const __m512i sign = _mm512_set1_epi16((short)0x8000), m = _mm512_andnot_si512(sign, x);
+    return _mm512_or_si512(_mm512_avg_epu16(m, _mm512_set1_epi16(0x4000)), _mm512_and_si512(sign, x));
+}
+
+/* Rounded to even, in the upper halves. */
+INLINE __m512i rounded_bf16(__m512i x) {
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(x, 16), _mm512_set1_epi32(1));
+    return _mm512_add_epi32(_mm512_add_epi32(x, _mm512_set1_epi32(0x7fff)), odd);
+}
+
+/* The upper halves of 16 numbers, and of 16 more. */
+INLINE __m512i bf16_of_f32(__m512i x, __m512i y) {
+    const __m512i upper = _mm512_set_epi16(63, 61, 59, 57, 55, 53, 51, 49, 47, 45, 43, 41, 39, 37, 35, 33, 31, 29, 27,
+                                           25, 23, 21, 19, 17, 15, 13, 11, 9, 7, 5, 3, 1);
+    return _mm512_permutex2var_epi16(rounded_bf16(x), upper, rounded_bf16(y));
+}
+
+/* A stick of two lines out of two of float16, or of four of float32: nfrom, a constant. */
+INLINE void copy_converted(const int64_t *to, const int64_t *from, int nfrom, spot x, bool around) {
+    UNROLL
+    for (int k = 0; k < 2; k++) {
+        UNROLL
+        for (int i = k * nfrom / 2; i < (k + 1) * nfrom / 2; i++)
+            if (x.later != NULL) fetch(x.later + from[i]);
+        const __m512i v = nfrom == 2 ? dlf16_of_f16(get(x.s + from[k]))
+                                     : bf16_of_f32(get(x.s + from[2 * k]), get(x.s + from[2 * k + 1]));
+        put(x.d + to[k], v, around);
+    }
+}
+
 /* Sticks at even steps on both sides, in runs. */
 INLINE void copy_rows(const lines *l, spot x, bool around) {
     const touched *const t = l->touched;
@@ -140,9 +172,9 @@ INLINE void copy_uneven(const touched *t, spot x, bool around) {
     for (int64_t k = both; k < t->nto; k++) put(x.d + t->to[k], v, around);
 }
 
-typedef enum tile_kind { TILE_FEW, TILE_ROWS, TILE_SPREAD, TILE_UNEVEN, TILE_TURNED } tile_kind;
+typedef enum tile_kind { TILE_FEW, TILE_CONVERTED, TILE_ROWS, TILE_SPREAD, TILE_UNEVEN, TILE_TURNED } tile_kind;
 
-/* TILE_FEW: nto lines are stored, of nfrom; nto is 0 otherwise. width: of what TILE_TURNED turns. */
+/* TILE_FEW, TILE_CONVERTED: nto lines are stored, of nfrom; nto is 0 otherwise. width: of what TILE_TURNED turns. */
 INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour *n, bool around, bool next,
                        tile_kind kind, int nto, int nfrom, int width) {
     const loop outer = n->nest.loop[n->nest.nloops - 3], middle = n->nest.loop[n->nest.nloops - 2],
@@ -159,6 +191,7 @@ INLINE void copy_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour 
                 const spot x = spot_at(d1, s1, next ? s1 + ahead : NULL, 0, 0);
                 switch (kind) {
                 case TILE_FEW: copy_few(to, from, nto, nfrom, x, around); break;
+                case TILE_CONVERTED: copy_converted(to, from, nfrom, x, around); break;
                 case TILE_ROWS: copy_rows(l, x, around); break;
                 case TILE_SPREAD: copy_spread(l->touched, x, around); break;
                 case TILE_UNEVEN: copy_uneven(l->touched, x, around); break;
@@ -252,6 +285,8 @@ JOINER void join_tiles(const lines *l, uint8_t *d, const uint8_t *s, const tour 
 COPIES(sticks, TILE_FEW, 2, 2, 0)
 COPIES(halves, TILE_FEW, 2, 4, 0)
 COPIES(pairs, TILE_FEW, 4, 4, 0)
+COPIES(converted_sticks, TILE_CONVERTED, 2, 2, 0)
+COPIES(converted_halves, TILE_CONVERTED, 2, 4, 0)
 COPIES(rows, TILE_ROWS, 0, 0, 0)
 COPIES(spread, TILE_SPREAD, 0, 0, 0)
 COPIES(uneven, TILE_UNEVEN, 0, 0, 0)
@@ -274,6 +309,9 @@ static copy copy_of(const lines *l) {
     static const copy sticks[] = {sticks_plain, sticks_around, sticks_next},
                       halves[] = {halves_plain, halves_around, halves_next},
                       pairs[] = {pairs_plain, pairs_around, pairs_next},
+                      converted[][3] = {
+                          {converted_sticks_plain, converted_sticks_around, converted_sticks_next},
+                          {converted_halves_plain, converted_halves_around, converted_halves_next}},
                       rows[] = {rows_plain, rows_around, rows_next, rows_512, rows_1024},
                       joined[] = {joined_plain, joined_around, joined_next},
                       spread[] = {spread_plain, spread_around, spread_next},
@@ -285,6 +323,7 @@ static copy copy_of(const lines *l) {
     if (l->run > 0) return joined[l->stores];
     if (l->width > 0) return turned[l->width == 8 ? 3 : l->width / 2][l->stores];
     const int32_t nto = l->touched->nto, nfrom = l->touched->nfrom;
+    if (l->converted) return converted[nfrom / 4][l->stores];
     return nto == 2 && nfrom == 2 ? sticks[l->stores] : nto == 2 && nfrom == 4 ? halves[l->stores]
          : nto == 4 && nfrom == 4 ? pairs[l->stores] : l->rows > 0 ? rows[l->stores]
          : is_spread(l->touched) ? spread[l->stores] : uneven[l->stores];
@@ -393,9 +432,10 @@ static bool make_way(lines *l, tour_order order) {
     for (int64_t i = 0; i < threads; i++) l->ntours = tours_find(l->tour[i], l->touched, order, i, threads);
     find_rows(l);
     snprintf(l->way, sizeof l->way, "%s %s", order_names[order], stores_names[l->stores]);
-    snprintf(l->name, sizeof l->name, "%s %s", l->run > 0 ? "joined" : l->width > 0 ? "squares" : "lines", l->way);
+    snprintf(l->name, sizeof l->name, "%s %s",
+             l->run > 0 ? "joined" : l->converted ? "converted" : l->width > 0 ? "squares" : "lines", l->way);
     if (l->ntours == 0) return false;
-    if (l->run > 0) return l->stores <= STORES_NEXT;
+    if (l->run > 0 || l->converted) return l->stores <= STORES_NEXT;
     return l->width > 0 ? is_turned(l) : l->stores < STORES_512 || has_groups(l);
 }
 
@@ -420,4 +460,19 @@ int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const 
 int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor) {
     lines like = {.touched = t, .dst = dst, .src = src, .executor = executor};
     return can_join() && find_runs(&like) ? all_ways(out, &like) : 0;
+}
+
+/* Which lines of src make a tile's two of dst; 0 for other conversions, and for none. */
+static int32_t converted_lines(const tg_layout *to, const tg_layout *from) {
+    const tg_format x = tg_layout_stored_format(to), y = tg_layout_stored_format(from);
+    return x == TG_SEN169_FP16 && y == TG_IEEE_FP16 ? 2 : x == TG_BFLOAT16 && y == TG_IEEE_FP32 ? 4 : 0;
+}
+
+int converted_ways(lines *out, const touched *t, const tg_layout *to, const tg_layout *from, uint8_t *dst,
+                   const uint8_t *src, const tg_executor *executor) {
+    const lines   like = {.touched = t, .converted = true, .dst = dst, .src = src, .executor = executor};
+    const int32_t nfrom = converted_lines(to, from);
+    bool          fits = nfrom > 0 && t->nto == 2 && t->nfrom == nfrom && t->to[1] == LINE;
+    for (int32_t k = 0; fits && k < nfrom; k++) fits = t->from[k] == k * LINE;
+    return can_copy() && fits && (uintptr_t)dst % LINE == 0 ? all_ways(out, &like) : 0;
 }

@@ -2,6 +2,7 @@
  * of them once can be much faster than the fastest of these. And, for a transpose, with its shuffles between loads and
  * stores: what a loop reaches that does nothing else, knows the width beforehand, and looks its places up in a list.
  * And, for sticks that begin inside of lines of dst, with each of these lines joined of two of src: all but the ends.
+ * And, for sticks that are converted, with the conversion of normal numbers, which asks for nothing else.
  *
  *     order   dst, src, bands, blocks, as in tours.h
  *     stores  plain   with plain stores, nothing fetched
@@ -29,9 +30,10 @@ typedef enum lines_stores {
 
 typedef struct lines {
     char               way[16];  /* "bands next", at most "blocks around" */
-    char               name[24]; /* "lines bands next", "squares dst plain", "joined blocks around" */
+    char name[32]; /* "lines bands next", "squares dst plain", "joined blocks around", "converted src next" */
     lines_stores       stores;
     const touched     *touched;
+    bool               converted; /* float16 to DLFloat16, or float32 to bfloat16, twice as many lines */
     int32_t            width; /* of elements that are turned: 1, 2, 4 or 8 bytes; 0: lines are copied as they are */
     int64_t            rows, to_step, from_step; /* if tiles are sticks at even steps, this many in a run; else 0 */
     int64_t            run, apart, to_last; /* of sticks that are joined: how many side by side in dst, or 0; their step
@@ -52,6 +54,12 @@ int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const 
 /* All ways to join sticks; 0 too where dst and its runs begin at lines, and on machines without VBMI. What comes before
  * the first stick of a run may be wrong, and what the last one leaves for the next line is not written. */
 int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor);
+
+/* All ways to convert sticks: 0 too where that is not float16 to DLFloat16, or float32 to bfloat16, both of a tile that
+ * is one stick of dst. Of src normal numbers alone come out right: as values, with their exponents, which DLFloat16
+ * needs. */
+int converted_ways(lines *out, const touched *t, const tg_layout *to, const tg_layout *from, uint8_t *dst,
+                   const uint8_t *src, const tg_executor *executor);
 
 /* The argument is a lines *. */
 void lines_run(void *l);

@@ -14,7 +14,7 @@
 
 enum { ROOM = 1 << 20 };
 
-typedef enum loops { COPIED, TURNED, JOINED } loops;
+typedef enum loops { COPIED, TURNED, JOINED, CONVERTED } loops;
 
 typedef struct loops_case {
     const char *name, *src, *dst;
@@ -25,6 +25,7 @@ typedef struct loops_case {
 } loops_case;
 
 #define SPYRE  " spyre device_dtype=IEEE_FP16"
+#define DEVICE " spyre"
 #define ACROSS " spyre dim_order=[1,0] device_dtype=IEEE_FP16"
 
 /* Wrong are, of a row of 40 lines: the first one, and two that padding behind the last stick of the row before
@@ -41,6 +42,11 @@ static const loops_case cases[] = {
     {"tiles behind a line", "f32[72,640]", "f32[72,640]{1,0:T(8,128)}", 16, JOINED, 6, 0.98},
     {"sticks at lines", "f16[70,1344]", "f16[70,1344]" SPYRE, 0, JOINED, 0, 1},
     {"sticks of another size", "f32[70,1344]", "f16[70,1344]" SPYRE, 16, JOINED, 0, 1},
+    {"DLFloat16", "f16[70,1344]", "f16[70,1344]" DEVICE, 0, CONVERTED, 12, 1},
+    {"bfloat16", "f32[70,1344]", "f32[70,1344] spyre device_dtype=BFLOAT16", 0, CONVERTED, 12, 1},
+    {"float16 of float32", "f32[70,1344]", "f32[70,1344]" SPYRE, 0, CONVERTED, 0, 1},
+    {"DLFloat16 at an odd byte", "f16[70,1344]", "f16[70,1344]" DEVICE, 61, CONVERTED, 0, 1},
+    {"DLFloat16 in tiles", "f16[72,640]", "f16[72,640] spyre dim_order=[1,0]", 0, CONVERTED, 0, 1},
 };
 
 static void parse(tg_layout *out, const char *text) {
@@ -55,6 +61,11 @@ static uint8_t *buffer(void) {
     assert_non_null(p);
     for (int64_t i = 0; i < ROOM; i++) p[i] = (uint8_t)random_bits();
     return p;
+}
+
+/* Normal numbers of two and of four bytes, their exponents far from both ends. */
+static void make_normal(uint8_t *p) {
+    for (int64_t i = 1; i < ROOM; i += 2) p[i] = (p[i] & 0xb7) | 0x24;
 }
 
 static void move(uint8_t *dst, const uint8_t *src, const tg_layout *to, const tg_layout *from) {
@@ -73,10 +84,11 @@ static double equal_lines(const uint8_t *a, const uint8_t *b, int64_t from, int6
     return (double)equal / (double)n;
 }
 
-static int find_ways(lines *way, const loops_case *c, const touched *t, uint8_t *dst, const uint8_t *src,
-                     const tg_executor *executor) {
+static int find_ways(lines *way, const loops_case *c, const touched *t, const tg_layout *to,
+                     const tg_layout *from, uint8_t *dst, const uint8_t *src, const tg_executor *executor) {
     return c->loops == JOINED ? joined_ways(way, t, dst, src, executor)
-                              : lines_ways(way, t, c->loops == TURNED ? 2 : 0, dst, src, executor);
+         : c->loops == CONVERTED ? converted_ways(way, t, to, from, dst, src, executor)
+                                 : lines_ways(way, t, c->loops == TURNED ? 2 : 0, dst, src, executor);
 }
 
 static void check_case(const loops_case *c, const tg_executor *executor) {
@@ -87,10 +99,11 @@ static void check_case(const loops_case *c, const tg_executor *executor) {
     uint8_t     *src = buffer(), *dst = buffer(), *want = buffer();
     parse(&to, c->dst);
     parse(&from, c->src);
+    if (c->loops == CONVERTED) make_normal(src);
     assert_int_equal(tg_layout_nbytes(&bytes, &to, NULL), TG_OK);
     assert_true(touched_find(&t, &to, &from, ROOM - 4096));
     move(want + c->offset, src, &to, &from);
-    const int n = find_ways(way, c, &t, dst + c->offset, src, executor);
+    const int n = find_ways(way, c, &t, &to, &from, dst + c->offset, src, executor);
     if (n != c->ways) fail_msg("%s: %d ways", c->name, n);
     for (int i = 0; i < n; i++) {
         memset(dst, 0xa5, ROOM);
