@@ -87,18 +87,24 @@ static bool can_join_lines(const joined *j, const uint8_t *dst, const pair *p) {
     return p->joins && begun > 0 && begun % JOINED_UNIT == 0 && j->across_dst % TG_LINE_BYTES == 0;
 }
 
-/* The first line of each run is begun by others, and its last one is ended by others. */
+/* The first line of each run is begun by others, and its last one is ended by others: both lines of some runs at once,
+ * since a grid of one line takes longer to begin than to convert. */
 static bool join_ends(uint8_t *dst, const uint8_t *src, const joined *j, const pair *p, int64_t begun, bool claims) {
-    const int64_t  need = TG_LINE_BYTES / p->dst * p->src, last = (j->n - 1) * j->src + j->row - need;
-    uint8_t *const end = dst + j->n * j->bytes - begun;
-    bool           bad = false;
-    for (int64_t o = 0; o < j->across_n; o++) {
-        uint8_t *const       d = dst + o * j->across_dst;
-        const uint8_t *const s = src + o * j->across_src;
-        if (claims) TG_CLAIM(d + TG_CLAIMED_RUNS * j->across_dst);
-        if (claims) TG_CLAIM(end + (o + TG_CLAIMED_RUNS) * j->across_dst);
-        bad |= put_line_part(d, s, p, 0, TG_LINE_BYTES - begun, claims);
-        bad |= put_line_part(end + o * j->across_dst, s + last, p, TG_LINE_BYTES - begun, TG_LINE_BYTES, claims);
+    const int64_t need = TG_LINE_BYTES / p->dst * p->src, step = j->across_dst;
+    uint8_t       line[BATCH][2][TG_LINE_BYTES];
+    bool          bad = false;
+    for (int64_t o = 0; o < j->across_n; o += BATCH) {
+        const grid g = {.outer = tg_min(BATCH, j->across_n - o), .dst_outer = sizeof line[0],
+                        .src_outer = j->across_src, .rows = 2, .dst_row = TG_LINE_BYTES,
+                        .src_row = (j->n - 1) * j->src + j->row - need, .lines = 1};
+        uint8_t *const first = dst + o * step, *const last = first + j->n * j->bytes - begun;
+        bad |= p->loop(line[0][0], src + o * j->across_src, &g, false);
+        for (int64_t i = 0; i < g.outer; i++) {
+            if (claims) TG_CLAIM(first + (i + TG_CLAIMED_RUNS) * step);
+            if (claims) TG_CLAIM(last + (i + TG_CLAIMED_RUNS) * step);
+            tg_put_part(first + i * step, line[i][0], TG_LINE_BYTES - begun, claims);
+            tg_put_part(last + i * step, line[i][1] + TG_LINE_BYTES - begun, begun, claims);
+        }
     }
     return bad;
 }

@@ -183,24 +183,22 @@ static bool claims(const tg_mover *m, const pair *p) { return m->claims && !m->s
  * to end, since what is asked for at the end of a run is for another time. */
 static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                        int64_t bytes, bool stream) {
-    const bool    all = claims(m, p);
-    const int64_t lines = bytes / TG_LINE_BYTES, ahead = ahead_of(m);
-    const int64_t run = all ? b->outer : RUN, streams = all ? b->rows : streams_of(m, stream);
-    bool          bad = false;
-    if (b->dst_outer == bytes) {
-        for (int64_t o = 0; o < b->outer; o += run) {
-            const grid g = {.outer = b->rows, .dst_outer = b->dst_row, .src_outer = b->src_row,
-                            .rows = tg_min(run, b->outer - o), .dst_row = b->dst_outer, .src_row = b->src_outer,
-                            .lines = lines, .ahead = ahead, .claims = all};
-            bad |= p->loop(dst + o * b->dst_outer, src + o * b->src_outer, &g, stream);
-        }
-        return bad;
+    const bool    all = claims(m, p), goes_on = b->dst_outer == bytes;
+    const int64_t n = goes_on ? b->outer : b->rows, run = all ? n : goes_on ? RUN : streams_of(m, stream);
+    grid          g = {.outer = b->outer, .dst_outer = b->dst_outer, .src_outer = b->src_outer,
+                       .rows = b->rows, .dst_row = b->dst_row, .src_row = b->src_row,
+                       .lines = bytes / TG_LINE_BYTES, .ahead = ahead_of(m), .claims = all};
+    if (goes_on) {
+        g.outer = b->rows;
+        g.dst_outer = b->dst_row;
+        g.src_outer = b->src_row;
+        g.dst_row = b->dst_outer;
+        g.src_row = b->src_outer;
     }
-    for (int64_t r = 0; r < b->rows; r += streams) {
-        const grid g = {.outer = b->outer, .dst_outer = b->dst_outer, .src_outer = b->src_outer,
-                        .rows = tg_min(streams, b->rows - r), .dst_row = b->dst_row, .src_row = b->src_row,
-                        .lines = lines, .ahead = ahead, .claims = all};
-        bad |= p->loop(dst + r * b->dst_row, src + r * b->src_row, &g, stream);
+    bool bad = false;
+    for (int64_t i = 0; i < n; i += run) {
+        g.rows = tg_min(run, n - i);
+        bad |= p->loop(dst + i * g.dst_row, src + i * g.src_row, &g, stream);
     }
     return bad;
 }
