@@ -66,12 +66,12 @@ static bool can_join(joined *out, const uint8_t *dst, const tg_block *b, const p
     out->bytes = groups * p->dst;
     out->row = groups * p->src;
     return b->tail == 0 && (by_rows || b->dst_outer == out->bytes) && out->bytes % TG_LINE_BYTES == 0 &&
-           out->row * SPARING_STREAMS <= JOINED_BYTES &&
+           out->row * JOINED_ROWS <= JOINED_BYTES &&
            ((uintptr_t)dst | (uintptr_t)out->across_dst) % (uintptr_t)p->dst == 0;
 }
 
 static bool move_joined(const tg_mover *m, uint8_t *dst, const uint8_t *src, const joined *j, const pair *p) {
-    const int64_t streams = streams_of(m, true), ahead = ahead_of(m);
+    const int64_t streams = m->sparing ? JOINED_ROWS : streams_of(m, true), ahead = ahead_of(m);
     bool          bad = false;
     for (int64_t i = 0; i < j->n; i += streams)
         for (int64_t o = 0; o < j->across_n; o++)
