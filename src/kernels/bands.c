@@ -19,6 +19,8 @@
  *              other four, or 32 bytes and all eight: bands_halves_avx512.inc.h); where lines are bytes, 128 of
  *              all fields
  *     chunk    64 groups, which are 64 bytes of each of these rows
+ *     region   2048 lines, around the caches: all bands of a block have these before the next ones, and what of their
+ *              rows waits is kept meanwhile
  *
  * A chunk is folded into a stage, and its bytes are turned into the rows; there begun cache lines of dst wait for the
  * next chunk, so that all but the first and the last one of a row are written whole. Where rows are whole lines they
@@ -29,7 +31,11 @@
  *
  * On an Emerald Rapids (1021 x 1029 of 4 bits, 40 us) folding takes 16 us, turning and leaving 19, one after the other,
  * and the last 5 of 1029 rows 2: each line comes from the second-level cache twice, in part, and goes there once. Two
- * bands side by side, for more of each line at a time, are slower, since so much more waits. */
+ * bands side by side, for more of each line at a time, are slower, since so much more waits. But from memory bands read
+ * the same lines of the cache, which those of all of src have pushed out (a Granite Rapids, 256 MiB, x memcpy: regions
+ * of 8 bands, s4[32765,16389] to columns 0.31 -> 0.37, s4[536857,1001] 0.29 -> 0.50, u2[32765,32779] 0.25 -> 0.28,
+ * single bits 0.17 -> 0.19; 2 and 4 bands 0.35 and 0.37, 1024 to 4096 lines the same; lines of bytes, which fill two of
+ * the cache, gain nothing, nor do two chunks that leave together, or fetches of all bands' lines at once). */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
@@ -46,6 +52,7 @@ enum {
     STRIP = 16, /* rows that are turned together */
     SQUARE = CHUNK * LINE,
     BYTE_ROWS = 2 * LINE, /* of a band, where lines are bytes */
+    REGION = 2048, /* lines of a region */
     WAITING = 2 * LINE,   /* of a row: what came before, and the chunk */
     LEAST_JOINED = 16,    /* elements: lines of the first byte of a row, and of the one before, are not at its end */
     MOST_FIELDS = 4,      /* at a time; all eight of single bits would take 96 KiB of stack */
@@ -78,6 +85,7 @@ typedef struct bands {
     bool           joined; /* a row goes on as the next one does */
     bool           late;   /* if not, rows are so short that one chunk has both ends of a byte that two rows share */
     bool           stream, far, fetches, claims;
+    int64_t        region; /* groups */
     uint8_t       *stage, *waiting;
 } bands;
 
@@ -135,9 +143,17 @@ static bands bands_of(int bits, bool by_half, const tg_mover *m, uint8_t *d, con
         if (a.bytes || f->keep_first != 0 || f->keep_last != 0 || !tg_at_lines(f->d, b->dst_row, 0)) a.direct = false;
     }
     if ((a.bytes || a.by_half) && !a.alike) a.full_first = 0; /* groups are those of rows that begin with a byte */
+    a.region = a.groups;
     a.joined = a.row == a.cols && a.src_col > 0 && a.cols > LEAST_JOINED;
     if (a.joined) a.late = false;
     return a;
+}
+
+/* Around the caches, are several bands turned together, region by region? */
+static bool has_regions(int bits, bands *a) {
+    if (!a->stream || a->rows > TG_BANDS_ROWS || a->rows <= tg_band_rows(bits, !a->bytes)) return false;
+    a->region = a->cols >= 2 * REGION ? REGION * bits / 8 : a->groups;
+    return a->region < a->groups;
 }
 
 static int kind_of(const tg_mover *m, const bands *a) {

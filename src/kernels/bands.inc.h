@@ -138,23 +138,29 @@ TG_INLINE void V(turn_round)(V(vec) *out, const V(vec) *in) {
 
 /* ---- all of it ---- */
 
-TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a) {
-    const int64_t all = rows_of_band(bits, kind);
-    chunk         c = {.stage = a->stage, .lanes = VEC == 64};
+/* Bands one after the other, or region by region; what waits of each is kept for the next region. */
+TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
+    uint8_t *const waiting = a->waiting;
+    const int64_t rows = rows_of_band(bits, kind);
     const int     some = is_packed(kind) ? fields_of(bits, kind) : 8 / bits;
-    for (c.row = 0; c.row < a->rows; c.row += all) {
-        c.rows = tg_min(all, a->rows - c.row);
-        for (c.first = 0; c.first < 8 / bits; c.first += some)
-            for (c.g = 0; c.g < a->groups; c.g += CHUNK) {
-                c.groups = tg_min(CHUNK, a->groups - c.g);
+    chunk         c = {.stage = a->stage, .lanes = VEC == 64};
+    for (int64_t from = 0; from < a->groups; from += a->region)
+        for (c.row = 0; c.row < a->rows; c.row += rows) {
+            c.rows = tg_min(rows, a->rows - c.row);
+            for (c.first = 0; c.first < 8 / bits; c.first += some) {
+                const int64_t end = tg_min(from + a->region, a->groups);
+                if (a->region < a->groups) a->waiting = waiting + c.row * LINE + c.first * square_of(kind);
+                for (c.g = from; c.g < end; c.g += CHUNK) {
+                    c.groups = tg_min(CHUNK, a->groups - c.g);
 #if VEC == 64
-                if (kind == HALVES) fold_half_chunk(a, &c);
-                else
+                    if (kind == HALVES) fold_half_chunk(a, &c);
+                    else
 #endif
-                    V(fold_chunk)(bits, kind, fold, a, &c);
-                V(chunk_out)(bits, kind, a, &c);
+                        V(fold_chunk)(bits, kind, fold, a, &c);
+                    V(chunk_out)(bits, kind, a, &c);
+                }
             }
-    }
+        }
 }
 
 /* Only vectors of 64 bytes fold by halves, and only single bits. */
@@ -163,7 +169,17 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
 
 #undef BANDS_OF
 #define BANDS_OF(BITS, NAME, KIND)                                                                                     \
-    case KIND: if (HAS_KIND(BITS, KIND)) V(all_bands)(BITS, KIND, V(fold_##BITS##_##NAME), &a); break
+    case KIND: if (HAS_KIND(BITS, KIND)) V(all_bands)(BITS, KIND, V(fold_##BITS##_##NAME), a); break
+
+/* With `waits` bytes for rows that wait. */
+#undef TURN_BANDS
+#define TURN_BANDS(BITS, NAME, waits)                                                                                  \
+    TG_OUTLINE void V(NAME##_##BITS)(int kind, bands *a) {                                                             \
+        uint8_t stage[FIELDS(BITS) * SQUARE + (waits)] __attribute__((aligned(64)));                                   \
+        a->stage = stage;                                                                                              \
+        a->waiting = stage + FIELDS(BITS) * SQUARE;                                                                    \
+        V(turn_##BITS)(kind, a);                                                                                       \
+    }
 
 #undef DEFINE_BANDS
 #define DEFINE_BANDS(BITS)                                                                                             \
@@ -172,13 +188,8 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
     DEFINE_FOLDER(BITS, alike, BYTES | ALIKE)                                                                          \
     DEFINE_FOLDER(BITS, bools, BYTES | NONZERO)                                                                        \
     DEFINE_FOLDER(BITS, bools_alike, BYTES | NONZERO | ALIKE)                                                          \
-    static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
-        uint8_t stage[FIELDS(BITS) * (SQUARE + CHUNK * EACH_WAITS) + LINE] __attribute__((aligned(64)));               \
-        const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && m->halves;                                \
-        bands   a = bands_of(BITS, by_half, m, d, s, b);                                                               \
-        a.stage = stage;                                                                                               \
-        a.waiting = stage + FIELDS(BITS) * SQUARE;                                                                     \
-        switch (kind_of(m, &a)) {                                                                                      \
+    TG_OUTLINE void V(turn_##BITS)(int kind, bands *a) {                                                         \
+        switch (kind) {                                                                                                \
             BANDS_OF(BITS, packed, HALVES);                                                                            \
             BANDS_OF(BITS, packed, PACKED);                                                                            \
             BANDS_OF(BITS, bytes, BYTES);                                                                              \
@@ -186,6 +197,14 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, const bands *a)
             BANDS_OF(BITS, bools, BYTES | NONZERO);                                                                    \
             BANDS_OF(BITS, bools_alike, BYTES | NONZERO | ALIKE);                                                      \
         }                                                                                                              \
+    }                                                                                                                  \
+    TURN_BANDS(BITS, near, FIELDS(BITS) * CHUNK * EACH_WAITS + LINE)                                                   \
+    TURN_BANDS(BITS, regions, TG_BANDS_ROWS * LINE)                                                                    \
+    static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
+        const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && m->halves;                                   \
+        bands      a = bands_of(BITS, by_half, m, d, s, b);                                                            \
+        if (VEC == 64 && has_regions(BITS, &a)) V(regions_##BITS)(kind_of(m, &a), &a);                                 \
+        else V(near_##BITS)(kind_of(m, &a), &a);                                                                       \
         return NULL;                                                                                                   \
     }
 

@@ -34,6 +34,7 @@ enum {
     TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
     TG_LISTED_SIDE = 256, /* rows, or lines, of a listed tile, at most */
     TG_CARRIED_READ = 256, /* bytes of each line that a transpose reads at once to rows that it carries */
+    TG_BANDS_ROWS = 1024, /* of packed matrices that are turned together around the caches, at most */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 

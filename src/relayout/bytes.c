@@ -321,6 +321,15 @@ static bool take_matrix(tg_draft *d, int32_t cols, int32_t rows, int64_t most_co
     return keep_order(&c, order);
 }
 
+/* Of n rows of a matrix, one band; around the caches several, of which the mover turns some lines each in turn, but not
+ * of bytes (bands.c), and fewer where threads share them out. */
+static int64_t rows_at_once(const tg_draft *d, int64_t n) {
+    const int64_t band = tg_band_rows(d->plan->dst_bits, d->plan->src_bits < 8), threads = d->plan->threads;
+    if (!d->plan->stream_turned || d->plan->src_bits == 8) return band;
+    if (threads <= 1) return TG_BANDS_ROWS;
+    return tg_max((tg_min(TG_BANDS_ROWS, n / threads) + band / 2) / band, 1) * band;
+}
+
 /* Where each side has one loop of neighbours, and src is packed as dst is, or bytes. */
 static bool draft_matrix(tg_draft *d) {
     const int32_t bits = d->plan->dst_bits, src_bits = d->plan->src_bits;
@@ -329,7 +338,7 @@ static bool draft_matrix(tg_draft *d) {
     if (cols == NONE || rows == NONE || cols == rows) return false;
     if (d->loop[cols].n < FIRST_LINE || d->loop[rows].n < FIRST_LINE) return false;
     /* All columns: rows are slow to begin and to end. */
-    return take_matrix(d, cols, rows, INT64_MAX, tg_band_rows(bits, src_bits < 8));
+    return take_matrix(d, cols, rows, INT64_MAX, rows_at_once(d, d->loop[rows].n));
 }
 
 /* Whole bytes too: where rows of dst begin inside of cache lines, which the mover of whole bytes leaves in parts, and

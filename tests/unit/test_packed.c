@@ -395,12 +395,14 @@ typedef struct anywhere {
     int64_t  dst_bytes, src_bytes;
 } anywhere;
 
-static anywhere random_anywhere(void) {
+static anywhere begin_anywhere(int bits, bool bytes) {
     static const tg_kind kinds[] = {TG_KIND_BITS, TG_KIND_SINT, TG_KIND_BOOL};
-    anywhere             w = {.bits = 1 << random_below(3), .bytes = chance(2), .kind = kinds[random_below(3)]};
-    const int64_t        per = 8 / w.bits, of_src = w.bytes ? 1 : per;
-    const int64_t        rows = chance(2) ? 1 + random_below(90) : 1 + random_below(700);
-    const int64_t        cols = chance(2) ? 1 + random_below(90) : 1 + random_below(chance(2) ? 300 : 1500);
+    return (anywhere){.bits = bits, .bytes = bytes, .kind = kinds[random_below(3)]};
+}
+
+static void choose_steps(anywhere *v, int64_t rows, int64_t cols) {
+    anywhere      w = *v;
+    const int64_t per = 8 / w.bits, of_src = w.bytes ? 1 : per;
     w.b = (tg_block){.outer = 1, .rows = rows, .cols = cols};
     w.b.dst_outer = random_below(20);
     w.b.src_outer = random_below(20);
@@ -417,6 +419,25 @@ static anywhere random_anywhere(void) {
     if (last < 0) w.b.src_outer -= last;
     w.src_bytes = (w.b.src_outer + tg_max(last, 0) + rows + of_src - 1) / of_src;
     w.dst_bytes = (w.b.dst_outer + (rows - 1) * w.b.dst_row + cols + per - 1) / per;
+    *v = w;
+}
+
+static anywhere random_anywhere(void) {
+    const int     bits = 1 << random_below(3);
+    anywhere      w = begin_anywhere(bits, chance(2));
+    const int64_t rows = chance(2) ? 1 + random_below(90) : 1 + random_below(700);
+    choose_steps(&w, rows, chance(2) ? 1 + random_below(90) : 1 + random_below(chance(2) ? 300 : 1500));
+    return w;
+}
+
+static bool has_room(const anywhere *w) { return w->src_bytes <= ARENA - 512 && w->dst_bytes <= ARENA - 512; }
+
+/* Several bands of so many lines that these are turned in regions, or nearly. */
+static anywhere random_regions(int bits, bool bytes) {
+    anywhere      w = begin_anywhere(bits, bytes);
+    const int64_t band = tg_band_rows(bits, !bytes), most = tg_min(TG_BANDS_ROWS / band - 1, 2);
+    do choose_steps(&w, band * (1 + random_below(most)) + 1 + random_below(60), 4000 + random_below(1500));
+    while (!has_room(&w));
     return w;
 }
 
@@ -428,7 +449,7 @@ static unsigned value_of(const anywhere *w, const uint8_t *s, int64_t at) {
 static void check_bands(const anywhere *w) {
     const tg_block   *b = &w->b;
     const tg_encoding to = {w->kind, w->bits, w->bits}, from = {w->kind, w->bytes ? 8 : w->bits, w->bits};
-    if (w->src_bytes > ARENA - 512 || w->dst_bytes > ARENA - 512) return;
+    if (!has_room(w)) return;
     for (size_t i = 0; i < sizeof sets / sizeof sets[0]; i++)
         for (int kind = 0; kind < 3; kind++) {
             tg_mover m;
@@ -464,6 +485,10 @@ static void test_bands(void **state) {
     (void)state;
     for (int i = 0; i < 400; i++) {
         const anywhere w = random_anywhere();
+        check_bands(&w);
+    }
+    for (int i = 0; i < 36; i++) {
+        const anywhere w = random_regions(4 >> i % 3, chance(4));
         check_bands(&w);
     }
     assert_false(tg_mover_bands(&m, byte, byte, 0, false, false));
