@@ -23,13 +23,13 @@ void limits_add(limits *l, rounds *r, const subject *s, const workload *of, size
     const int n = lines_ways(l->way, &l->touched, 0, s->dst, s->src, s->executor);
     add_ways(r, KIND_LINES, l->way, n, LINES_CHOSEN, pool);
     if (n == 0) return;
-    int both = joined_ways(l->loop, &l->touched, s->dst, s->src, s->executor);
-    if (both == 0)
-        both = converted_ways(l->loop, &l->touched, &s->dst_layout, &s->src_layout, s->dst, s->src, s->executor);
-    add_ways(r, KIND_LOOP, l->loop, both, LOOPS_CHOSEN, pool);
+    int ways = joined_ways(l->loop, &l->touched, s->dst, s->src, s->executor);
+    if (ways == 0)
+        ways = converted_ways(l->loop, &l->touched, &s->dst_layout, &s->src_layout, s->dst, s->src, s->executor);
+    add_ways(r, KIND_LOOP, l->loop, ways, LOOPS_CHOSEN, pool);
     if (!work_find(&l->work, &l->touched, s, of)) return;
     rounds_add(r, l->work.name, work_run, &l->work, pool)->kind = KIND_WORK;
-    if (!l->work.is_turned || both > 0) return;
+    if (!l->work.is_turned || ways > 0) return; /* no move is both */
     const int squares = lines_ways(l->loop, &l->touched, (int32_t)l->work.width, s->dst, s->src, s->executor);
     add_ways(r, KIND_LOOP, l->loop, squares, LOOPS_CHOSEN, pool);
 }

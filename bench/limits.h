@@ -1,6 +1,6 @@
 /* What the machine allows for a move: the fastest way to copy the lines that it touches (line_copies.h), and its work
  * on elements alone (work.h), whichever takes longer. And what a loop reaches that does both and nothing else: for a
- * transpose, and for sticks that begin inside of lines of dst. */
+ * transpose, for sticks that begin inside of lines of dst, and for two conversions. */
 #ifndef BENCH_LIMITS_H
 #define BENCH_LIMITS_H
 

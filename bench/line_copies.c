@@ -462,7 +462,7 @@ int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, 
     return can_join() && find_runs(&like) ? all_ways(out, &like) : 0;
 }
 
-/* Which lines of src make a tile's two of dst; 0 for other conversions, and for none. */
+/* How many lines of src make a tile's two of dst; 0 for other conversions, and for none. */
 static int32_t converted_lines(const tg_layout *to, const tg_layout *from) {
     const tg_format x = tg_layout_stored_format(to), y = tg_layout_stored_format(from);
     return x == TG_SEN169_FP16 && y == TG_IEEE_FP16 ? 2 : x == TG_BFLOAT16 && y == TG_IEEE_FP32 ? 4 : 0;

@@ -33,7 +33,7 @@ typedef struct lines {
     char name[32]; /* "lines bands next", "squares dst plain", "joined blocks around", "converted src next" */
     lines_stores       stores;
     const touched     *touched;
-    bool               converted; /* float16 to DLFloat16, or float32 to bfloat16, twice as many lines */
+    bool               converted; /* float16 to DLFloat16, or float32, of which lines are twice as many, to bfloat16 */
     int32_t            width; /* of elements that are turned: 1, 2, 4 or 8 bytes; 0: lines are copied as they are */
     int64_t            rows, to_step, from_step; /* if tiles are sticks at even steps, this many in a run; else 0 */
     int64_t            run, apart, to_last; /* of sticks that are joined: how many side by side in dst, or 0; their step
@@ -56,8 +56,7 @@ int lines_ways(lines *out, const touched *t, int32_t width, uint8_t *dst, const 
 int joined_ways(lines *out, const touched *t, uint8_t *dst, const uint8_t *src, const tg_executor *executor);
 
 /* All ways to convert sticks: 0 too where that is not float16 to DLFloat16, or float32 to bfloat16, both of a tile that
- * is one stick of dst. Of src normal numbers alone come out right: as values, with their exponents, which DLFloat16
- * needs. */
+ * is one stick of dst. What is no normal number in src comes out wrong. */
 int converted_ways(lines *out, const touched *t, const tg_layout *to, const tg_layout *from, uint8_t *dst,
                    const uint8_t *src, const tg_executor *executor);
 

@@ -19,8 +19,8 @@
  *              other four, or 32 bytes and all eight: bands_halves_avx512.inc.h); where lines are bytes, 128 of
  *              all fields
  *     chunk    64 groups, which are 64 bytes of each of these rows
- *     region   2048 lines, around the caches: all bands of a block have these before the next ones, and what of their
- *              rows waits is kept meanwhile
+ *     region   2048 lines, around the caches, with vectors of 64 bytes, of 4096 lines or more that are packed: all
+ * bands of a block, 1024 rows at most, have these before the next ones, and what of their rows waits is kept meanwhile
  *
  * A chunk is folded into a stage, and its bytes are turned into the rows; there begun cache lines of dst wait for the
  * next chunk, so that all but the first and the last one of a row are written whole. Where rows are whole lines they
@@ -52,7 +52,6 @@ enum {
     STRIP = 16, /* rows that are turned together */
     SQUARE = CHUNK * LINE,
     BYTE_ROWS = 2 * LINE, /* of a band, where lines are bytes */
-    REGION = 2048, /* lines of a region */
     WAITING = 2 * LINE,   /* of a row: what came before, and the chunk */
     LEAST_JOINED = 16,    /* elements: lines of the first byte of a row, and of the one before, are not at its end */
     MOST_FIELDS = 4,      /* at a time; all eight of single bits would take 96 KiB of stack */
@@ -149,11 +148,10 @@ static bands bands_of(int bits, bool by_half, const tg_mover *m, uint8_t *d, con
     return a;
 }
 
-/* Around the caches, are several bands turned together, region by region? */
-static bool has_regions(int bits, bands *a) {
-    if (!a->stream || a->rows > TG_BANDS_ROWS || a->rows <= tg_band_rows(bits, !a->bytes)) return false;
-    a->region = a->cols >= 2 * REGION ? REGION * bits / 8 : a->groups;
-    return a->region < a->groups;
+/* Are there several bands, around the caches, for which there is room to wait? Planners give lines of bytes one band,
+ * and never more rows. */
+static bool has_regions(int bits, const bands *a) {
+    return a->stream && a->rows > tg_band_rows(bits, !a->bytes) && a->rows <= TG_BANDS_ROWS && tg_has_regions(a->cols);
 }
 
 static int kind_of(const tg_mover *m, const bands *a) {

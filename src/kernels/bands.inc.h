@@ -140,10 +140,10 @@ TG_INLINE void V(turn_round)(V(vec) *out, const V(vec) *in) {
 
 /* Bands one after the other, or region by region; what waits of each is kept for the next region. */
 TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
+    const int64_t  rows = rows_of_band(bits, kind);
     uint8_t *const waiting = a->waiting;
-    const int64_t rows = rows_of_band(bits, kind);
-    const int     some = is_packed(kind) ? fields_of(bits, kind) : 8 / bits;
-    chunk         c = {.stage = a->stage, .lanes = VEC == 64};
+    const int      some = is_packed(kind) ? fields_of(bits, kind) : 8 / bits;
+    chunk          c = {.stage = a->stage, .lanes = VEC == 64};
     for (int64_t from = 0; from < a->groups; from += a->region)
         for (c.row = 0; c.row < a->rows; c.row += rows) {
             c.rows = tg_min(rows, a->rows - c.row);
@@ -181,6 +181,22 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
         V(turn_##BITS)(kind, a);                                                                                       \
     }
 
+/* Only rows that wait with a line have room for regions. */
+#undef TURN_REGIONS
+#undef IN_REGIONS
+#if VEC == 64
+#  define TURN_REGIONS(BITS) TURN_BANDS(BITS, by_regions, TG_BANDS_ROWS * LINE)
+#  define IN_REGIONS(BITS)                                                                                             \
+      if (has_regions(BITS, &a)) {                                                                                     \
+          a.region = TG_REGION * (BITS) / 8;                                                                           \
+          V(by_regions_##BITS)(kind, &a);                                                                              \
+          return NULL;                                                                                                 \
+      }
+#else
+#  define TURN_REGIONS(BITS)
+#  define IN_REGIONS(BITS)
+#endif
+
 #undef DEFINE_BANDS
 #define DEFINE_BANDS(BITS)                                                                                             \
     DEFINE_FOLDER(BITS, packed, PACKED)                                                                                \
@@ -188,7 +204,7 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
     DEFINE_FOLDER(BITS, alike, BYTES | ALIKE)                                                                          \
     DEFINE_FOLDER(BITS, bools, BYTES | NONZERO)                                                                        \
     DEFINE_FOLDER(BITS, bools_alike, BYTES | NONZERO | ALIKE)                                                          \
-    TG_OUTLINE void V(turn_##BITS)(int kind, bands *a) {                                                         \
+    TG_OUTLINE void V(turn_##BITS)(int kind, bands *a) {                                                               \
         switch (kind) {                                                                                                \
             BANDS_OF(BITS, packed, HALVES);                                                                            \
             BANDS_OF(BITS, packed, PACKED);                                                                            \
@@ -198,13 +214,14 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
             BANDS_OF(BITS, bools_alike, BYTES | NONZERO | ALIKE);                                                      \
         }                                                                                                              \
     }                                                                                                                  \
-    TURN_BANDS(BITS, near, FIELDS(BITS) * CHUNK * EACH_WAITS + LINE)                                                   \
-    TURN_BANDS(BITS, regions, TG_BANDS_ROWS * LINE)                                                                    \
+    TURN_BANDS(BITS, by_bands, FIELDS(BITS) * CHUNK * EACH_WAITS + LINE)                                               \
+    TURN_REGIONS(BITS)                                                                                                 \
     static const uint8_t *V(bands_##BITS)(const tg_mover *m, uint8_t *d, const uint8_t *s, const tg_block *b) {        \
         const bool by_half = HAS_KIND(BITS, HALVES) && m->src.bits < 8 && m->halves;                                   \
         bands      a = bands_of(BITS, by_half, m, d, s, b);                                                            \
-        if (VEC == 64 && has_regions(BITS, &a)) V(regions_##BITS)(kind_of(m, &a), &a);                                 \
-        else V(near_##BITS)(kind_of(m, &a), &a);                                                                       \
+        const int  kind = kind_of(m, &a);                                                                              \
+        IN_REGIONS(BITS)                                                                                               \
+        V(by_bands_##BITS)(kind, &a);                                                                                  \
         return NULL;                                                                                                   \
     }
 

@@ -3,8 +3,8 @@
  * What turns out of a strip (bands_avx512.inc.h) is 64 bytes of each row, in the order 0 4 8 ... 1 5 9 ..., of which
  * the first ones belong to a begun line of dst. One shuffle puts them in order and rotates them to where they are in
  * lines; those of the next line wait for the next chunk. So lines are written once and whole, and what is read was
- * written a chunk ago. (A load waits for older stores with the same low 12 bits. Loads of a strip lie in 1 KiB, and
- * `begun` is whole pages from the stage.)
+ * written a chunk ago, or before a region of other bands. (A load waits for older stores with the same low 12 bits.
+ * Loads of a strip lie in 1 KiB, and `begun` is whole pages from the stage.)
  *
  * An Emerald Rapids, seven eighths of 1021 x 1029 of 4 bits: to turn them in the first-level cache takes 10.5 us,
  * rotated and whole to dst 13, to where bytes are 27. With folding 28; by two masked stores for each row, without

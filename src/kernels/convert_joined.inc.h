@@ -14,11 +14,11 @@ typedef struct joined {
 } joined;
 
 /* Bytes [from, to) of what becomes a line at s. */
-static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to, bool claims) {
+static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t from, int64_t to) {
     const grid g = {.outer = 1, .rows = 1, .lines = 1};
     uint8_t    line[TG_LINE_BYTES];
     const bool bad = p->loop(line, s, &g, false);
-    tg_put_part(d, line + from, to - from, claims);
+    tg_put_part(d, line + from, to - from, false);
     return bad;
 }
 
@@ -46,7 +46,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
     const uint8_t *first = run + need - before;
     bool           bad = false;
     if (from == 0 && rest > 0) {
-        bad = put_line_part(line + rest, first, p, rest, TG_LINE_BYTES, false);
+        bad = put_line_part(line + rest, first, p, rest, TG_LINE_BYTES);
         line += TG_LINE_BYTES;
         first += need;
         g.lines--;
@@ -54,7 +54,7 @@ static bool join_rows(uint8_t *d, const uint8_t *s, const joined *j, const pair 
     bad |= p->loop(line, first, &g, true);
     if (to == j->n && rest > 0) {
         memset(end, 0, (size_t)need);
-        bad |= put_line_part(line + g.lines * TG_LINE_BYTES, first + g.lines * need, p, 0, rest, false);
+        bad |= put_line_part(line + g.lines * TG_LINE_BYTES, first + g.lines * need, p, 0, rest);
     }
     return bad;
 }

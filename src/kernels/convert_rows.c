@@ -9,16 +9,14 @@
  *     not streamed, rows of a line or more          one grid, and one for a last line that overlaps it
  *     not streamed, shorter rows                    16 rows at a time through lines on the stack
  *     streamed, whole lines at lines                grids that read few streams (move_lines)
- *     streamed, rows of whole lines, not at lines,  8 rows (or 1, or 16: move_joined) that follow each other in dst
- *     1 KiB of src or less                          joined in registers, or brought together on the stack and converted
- *                                                   as one piece, which begins at a line (convert_joined.inc.h)
- *     streamed, dst goes on along outer             few streams, put together to whole lines (lines.h); what a row
- *                                                   leaves over is carried (move_carried)
- *     streamed, anything else                       put together to whole lines (move_in_pieces)
- *     packed dst if streamed, parts of a byte       not streamed
- *     narrow rows with padding, some of them        side by side on the stack, converted as one run, then padded
- *                                                   (move_narrow)
- *     no loop for the pair, or no such processor    row by row with the loops of convert.c
+ *     streamed, rows of whole lines, not at lines,  8 rows (or 1, or 4: streams_of) that follow each other in dst
+ * joined 1 KiB of src or less                          in registers, or 8 (or 1, or 16: move_joined) brought together
+ * on the stack and converted as one piece, which begins at a line (convert_joined.inc.h) streamed, dst goes on along
+ * outer             few streams, put together to whole lines (lines.h); what a row leaves over is carried
+ * (move_carried) streamed, anything else                       put together to whole lines (move_in_pieces) packed dst
+ * if streamed, parts of a byte       not streamed narrow rows with padding, some of them        side by side on the
+ * stack, converted as one run, then padded (move_narrow) no loop for the pair, or no such processor    row by row with
+ * the loops of convert.c
  *
  * Example: float16 to row-major lines of 8150 elements from sticks. A row is 16300 bytes and begins anywhere in a line;
  * outer steps over the sticks of a row, so dst goes on along outer. Together there are 8 sticks of one row, 1024 bytes,
@@ -48,7 +46,7 @@ TG_ALIGN_LOOPS /* else sticks into the middle of lines are 7 % slower, or not, a
 
 enum {
     STICK = TG_STICK_BYTES,
-    BATCH = 16, /* short rows at once */
+    BATCH = 16, /* short rows at once, or ends of runs */
     WIDEST = 8  /* source bytes for one byte of dst, at most */
 };
 
@@ -154,16 +152,18 @@ static void finish_rows(const tg_mover *m, uint8_t *dst, const uint8_t *src, con
 
 /* ---- whole lines: few streams at a time ---- */
 
+/* SPARING_STREAMS, and bytes ahead: on a Granite Rapids, 256 MiB, x memcpy, float32 to bfloat16 sticks 0.82 -> 0.95,
+ * and float16 to DLFloat16 0.94 -> 1.03, against 16 and 256 before. In caches a grid takes longer to begin than more
+ * streams cost. */
 enum {
     RUN = TG_STREAMS,
-    FAR = 1536, /* bytes: what lies so much further on in src is fetched */
-    SPARING_STREAMS =
-        4, /* around the caches; with what lies so much further on, a Granite Rapids, L: float32 to bfloat16 */
-    SPARING_FAR = 512, /* sticks 0.82 -> 0.95 of memcpy (16 and 256 were before), float16 to DLFloat16 0.94 -> 1.03 */
-    SPARING_NEAR = 16, /* in caches, where a grid takes longer to begin than these streams cost */
+    FAR = 1536,          /* bytes: what lies so much further on in src is fetched */
+    SPARING_STREAMS = 4, /* of an Intel around the caches */
+    SPARING_FAR = 512,
+    SPARING_NEAR = 16, /* in caches */
     SHORT_FAR = 512,   /* of rows in batches */
     JOINED_BYTES = 16 << 10,
-    JOINED_ROWS = 16,
+    JOINED_ROWS = 16, /* of an Intel in the buffer, which has room for so many of any */
     LONG_RUN = 64, /* rows */
     CARRIED = 64
 };
@@ -188,17 +188,13 @@ static bool claims(const tg_mover *m, const pair *p) { return m->claims && !m->s
 static bool move_lines(const tg_mover *m, uint8_t *dst, const uint8_t *src, const tg_block *b, const pair *p,
                        int64_t bytes, bool stream) {
     const bool    all = claims(m, p), goes_on = b->dst_outer == bytes;
-    const int64_t n = goes_on ? b->outer : b->rows, run = all ? n : goes_on ? RUN : streams_of(m, stream);
-    grid          g = {.outer = b->outer, .dst_outer = b->dst_outer, .src_outer = b->src_outer,
-                       .rows = b->rows, .dst_row = b->dst_row, .src_row = b->src_row,
-                       .lines = bytes / TG_LINE_BYTES, .ahead = ahead_of(m), .claims = all};
-    if (goes_on) {
-        g.outer = b->rows;
-        g.dst_outer = b->dst_row;
-        g.src_outer = b->src_row;
-        g.dst_row = b->dst_outer;
-        g.src_row = b->src_outer;
-    }
+    const int64_t n = goes_on ? b->outer : b->rows, some = goes_on ? RUN : streams_of(m, stream), run = all ? n : some;
+    grid          g = {.lines = bytes / TG_LINE_BYTES, .ahead = ahead_of(m), .claims = all};
+    g.outer = goes_on ? b->rows : b->outer;
+    g.dst_outer = goes_on ? b->dst_row : b->dst_outer;
+    g.src_outer = goes_on ? b->src_row : b->src_outer;
+    g.dst_row = goes_on ? b->dst_outer : b->dst_row;
+    g.src_row = goes_on ? b->src_outer : b->src_row;
     bool bad = false;
     for (int64_t i = 0; i < n; i += run) {
         g.rows = tg_min(run, n - i);

@@ -34,12 +34,16 @@ enum {
     TG_NARROW_COLUMNS = 256, /* around the caches a transpose joins rows of so many, or fewer */
     TG_LISTED_SIDE = 256, /* rows, or lines, of a listed tile, at most */
     TG_CARRIED_READ = 256, /* bytes of each line that a transpose reads at once to rows that it carries */
-    TG_BANDS_ROWS = 1024, /* of packed matrices that are turned together around the caches, at most */
+    TG_BANDS_ROWS = 1024, /* of packed matrices in regions (bands.c), at most */
+    TG_REGION = 2048,     /* lines of such a region */
     TG_STREAMS = 8       /* walks of src that movers of rows follow side by side, as prefetchers can */
 };
 
 /* Rows that a mover of packed matrices turns together (bands.c): 64 bytes of each line, or 128 where src is bytes. */
 static inline int64_t tg_band_rows(int32_t bits, bool packed) { return packed ? 64 * (8 / bits) : 128; }
+
+/* With vectors of 64 bytes, around the caches, are several bands of so many columns turned region by region? */
+static inline bool tg_has_regions(int64_t cols) { return cols >= 2 * TG_REGION; }
 
 /* Which loop of a block has a last step of shorter rows. */
 typedef enum tg_ragged { TG_RAGGED_NOT, TG_RAGGED_ROWS, TG_RAGGED_OUTER } tg_ragged;

@@ -321,13 +321,17 @@ static bool take_matrix(tg_draft *d, int32_t cols, int32_t rows, int64_t most_co
     return keep_order(&c, order);
 }
 
-/* Of n rows of a matrix, one band; around the caches several, of which the mover turns some lines each in turn, but not
- * of bytes (bands.c), and fewer where threads share them out. */
-static int64_t rows_at_once(const tg_draft *d, int64_t n) {
-    const int64_t band = tg_band_rows(d->plan->dst_bits, d->plan->src_bits < 8), threads = d->plan->threads;
-    if (!d->plan->stream_turned || d->plan->src_bits == 8) return band;
-    if (threads <= 1) return TG_BANDS_ROWS;
-    return tg_max((tg_min(TG_BANDS_ROWS, n / threads) + band / 2) / band, 1) * band;
+/* Of a matrix, one band of rows; or several, where the mover turns regions of these (bands.c), if no step is less than
+ * four blocks of each thread, and there are as many in all. Of threads that are not known there may be two. */
+static int64_t rows_at_once(const tg_draft *d, int64_t cols, int64_t rows) {
+    enum { SHARES = 4 };
+    const tg_plan_private *p = d->plan;
+    const int64_t          band = tg_band_rows(p->dst_bits, p->src_bits < 8);
+    if (!p->stream_turned || p->src_bits == 8 || (d->pair->cpu & TG_CPU_AVX512) == 0 || !tg_has_regions(cols))
+        return band;
+    const int64_t shares = SHARES * (p->threads > 0 ? p->threads : 2), all = p->threads == 1 ? rows : rows / shares;
+    const int64_t room = d->pair->tuning->step_bytes / shares / tg_ceil_div(2 * cols * p->dst_bits, 8);
+    return tg_max(tg_min(TG_BANDS_ROWS, tg_min(all, room)) / band, 1) * band;
 }
 
 /* Where each side has one loop of neighbours, and src is packed as dst is, or bytes. */
@@ -338,7 +342,7 @@ static bool draft_matrix(tg_draft *d) {
     if (cols == NONE || rows == NONE || cols == rows) return false;
     if (d->loop[cols].n < FIRST_LINE || d->loop[rows].n < FIRST_LINE) return false;
     /* All columns: rows are slow to begin and to end. */
-    return take_matrix(d, cols, rows, INT64_MAX, rows_at_once(d, d->loop[rows].n));
+    return take_matrix(d, cols, rows, INT64_MAX, rows_at_once(d, d->loop[cols].n, d->loop[rows].n));
 }
 
 /* Whole bytes too: where rows of dst begin inside of cache lines, which the mover of whole bytes leaves in parts, and

@@ -3,6 +3,12 @@
 #include "checked_move.h"
 #include "layouts.h"
 
+static tg_layout packed_layout(const char *shape, const char *order) {
+    char text[100];
+    snprintf(text, sizeof text, "%s{%s:E(%c)}", shape, order, shape[1]);
+    return layout_of(text);
+}
+
 /* The first of the boxes of a move; small ones too. */
 static tg_box box_of(const char *dst, const char *src, bool far, bool around) {
     const tg_layout      d = layout_of(dst), s = layout_of(src);
@@ -220,6 +226,41 @@ static void test_rows_in_lines(void **state) {
     check_far(&d, &s);
 }
 
+/* Rows of a packed matrix, around the caches: bands of 128 of four bits, of 256 of two. Several of them where the mover
+ * turns regions, but four blocks for each thread, in all and in a step; threads that are not known may be two. */
+static void test_rows_of_regions(void **state) {
+    (void)state;
+    static const struct {
+        const char *shape;
+        int32_t     threads;
+        uint32_t    without;
+        int64_t     rows;
+    } cases[] = {
+        {"s4[8193,3001]", 1, 0, 1024},
+        {"s4[8193,3001]", 0, 0, 256},
+        {"s4[8193,3001]", 2, 0, 256},
+        {"s4[8193,3001]", 3, 0, 128},
+        {"u2[8193,3001]", 1, 0, 1024},
+        {"u2[8193,3001]", 2, 0, 256},
+        {"s4[32765,16389]", 1, 0, 512}, /* a quarter of a step */
+        {"s4[32765,16389]", 4, 0, 128},
+        {"s4[536857,1001]", 1, 0, 128},
+        {"s4[4095,3001]", 1, 0, 128},   /* too few columns */
+        {"s4[8193,3001]", 1, TG_CPU_AVX512, 128},
+    };
+    const uint32_t have = tg_cpu_features();
+    if ((have & TG_CPU_AVX512) == 0) skip();
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const tg_layout      s = packed_layout(cases[i].shape, "1,0"), d = packed_layout(cases[i].shape, "0,1");
+        const tg_plan_params params = {.dst = &d, .src = &s, .threads = cases[i].threads, .without = cases[i].without};
+        tg_plan              p;
+        assert_int_equal(tg_plan_init(&p, &params, NULL), TG_OK);
+        const int64_t blocks = tg_plan_see(&p)->as.nest.box[0].blocks, rows = cases[i].rows;
+        if (blocks != (s.shape[1] + rows - 1) / rows)
+            fail_msg("%s, %d threads: %d blocks", cases[i].shape, (int)cases[i].threads, (int)blocks);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_blocks_of_short_lines),
@@ -228,6 +269,7 @@ int main(void) {
         cmocka_unit_test(test_pixels),
         cmocka_unit_test(test_pieces_that_follow),
         cmocka_unit_test(test_rows_in_lines),
+        cmocka_unit_test(test_rows_of_regions),
     };
     random_state = 20261127;
     return cmocka_run_group_tests_name("relayout_blocks", tests, NULL, NULL);
