@@ -32,10 +32,10 @@
  * On an Emerald Rapids (1021 x 1029 of 4 bits, 40 us) folding takes 16 us, turning and leaving 19, one after the other,
  * and the last 5 of 1029 rows 2: each line comes from the second-level cache twice, in part, and goes there once. Two
  * bands side by side, for more of each line at a time, are slower, since so much more waits. But from memory bands read
- * the same lines of the cache, which those of all of src have pushed out (a Granite Rapids, 256 MiB, x memcpy: regions
- * of 8 bands, s4[32765,16389] to columns 0.31 -> 0.37, s4[536857,1001] 0.29 -> 0.50, u2[32765,32779] 0.25 -> 0.28,
- * single bits 0.17 -> 0.19; 2 and 4 bands 0.35 and 0.37, 1024 to 4096 lines the same; lines of bytes, which fill two of
- * the cache, gain nothing, nor do two chunks that leave together, or fetches of all bands' lines at once). */
+ * the same lines of the cache, which those of all of src have pushed out (a Granite Rapids, 256 MiB, x memcpy, regions:
+ * s4[32765,16389] to columns 0.31 -> 0.37, with 2 bands 0.35, u2[32765,32779] 0.25 -> 0.28, single bits 0.17 -> 0.19;
+ * 1024 to 4096 lines are as good; lines of bytes, which fill two of the cache, gain nothing, nor do two chunks that
+ * leave together, or fetches of all bands' lines at once). */
 #include "base/checked.h"
 #include "kernels/stream.h"
 #include "kernels/target.h"
