@@ -148,12 +148,6 @@ static bands bands_of(int bits, bool by_half, const tg_mover *m, uint8_t *d, con
     return a;
 }
 
-/* Are there several bands, around the caches, for which there is room to wait? Planners give lines of bytes one band,
- * and never more rows. */
-static bool has_regions(int bits, const bands *a) {
-    return a->stream && a->rows > tg_band_rows(bits, !a->bytes) && a->rows <= TG_BANDS_ROWS && tg_has_regions(a->cols);
-}
-
 static int kind_of(const tg_mover *m, const bands *a) {
     if (!a->bytes) return a->by_half ? HALVES : PACKED;
     return BYTES | (m->src.kind == TG_KIND_BOOL ? NONZERO : 0) | (a->alike ? ALIKE : 0);

@@ -185,6 +185,12 @@ TG_INLINE void V(all_bands)(int bits, int kind, V(folder) *fold, bands *a) {
 #undef TURN_REGIONS
 #undef IN_REGIONS
 #if VEC == 64
+/* Are there several bands, around the caches, for which there is room to wait? Planners give lines of bytes one band,
+ * and never more rows. */
+static bool has_regions(int bits, const bands *a) {
+    return a->stream && a->rows > tg_band_rows(bits, !a->bytes) && a->rows <= TG_BANDS_ROWS && tg_has_regions(a->cols);
+}
+
 #  define TURN_REGIONS(BITS) TURN_BANDS(BITS, by_regions, TG_BANDS_ROWS * LINE)
 #  define IN_REGIONS(BITS)                                                                                             \
       if (has_regions(BITS, &a)) {                                                                                     \
