@@ -30,7 +30,7 @@ typedef enum lines_stores {
 
 typedef struct lines {
     char               way[16];  /* "bands next", at most "blocks around" */
-    char name[32]; /* "lines bands next", "squares dst plain", "joined blocks around", "converted src next" */
+    char               name[32]; /* "lines bands next", "squares dst plain", "joined src next", "converted dst next" */
     lines_stores       stores;
     const touched     *touched;
     bool               converted; /* float16 to DLFloat16, or float32, of which lines are twice as many, to bfloat16 */

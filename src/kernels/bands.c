@@ -19,8 +19,9 @@
  *              other four, or 32 bytes and all eight: bands_halves_avx512.inc.h); where lines are bytes, 128 of
  *              all fields
  *     chunk    64 groups, which are 64 bytes of each of these rows
- *     region   2048 lines, around the caches, with vectors of 64 bytes, of 4096 lines or more that are packed: all
- * bands of a block, 1024 rows at most, have these before the next ones, and what of their rows waits is kept meanwhile
+ *     region   2048 lines: around the caches, of 4096 packed lines or more, and with vectors of 64 bytes, all
+ *              bands of a block, 1024 rows at most, have these before the next ones; what waits is kept
+ *              meanwhile
  *
  * A chunk is folded into a stage, and its bytes are turned into the rows; there begun cache lines of dst wait for the
  * next chunk, so that all but the first and the last one of a row are written whole. Where rows are whole lines they

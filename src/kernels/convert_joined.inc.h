@@ -18,7 +18,7 @@ static bool put_line_part(uint8_t *d, const uint8_t *s, const pair *p, int64_t f
     const grid g = {.outer = 1, .rows = 1, .lines = 1};
     uint8_t    line[TG_LINE_BYTES];
     const bool bad = p->loop(line, s, &g, false);
-    tg_put_part(d, line + from, to - from, false);
+    tg_stream_part(d, line + from, to - from);
     return bad;
 }
 
